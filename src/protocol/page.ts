@@ -62,23 +62,24 @@ export interface TrainingCost {
   readonly currency: string;
 }
 
-/** What tabs show in addition to the plan, each from its own source on the host. The side view has only `layout`. */
-export interface TabParts {
+/** What tabs show in addition to the plan, before the host has sent it. The side view has only `layout`. */
+export const noTabParts = {
   /** Null while the host has not looked for profiles. */
-  readonly profile: ProfileState | null;
+  profile: null as ProfileState | null,
   /** Null for what has no layout to search: the page then has no Layout tab. */
-  readonly layout: LayoutState | null;
-  /** The plan compared with another one or a measured run; null while nothing is compared. */
-  readonly comparison: PageComparison | null;
+  layout: null as LayoutState | null,
+  /** The plan compared with another one or with a measured run; null while nothing is compared. */
+  comparison: null as PageComparison | null,
   /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
-  readonly prefill: PrefillState | null;
+  prefill: null as PrefillState | null,
   /** Sizes that the page tries; null without a plan. */
-  readonly whatIf: WhatIfState | null;
+  whatIf: null as WhatIfState | null,
   /** The plans that there were; null without a plan. */
-  readonly history: HistoryState | null;
-}
+  history: null as HistoryState | null,
+};
 
-export const noTabParts: TabParts = { profile: null, layout: null, comparison: null, prefill: null, whatIf: null, history: null };
+/** What tabs show in addition to the plan, each from its source in `src/extension/views/tab-parts.ts`. */
+export type TabParts = Readonly<typeof noTabParts>;
 
 /** A candidate whose timeline the page does not have. */
 export interface WithheldTimeline {

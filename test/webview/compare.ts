@@ -96,8 +96,8 @@ export const compareCases: readonly Case[] = [
       assert.equal(await page.getByRole('columnheader', { name: 'Peak memory' }).getAttribute('aria-sort'), 'descending');
       await page.getByRole('button', { name: 'Bubble', exact: true }).click();
       await until('the order to be saved', async () => {
-        const saved = await page.evaluate<{ compareOrder: { by: string } }>('harness.state()');
-        return saved.compareOrder.by === 'bubble';
+        const saved = await page.evaluate<{ settings: { compareOrder: { by: string } } }>('harness.state()');
+        return saved.settings.compareOrder.by === 'bubble';
       });
       return undefined;
     },

@@ -19,7 +19,7 @@ interface SavedSettings {
 }
 
 async function settings(page: Page): Promise<SavedSettings> {
-  return (await savedState<{ comparisonSettings: SavedSettings }>(page)).comparisonSettings;
+  return (await savedState<{ fileSettings: { comparisonSettings: SavedSettings } }>(page)).fileSettings.comparisonSettings;
 }
 
 const section = (page: Page): ReturnType<Page['locator']> => page.getByRole('region', { name: 'Comparison' });

@@ -292,7 +292,7 @@ export const profileCases: readonly Case[] = [
       const logarithmic = await pixels();
       await box.click();
       await until('another drawing', async () => (await pixels()) !== logarithmic);
-      await until('it is kept', async () => !(await page.evaluate<boolean>('window.harness.state()?.profileLog ?? true')));
+      await until('it is kept', async () => !(await page.evaluate<boolean>('window.harness.state()?.settings?.profileLog ?? true')));
       return undefined;
     },
   },

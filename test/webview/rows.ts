@@ -12,7 +12,9 @@ const plan = (): Plan => planOf({ unit: 56, training: { gradAccumulationFp32: fa
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
 
 interface Saved {
-  readonly timelineRows: { readonly pinned: readonly number[]; readonly collapsed: boolean; readonly except: readonly number[] };
+  readonly fileSettings: {
+    readonly timelineRows: { readonly pinned: readonly number[]; readonly collapsed: boolean; readonly except: readonly number[] };
+  };
   readonly viewport: { readonly rowPx: number; readonly scrollPx: number } | null;
   readonly selection: { readonly chunk: number } | null;
 }
@@ -52,7 +54,7 @@ export const rowCases: readonly Case[] = [
       await row(page, 'Node 3: stages 6–7').click();
       await until('the node to be open', async () => (await row(page, 'Node 3: stages 6–7').getAttribute('aria-expanded')) === 'true');
       assert.equal(await focused(page), 'node-3');
-      assert.deepEqual((await saved(page)).timelineRows, { pinned: [], collapsed: true, except: [3] });
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows, { pinned: [], collapsed: true, except: [3] });
       await page.keyboard.press('Enter');
       await until('the node to be closed', async () => (await row(page, 'Node 3: stages 6–7').getAttribute('aria-expanded')) === 'false');
       assert.equal(await focused(page), 'node-3');
@@ -86,7 +88,7 @@ export const rowCases: readonly Case[] = [
       assert.ok(share > 0.2 && share < 0.8, `stage 0 begins alone, and the row is covered by ${share}`);
       await page.mouse.down();
       await page.mouse.up();
-      await until('the node to be open', async () => (await saved(page)).timelineRows.except.includes(0));
+      await until('the node to be open', async () => (await saved(page)).fileSettings.timelineRows.except.includes(0));
       await drawn(page);
       await pointAt(page, 4, 3);
       assert.match(await tooltip(page).innerText(), /^Forward · micro-batch 0[\s\S]*Stage 0 of 96/);
@@ -104,18 +106,18 @@ export const rowCases: readonly Case[] = [
       await page.keyboard.press('/');
       await page.keyboard.type('stage 41 mb 0');
       await page.keyboard.press('Enter');
-      await until('the node of stage 41', async () => (await saved(page)).timelineRows.except.includes(20));
+      await until('the node of stage 41', async () => (await saved(page)).fileSettings.timelineRows.except.includes(20));
       assert.equal((await saved(page)).selection!.chunk, 41);
       await page.keyboard.press('Escape');
       await page.keyboard.press('ArrowDown');
-      assert.deepEqual((await saved(page)).timelineRows.except, [20, 21]);
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.except, [20, 21]);
       await page.keyboard.press('g');
-      assert.deepEqual((await saved(page)).timelineRows.except, [20]);
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.except, [20]);
       assert.equal((await saved(page)).selection!.chunk, 42, 'what is selected stays, in the row of its node');
       await page.keyboard.press('Shift+G');
-      assert.deepEqual((await saved(page)).timelineRows.except, []);
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.except, []);
       await page.locator('.inspector-selection button.link').click();
-      assert.deepEqual((await saved(page)).timelineRows.except, [20], 'what it waited for is on stage 41');
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.except, [20], 'what it waited for is on stage 41');
       await page.keyboard.press('Escape');
       await page.mouse.move(0, 0);
       await drawn(page);
@@ -154,24 +156,25 @@ export const rowCases: readonly Case[] = [
       await pin.hover();
       await pin.click();
       assert.deepEqual(
-        (await saved(page)).timelineRows.pinned,
+        (await saved(page)).fileSettings.timelineRows.pinned,
         [stage, 61].sort((a, b) => a - b),
       );
       assert.match(await focused(page), /lanes-region/);
       await drawn(page);
       await row(page, 'Unpin stage 61').focus();
       await page.keyboard.press('Enter');
-      assert.deepEqual((await saved(page)).timelineRows.pinned, [stage]);
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.pinned, [stage]);
       await lanes(page).focus();
       await page.keyboard.press('Home');
       await page.keyboard.press('p');
-      const { selection, timelineRows } = await saved(page);
+      const { selection, fileSettings } = await saved(page);
+      const { timelineRows } = fileSettings;
       assert.deepEqual(
         timelineRows.pinned,
         [stage, selection!.chunk].sort((a, b) => a - b),
       );
       await page.keyboard.press('p');
-      assert.deepEqual((await saved(page)).timelineRows.pinned, [stage]);
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows.pinned, [stage]);
       return undefined;
     },
   },
@@ -188,7 +191,7 @@ export const rowCases: readonly Case[] = [
       await drawn(page);
       assert.equal(await page.locator('.row-buttons:visible .row-button').getAttribute('aria-label'), 'Unpin rank 1');
       await page.keyboard.press('g');
-      assert.deepEqual((await saved(page)).timelineRows, { pinned: [1], collapsed: false, except: [] });
+      assert.deepEqual((await saved(page)).fileSettings.timelineRows, { pinned: [1], collapsed: false, except: [] });
       return undefined;
     },
   },

@@ -6,10 +6,7 @@ import { withKnownAnswer } from '../../src/features/compare/protocol';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, operationAt, type Operation, type Operations } from './operations';
 import { tailOf, type Tail } from '../../src/core/planner/explain/tail';
-import { readViewState, type Selection, type ViewState } from './view-state';
-import { initialComparisonSettings } from './view-settings/comparison';
-import { initialLayoutSettings } from './view-settings/layout';
-import { initialRows } from './view-settings/rows';
+import { readViewState, type Selection, type Setting, type ViewState } from './view-state';
 import type { Host } from './host';
 import { say } from '../../src/core/sentence';
 import { t } from './strings';
@@ -21,6 +18,8 @@ export interface Store {
   readonly view: () => ViewState;
   readonly receive: (state: PageState) => void;
   readonly setView: (change: Partial<ViewState>) => void;
+  readonly get: <T>(setting: Setting<T>) => T;
+  readonly set: <T>(setting: Setting<T>, value: T) => void;
   readonly subscribe: (listener: (change: Change) => void) => void;
 }
 
@@ -49,6 +48,12 @@ export function makeStore(host: Host, page: PageState['page']): Store {
   const tell = (change: Change): void => {
     for (const listener of listeners) listener(change);
   };
+  const setView = (change: Partial<ViewState>): void => {
+    const before = view;
+    view = { ...view, ...change };
+    save();
+    tell({ state: false, before });
+  };
   return {
     host,
     state: () => state,
@@ -61,30 +66,13 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
       state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
       documentId = next.document ?? null;
-      if (isNewFile)
-        view = {
-          ...view,
-          candidate: null,
-          compareWith: null,
-          viewport: null,
-          selection: null,
-          stage: null,
-          timelineRows: initialRows,
-          profile: null,
-          profileCompare: null,
-          epoch: 0,
-          layoutSettings: initialLayoutSettings,
-          comparisonSettings: initialComparisonSettings,
-        };
+      if (isNewFile) view = { ...view, candidate: null, compareWith: null, viewport: null, selection: null, stage: null, fileSettings: {} };
       save();
       tell({ state: true, before });
     },
-    setView: (change) => {
-      const before = view;
-      view = { ...view, ...change };
-      save();
-      tell({ state: false, before });
-    },
+    setView,
+    get: (setting) => setting.of(view),
+    set: (setting, value) => setView(setting.to(view, value)),
     subscribe: (listener) => void listeners.push(listener),
   };
 }

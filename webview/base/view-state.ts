@@ -1,12 +1,6 @@
-import { initialComparisonSettings, type ComparisonViewSettings } from './view-settings/comparison';
-import { compareColumns, type CompareOrder } from './view-settings/candidate-order';
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
-import type { ProfilePart } from '../../src/core/domain/profile';
 import { isRecord } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
-import { initialLook, readLook, type TimelineLook } from './view-settings/look';
-import { initialRows, readRows, type RowSettings } from './view-settings/rows';
-import { initialLayoutSettings, readLayoutSettings, type LayoutViewSettings } from './view-settings/layout';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
 
@@ -21,11 +15,7 @@ export type Selection =
       readonly lastStage: number;
     };
 
-/** How wide an epoch is drawn: as long as it takes, or all alike. */
-const epochWidths = ['time', 'equal'] as const;
-export type EpochWidth = (typeof epochWidths)[number];
-
-/** The view state: tab, selection and zoom. VS Code keeps it over reloads; it holds nothing of the plan itself. */
+/** The view state: tab, selection, zoom, and what tabs let the person set. VS Code keeps it over reloads; it holds nothing of the plan itself. */
 export interface ViewState {
   readonly tab: TabId;
   /** Null: the one the plan chose. */
@@ -39,22 +29,10 @@ export interface ViewState {
   readonly inspector: boolean;
   readonly table: boolean;
   readonly criticalPath: boolean;
-  /** Null: as the planner has them. */
-  readonly compareOrder: CompareOrder | null;
-  /** File of the profile shown; null: the one the plan used, else the newest. */
-  readonly profile: string | null;
-  /** File of the profile it is compared with. */
-  readonly profileCompare: string | null;
-  readonly profilePart: ProfilePart;
-  /** Both axes of the slice times logarithmic. */
-  readonly profileLog: boolean;
-  /** Epoch of an elastic run that is looked at closely. */
-  readonly epoch: number;
-  readonly epochWidth: EpochWidth;
-  readonly layoutSettings: LayoutViewSettings;
-  readonly comparisonSettings: ComparisonViewSettings;
-  readonly timelineLook: TimelineLook;
-  readonly timelineRows: RowSettings;
+  /** Values of `Setting`s by key. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** The same of those that another file resets. */
+  readonly fileSettings: Readonly<Record<string, unknown>>;
 }
 
 /** What a page starts with. */
@@ -68,20 +46,38 @@ export const initialViewState: ViewState = {
   inspector: true,
   table: false,
   criticalPath: false,
-  compareOrder: null,
-  profile: null,
-  profileCompare: null,
-  profilePart: 'layer',
-  profileLog: false,
-  epoch: 0,
-  epochWidth: 'time',
-  layoutSettings: initialLayoutSettings,
-  comparisonSettings: initialComparisonSettings,
-  timelineLook: initialLook,
-  timelineRows: initialRows,
+  settings: {},
+  fileSettings: {},
 };
 
-const parts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
+/** Something that a tab lets the person set, kept with the page. */
+export interface Setting<T> {
+  /** Takes what was saved, which may be anything; what does not fit, and undefined, is the initial value. */
+  readonly read: (saved: unknown) => T;
+  readonly of: (view: ViewState) => T;
+  /** The change of a view that sets it. */
+  readonly to: (view: ViewState, value: T) => Partial<ViewState>;
+}
+
+/** Declares a setting. `formerKey`: its key in older versions. `ofFile`: another file resets it. */
+export function setting<T>(key: string, read: (saved: unknown) => T, options: { formerKey?: string; ofFile?: true } = {}): Setting<T> {
+  const place = options.ofFile === true ? 'fileSettings' : 'settings';
+  const known = new WeakMap<object, T>();
+  return {
+    read,
+    of: (view) => {
+      const saved = view[place][key] ?? view[place][options.formerKey ?? key];
+      if (typeof saved !== 'object' || saved === null) return read(saved);
+      const value = known.get(saved) ?? read(saved);
+      known.set(saved, value);
+      return value;
+    },
+    to: (view, value) => {
+      if (typeof value === 'object' && value !== null) known.set(value, value);
+      return { [place]: { ...view[place], [key]: value } };
+    },
+  };
+}
 
 /** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
 export function readViewState(saved: unknown): ViewState {
@@ -90,6 +86,8 @@ export function readViewState(saved: unknown): ViewState {
     values.find((candidate) => candidate === value) ?? null;
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  // Older versions saved settings with the rest.
+  const older = Object.fromEntries(Object.entries(saved).filter(([key]) => key !== 'document' && !(key in initialViewState)));
   return {
     tab: text(saved['tab']) ?? initialViewState.tab,
     candidate: oneOf(candidateIds, saved['candidate']),
@@ -100,42 +98,18 @@ export function readViewState(saved: unknown): ViewState {
     inspector: flag(saved['inspector'], initialViewState.inspector),
     table: flag(saved['table'], initialViewState.table),
     criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
-    compareOrder: readOrder(saved['compareOrder']),
-    profile: text(saved['profile']),
-    profileCompare: text(saved['profileCompare']),
-    profilePart: oneOf(parts, saved['profilePart']) ?? initialViewState.profilePart,
-    profileLog: flag(saved['profileLog'], initialViewState.profileLog),
-    epoch: isIndex(saved['epoch']) ? saved['epoch'] : initialViewState.epoch,
-    epochWidth: oneOf(epochWidths, saved['epochWidth']) ?? initialViewState.epochWidth,
-    layoutSettings: readLayoutSettings(saved['layoutSettings'] ?? saved['layoutLook']),
-    comparisonSettings: readComparisonSettings(saved['comparisonSettings'] ?? saved['comparedLook']),
-    timelineLook: readLook(saved['timelineLook']),
-    timelineRows: readRows(saved['timelineRows']),
+    settings: isRecord(saved['settings']) ? saved['settings'] : older,
+    fileSettings: isRecord(saved['fileSettings']) ? saved['fileSettings'] : older,
   };
 }
 
-/** Where the user was; a selected pass may be of another answer. */
-function readComparisonSettings(value: unknown): ComparisonViewSettings {
-  if (!isRecord(value)) return initialComparisonSettings;
-  return {
-    ...initialComparisonSettings,
-    viewport: readViewport(value['viewport']),
-    stage: isIndex(value['stage']) ? value['stage'] : null,
-  };
-}
-
-function readViewport(value: unknown): Viewport | null {
+/** A viewport that was saved, or null. */
+export function readViewport(value: unknown): Viewport | null {
   if (!isRecord(value)) return null;
   const { startMs, endMs, rowPx, scrollPx } = value;
   return isFiniteNumber(startMs) && isFiniteNumber(endMs) && isFiniteNumber(rowPx) && isFiniteNumber(scrollPx) && endMs > startMs
     ? { startMs, endMs, rowPx, scrollPx }
     : null;
-}
-
-function readOrder(value: unknown): CompareOrder | null {
-  if (!isRecord(value)) return null;
-  const by = compareColumns.find((column) => column === value['by']);
-  return by === undefined ? null : { by, descending: value['descending'] === true };
 }
 
 function readSelection(value: unknown): Selection | null {
@@ -155,6 +129,7 @@ function isKind(value: unknown): value is OperationKind {
   return Object.values<unknown>(operationKind).includes(value);
 }
 
-function isIndex(value: unknown): value is number {
+/** Whether a saved value counts something from 0. */
+export function isIndex(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

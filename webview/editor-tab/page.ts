@@ -130,10 +130,10 @@ function once(act: () => Promise<void>): () => void {
   };
 }
 
-/** Whether only the viewport of the timeline changed, as in every frame of a drag. Only the timelines depend on it. */
+/** Whether only the viewport or settings of tabs changed, as in every frame of a drag. Only the tab on screen depends on them. */
 function isMove(before: ViewState, view: ViewState): boolean {
   return (Object.keys(view) as (keyof ViewState)[]).every(
-    (key) => key === 'viewport' || key === 'comparisonSettings' || before[key] === view[key],
+    (key) => key === 'viewport' || key === 'settings' || key === 'fileSettings' || before[key] === view[key],
   );
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import { noTabParts, type HostMessage, type PageKind, type PageMessage, type TabId, type TabParts } from '../../protocol/page';
+import { noTabParts, type HostMessage, type PageKind, type PageMessage, type TabId } from '../../protocol/page';
 import type { CandidateId } from '../../core/planner/plan';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
@@ -12,7 +12,7 @@ import { makePageSync, type PageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { sidePartsOf } from './layout-page';
-import { tabParts, type PartSources } from './tab-parts';
+import { partsOf, tabParts, type PartSources } from './tab-parts';
 
 /** What searches and measurements tell of their progress is not posted more often. */
 const postEveryMs = 100;
@@ -98,7 +98,11 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       trusted: vscode.workspace.isTrusted,
       displayPath,
       parts:
-        own === null ? noTabParts : source.page === 'side' ? sidePartsOf(own, layouts.stateOf(own.file)) : parts.of(own, sync.comparison()),
+        own === null
+          ? noTabParts
+          : source.page === 'side'
+            ? sidePartsOf(own, layouts.stateOf(own.file))
+            : partsOf(parts, own, sync.comparison()),
       layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
       trainingCost: trainingCost(own === null ? undefined : vscode.Uri.parse(own.file)),
     };
@@ -141,8 +145,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     layouts.onDidChange((file) => {
       if (source.page === 'side' && isShown(file)) refresh();
     }),
-    ...(Object.keys(parts.changes) as (keyof TabParts)[]).map((name) =>
-      parts.changes[name]((file) => {
+    ...Object.values(parts).map(({ changed }) =>
+      changed((file) => {
         if (source.page === 'tab' && isShown(file)) refresh();
       }),
     ),

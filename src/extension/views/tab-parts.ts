@@ -29,34 +29,36 @@ export interface PartSources {
   readonly prefills: Prefills;
 }
 
-type Listen = (listener: (file: string) => void) => { readonly dispose: () => void };
+/** What a tab shows of a config, and the event with the config whose part changed. @param sent id of the comparison that the page has */
+interface Source<T> {
+  readonly of: (session: SessionState, sent: string | null) => T;
+  readonly changed: (listener: (file: string) => void) => { readonly dispose: () => void };
+}
 
-/** The host's side of what tabs show in addition to the plan. Each part has one line in `of` and one in `changes`. */
+/** The host's side of what tabs show in addition to the plan. */
 export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits, prefills }: PartSources): {
-  /** What they show for a config. @param sent id of the comparison that the page has. */
-  readonly of: (session: SessionState, sent: string | null) => TabParts;
-  /** Events with the config whose part changed. */
-  readonly changes: Readonly<Record<keyof TabParts, Listen>>;
+  readonly [Name in keyof TabParts]: Source<TabParts[Name]>;
 } {
   const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
   return {
-    of: (session, sent) => ({
-      profile: profiles.stateOf(session.file),
-      layout: pageLayoutOf(session, layouts.stateOf(session.file)),
-      comparison: pageComparisonOf(session.file, comparisons.stateOf(session.file), { displayPath, textsOf, sent }),
-      prefill: pagePrefillOf(session, prefills.stateOf(session.file)),
-      whatIf: pageWhatIfOf(session, whatIfs.stateOf(session.file)),
-      history: session.plan === null ? null : { plans: histories.plansOf(session.file), mostPinned, canUndo: edits.canUndo(session.file) },
-    }),
-    changes: {
-      profile: profiles.onDidChange,
-      layout: layouts.onDidChange,
-      comparison: comparisons.onDidChange,
-      prefill: prefills.onDidChange,
-      whatIf: whatIfs.onDidChange,
-      history: histories.onDidChange,
+    profile: { of: ({ file }) => profiles.stateOf(file), changed: profiles.onDidChange },
+    layout: { of: (session) => pageLayoutOf(session, layouts.stateOf(session.file)), changed: layouts.onDidChange },
+    comparison: {
+      of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
+      changed: comparisons.onDidChange,
+    },
+    prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file)), changed: prefills.onDidChange },
+    whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
+    history: {
+      of: ({ file, plan }) => (plan === null ? null : { plans: histories.plansOf(file), mostPinned, canUndo: edits.canUndo(file) }),
+      changed: histories.onDidChange,
     },
   };
+}
+
+/** What all tabs show of a config. */
+export function partsOf(sources: ReturnType<typeof tabParts>, session: SessionState, sent: string | null): TabParts {
+  return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)])) as TabParts;
 }
 
 function pagePrefillOf({ format, launcher, run, texts }: SessionState, known: PrefillSession | null): PrefillState | null {

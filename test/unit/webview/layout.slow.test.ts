@@ -3,11 +3,13 @@ import { describe, it } from 'mocha';
 import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../src/protocol/layout';
 import { plansOf } from '../../../src/core/layout-search/plans';
 import { planContent } from '../../../webview/tabs/layout/content';
-import { initialLayoutSettings, pressedColumn, readLayoutSettings } from '../../../webview/base/view-settings/layout';
+import { layoutSettings, pressedColumn } from '../../../webview/tabs/layout/settings';
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
 import { sentence } from '../../../src/core/sentence';
 import { said } from '../said';
+
+const initialSettings = layoutSettings.read(undefined);
 
 let known: Searched | null = null;
 /** A small search of a real request: 1.3B parameters on one node. */
@@ -90,19 +92,19 @@ describe('found layouts', () => {
   });
 
   it('are ordered both ways by every column, and filtered by words and schedule', () => {
-    const memory = shownRows(rows(), { ...initialLayoutSettings, by: 'memory', descending: true }).map(({ plan }) => plan.peakBytes);
+    const memory = shownRows(rows(), { ...initialSettings, by: 'memory', descending: true }).map(({ plan }) => plan.peakBytes);
     assert.deepEqual(
       memory,
       memory.toSorted((a, b) => b - a),
     );
-    const fastest = shownRows(rows(), { ...initialLayoutSettings, ...pressedColumn(initialLayoutSettings, 'tokens') });
+    const fastest = shownRows(rows(), { ...initialSettings, ...pressedColumn(initialSettings, 'tokens') });
     assert.equal(fastest[0]?.plan.tokensPerSecond, Math.max(...rows().map(({ plan }) => plan.tokensPerSecond)));
-    const some = shownRows(rows(), { ...initialLayoutSettings, text: '1F1B tp 2' });
+    const some = shownRows(rows(), { ...initialSettings, text: '1F1B tp 2' });
     assert.ok(some.length > 0 && some.length < rows().length);
     assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && said(plan.name).includes('1F1B')));
     const schedule = schedulesOf(rows()).at(-1)!;
-    assert.ok(shownRows(rows(), { ...initialLayoutSettings, schedule }).every(({ plan }) => said(plan.name).startsWith(schedule)));
-    assert.equal(shownRows(rows(), { ...initialLayoutSettings, schedule: 'of an earlier answer' }).length, rows().length);
+    assert.ok(shownRows(rows(), { ...initialSettings, schedule }).every(({ plan }) => said(plan.name).startsWith(schedule)));
+    assert.equal(shownRows(rows(), { ...initialSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
 
   it('are drawn with the front as steps down from left to right, ties as the band, and too large ones inside the plot', () => {
@@ -141,10 +143,10 @@ describe('found layouts', () => {
   });
 
   it('are looked at as before, whatever was saved', () => {
-    const settings = { ...initialLayoutSettings, by: 'mfu', descending: true, text: 'x', picked: { answer: 'a', row: 'found-1' } } as const;
-    assert.deepEqual(readLayoutSettings(JSON.parse(JSON.stringify(settings))), settings);
+    const settings = { ...initialSettings, by: 'mfu', descending: true, text: 'x', picked: { answer: 'a', row: 'found-1' } } as const;
+    assert.deepEqual(layoutSettings.read(JSON.parse(JSON.stringify(settings))), settings);
     for (const value of [null, 7, 'x', [], { by: 'price', text: 3, tokenBudget: -1, picked: { answer: 1 } }])
-      assert.deepEqual(readLayoutSettings(value), initialLayoutSettings);
+      assert.deepEqual(layoutSettings.read(value), initialSettings);
     assert.deepEqual(pressedColumn(settings, 'mfu'), { by: 'mfu', descending: false });
     assert.deepEqual(pressedColumn(settings, 'step'), { by: 'step', descending: false });
   });

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { part } from '../../../src/core/schedules/parts';
 import { indexOperations } from '../../../webview/base/operations';
 import { tailAt, tailOf } from '../../../src/core/planner/explain/tail';
-import { initialLook, lookedAt, readLook, shadingOf } from '../../../webview/base/view-settings/look';
+import { lookedAt, shadingOf, timelineLook } from '../../../webview/tabs/timeline/look';
 import { unitName } from '../../../webview/charts/lanes/labels';
 import { timelineOf } from './timelines';
 
+const { read: readLook } = timelineLook;
+const initialLook = readLook(undefined);
 const sum = (column: Float64Array): number => column.at(-1) ?? 0;
 
 describe('the look of a timeline', () => {

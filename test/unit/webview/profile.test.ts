@@ -8,7 +8,7 @@ import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../web
 import { errorContent, ratioContent, throughputContent, timeContent } from '../../../webview/tabs/profile/content';
 import { nearestDot, stepDot } from '../../../webview/charts/pick';
 import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../webview/tabs/profile/points';
-import { shownProfile } from '../../../webview/tabs/profile/shown';
+import { comparedProfile, pickedProfile, profileLog, profilePart, shownProfile } from '../../../webview/tabs/profile/shown';
 import { hasBatches, sampleRows, samplesAsTsv } from '../../../webview/tabs/profile/rows';
 import { kneeSentence, ratioSentence } from '../../../webview/tabs/profile/labels';
 import { signedPercent } from '../../../webview/charts/ticks';
@@ -234,14 +234,15 @@ describe('picking points', () => {
 describe('profile on screen', () => {
   const [one, two] = [known(profileOf(), 'one.json', sentence`of another GPU`), known(profileOf(), 'two.json')];
   const view = initialViewState;
+  const looked = (change: Partial<typeof view>): typeof view => ({ ...view, ...change });
 
   it('is the one picked, else the one used, else the newest that can serve', () => {
-    const shown = (change: Partial<typeof view>, used: string | null = two.file): string | undefined =>
-      shownProfile(profilesOf([one, two], { used }), { ...view, ...change })?.known?.file;
-    assert.equal(shown({}), two.file);
-    assert.equal(shown({ profile: one.file }), one.file);
-    assert.equal(shown({ profile: 'gone' }), two.file);
-    assert.equal(shown({}, null), two.file);
+    const shown = (picked: string | null, used: string | null = two.file): string | undefined =>
+      shownProfile(profilesOf([one, two], { used }), looked(pickedProfile.to(view, picked)))?.known?.file;
+    assert.equal(shown(null), two.file);
+    assert.equal(shown(one.file), one.file);
+    assert.equal(shown('gone'), two.file);
+    assert.equal(shown(null, null), two.file);
     assert.equal(shownProfile(profilesOf([one]), view)?.known, one);
     assert.equal(shownProfile(profilesOf([]), view), null);
     assert.equal(shownProfile(null, view), null);
@@ -249,20 +250,20 @@ describe('profile on screen', () => {
 
   it('is what is being measured while something is', () => {
     const running = { profile: profileOf({ most: 3 }), doing: '', fraction: 0 };
-    const shown = shownProfile(profilesOf([one, two], { running }), { ...view, profileCompare: two.file });
+    const shown = shownProfile(profilesOf([one, two], { running }), looked(comparedProfile.to(view, two.file)));
     assert.deepEqual([shown?.profile, shown?.known, shown?.compared], [running.profile, null, null]);
   });
 
   it('is never compared with itself or with one that has no fit', () => {
     const state = profilesOf([one, two]);
-    assert.equal(shownProfile(state, { ...view, profileCompare: two.file })?.compared, null);
-    assert.equal(shownProfile(state, { ...view, profileCompare: one.file })?.compared, one);
+    assert.equal(shownProfile(state, looked(comparedProfile.to(view, two.file)))?.compared, null);
+    assert.equal(shownProfile(state, looked(comparedProfile.to(view, one.file)))?.compared, one);
     const unfitted = known(profileOf({}, { fit: null }), 'three.json');
-    assert.equal(shownProfile(profilesOf([two, unfitted]), { ...view, profileCompare: unfitted.file })?.compared, null);
+    assert.equal(shownProfile(profilesOf([two, unfitted]), looked(comparedProfile.to(view, unfitted.file)))?.compared, null);
   });
 
   it('falls back to the layer when the part has no samples', () => {
-    assert.equal(shownProfile(profilesOf([two]), { ...view, profilePart: 'head' })?.part, 'layer');
+    assert.equal(shownProfile(profilesOf([two]), looked(profilePart.to(view, 'head')))?.part, 'layer');
   });
 });
 
@@ -322,15 +323,16 @@ describe('profiles between host and page', () => {
   });
 
   it('leave how they are looked at in the saved view', () => {
-    const looked = {
-      ...initialViewState,
-      tab: 'profile' as const,
-      profile: 'a',
-      profileCompare: 'b',
-      profilePart: 'head' as const,
-      profileLog: true,
+    const all = (saved: unknown): readonly unknown[] => {
+      const view = readViewState(saved);
+      return [view.tab, pickedProfile.of(view), comparedProfile.of(view), profilePart.of(view), profileLog.of(view)];
     };
-    assert.deepEqual(readViewState(JSON.parse(JSON.stringify(looked))), looked);
-    assert.deepEqual(readViewState({ profile: 3, profileCompare: {}, profilePart: 'tail', profileLog: 'yes' }), initialViewState);
+    const view = { ...initialViewState, tab: 'profile' };
+    const picked = { ...view, ...pickedProfile.to(view, 'a') };
+    const compared = { ...picked, ...comparedProfile.to(picked, 'b') };
+    const ofPart = { ...compared, ...profilePart.to(compared, 'head') };
+    const looked = { ...ofPart, ...profileLog.to(ofPart, true) };
+    assert.deepEqual(all(JSON.parse(JSON.stringify(looked))), ['profile', 'a', 'b', 'head', true]);
+    assert.deepEqual(all({ profile: 3, profileCompare: {}, profilePart: 'tail', profileLog: 'yes' }), all(null));
   });
 });

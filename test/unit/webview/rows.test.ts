@@ -3,16 +3,18 @@ import fc from 'fast-check';
 import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import {
   areCollapsed,
-  initialRows,
   isCollapsed,
   laneRows,
   plainRows,
   rangesText,
-  readRows,
+  timelineRows,
   toggleNode,
   toggleNodes,
   togglePin,
-} from '../../../webview/base/view-settings/rows';
+} from '../../../webview/charts/lanes/rows';
+
+const { read: readRows } = timelineRows;
+const initialRows = readRows(undefined);
 
 /** Nodes of `size` stages each, in order or dealt out one by one. */
 function nodesOf(stages: number, size: number, dealt: boolean): StageNode[] {

@@ -4,7 +4,7 @@ import type { Theme } from '../../base/theme';
 import { seenRows, stageBox, type LaneArea, type RowBox } from './draw-lanes';
 import { at } from '../../base/operations';
 import { pathShape, type PathPass } from './path-shape';
-import { rangesText, type LaneRow } from '../../base/view-settings/rows';
+import { rangesText, type LaneRow } from './rows';
 import { niceTicks, stepLabels, timeLabels } from '../ticks';
 import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
 import { drawNodeName, drawPins, drawTwistie } from './draw-labels';

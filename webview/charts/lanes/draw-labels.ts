@@ -5,7 +5,7 @@ import type { Theme } from '../../base/theme';
 import { pinnedRows, type Viewport } from '../../base/viewport';
 import { rowBox, type LaneArea } from './draw-lanes';
 import { nodeName, rowControls } from './row-names';
-import type { LaneRow } from '../../base/view-settings/rows';
+import type { LaneRow } from './rows';
 
 /** Draws the twistie of a row of a node; `middle` of the row, device px. */
 export function drawTwistie(area: LaneArea, theme: Theme, { collapsed }: LaneRow, viewport: Viewport, middle: number): void {

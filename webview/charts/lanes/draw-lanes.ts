@@ -5,7 +5,7 @@ import { evenColumns, fillColumns, fillColumnsOf, makeColumns, type Columns } fr
 import { at, shadeOfRow, type Operations } from '../../base/operations';
 import { unitName } from './labels';
 import { paintsOf, type Paints } from './paint';
-import { plainRows, type LaneRow, type RowList } from '../../base/view-settings/rows';
+import { plainRows, type LaneRow, type RowList } from './rows';
 import { gapFromPx, pinnedRows, rowTop, visibleRows, type Extent, type Viewport } from '../../base/viewport';
 
 /** Where lanes are drawn on a canvas whose unit is one device pixel. */

@@ -1,6 +1,6 @@
 import { gutters } from './draw-frame';
 import { nodeName, rowControls } from './row-names';
-import { rangesText, type LaneRow, type RowList } from '../../base/view-settings/rows';
+import { rangesText, type LaneRow, type RowList } from './rows';
 
 /** Of a figure or letter of the labels, CSS px: their mean, and a little more. */
 const letterPx = 6.2;

@@ -10,7 +10,7 @@ import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';
 import { gutterPx } from './gutter';
-import { plainRows, type LaneRow, type RowList } from '../../base/view-settings/rows';
+import { plainRows, type LaneRow, type RowList } from './rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../ticks';
 import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';

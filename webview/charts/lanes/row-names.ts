@@ -1,6 +1,6 @@
 import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { t } from '../../base/strings';
-import { rangesText } from '../../base/view-settings/rows';
+import { rangesText } from './rows';
 
 /** Where twisties and pins, and names of nodes begin left of the lanes, and how large the former are, CSS px. */
 export const rowControls = { iconsPx: 4, iconPx: 12, namePx: 18 } as const;

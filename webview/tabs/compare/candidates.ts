@@ -7,7 +7,7 @@ import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
 import { affordableCandidates, isWithheld } from '../../base/withheld';
 import { onThemeChange } from '../../base/theme';
-import { ordered, pressed, type CompareColumn } from '../../base/view-settings/candidate-order';
+import { compareOrder, ordered, pressed, type CompareColumn } from './candidate-order';
 import { makeCompareRow, scaleOf, type CompareRow } from './row';
 import { say } from '../../../src/core/sentence';
 
@@ -15,7 +15,7 @@ import { say } from '../../../src/core/sentence';
 export function makeCandidates(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const body = h('tbody');
   const caption = h('caption');
-  const headers = sortableHeaders((column) => store.setView({ compareOrder: pressed(store.view().compareOrder, column) }));
+  const headers = sortableHeaders((column) => store.set(compareOrder, pressed(store.get(compareOrder), column)));
   const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
   const note = h('p', { class: 'hint' });
   const element = h(
@@ -48,7 +48,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
   const update = (): void => {
     const { plan } = store.state();
     if (plan === null) return;
-    const { compareOrder } = store.view();
+    const order = store.get(compareOrder);
     if (plan !== shownPlan) {
       const scale = scaleOf(plan);
       const fetched = affordableCandidates(store.state(), plan);
@@ -62,12 +62,12 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
       caption.textContent = t('Ways to run this step, all timelines at one time scale. Speed-up is over {0}.', say(scale.baseline.name, t));
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
     }
-    if (plan !== shownPlan || compareOrder !== shownOrder) {
-      for (const header of headers) header.show(compareOrder?.by === header.column ? compareOrder.descending : null);
-      body.replaceChildren(...ordered(plan.candidates, compareOrder).flatMap(({ id }) => rows.get(id)?.element ?? []));
+    if (plan !== shownPlan || order !== shownOrder) {
+      for (const header of headers) header.show(order?.by === header.column ? order.descending : null);
+      body.replaceChildren(...ordered(plan.candidates, order).flatMap(({ id }) => rows.get(id)?.element ?? []));
     }
     shownPlan = plan;
-    shownOrder = compareOrder;
+    shownOrder = order;
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
     const needs = neededFor(shown.schedule, plan.request);

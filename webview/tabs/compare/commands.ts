@@ -5,7 +5,7 @@ import { between, fitAll, fitOperation, reveal, type Extent, type Viewport } fro
 import { edgeOf, movedBy, stepFrom } from '../../charts/lanes/navigate';
 import type { ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
-import type { SideId } from '../../base/view-settings/comparison';
+import type { SideId } from './settings';
 
 /** What a person does with the lanes. */
 interface LaneCommands {

@@ -3,7 +3,7 @@ import { operationAt, type Operation, type Operations } from '../../base/operati
 import { indexedTimeline, type Store } from '../../base/store';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { counterpartOf } from './counterpart';
-import type { ComparisonViewSettings, SideId } from '../../base/view-settings/comparison';
+import { comparisonSettings, type ComparisonViewSettings, type SideId } from './settings';
 
 export const sides = ['a', 'b'] as const;
 export const otherSide = { a: 'b', b: 'a' } as const;
@@ -55,14 +55,14 @@ export interface ComparedSides {
 export function comparedSides(store: Store): ComparedSides {
   const answer = (): ComparisonAnswer | null => fullAnswer(store.state().comparison);
   const operations = (side: SideId): Operations | null => sideOperations(answer(), side);
-  const settings = (): ComparisonViewSettings => store.view().comparisonSettings;
+  const settings = (): ComparisonViewSettings => store.get(comparisonSettings);
   const most = (of: (each: Operations) => number, least: number): number =>
     Math.max(least, ...sides.flatMap((side) => operations(side) ?? []).map(of));
   return {
     answer,
     operations,
     settings,
-    change: (part) => store.setView({ comparisonSettings: { ...settings(), ...part } }),
+    change: (part) => store.set(comparisonSettings, { ...settings(), ...part }),
     durationMs: () => most(({ timeline }) => timeline.makespanMs, Number.MIN_VALUE),
     rows: () => most(({ stages }) => stages, 0),
     viewport: (extent) => {

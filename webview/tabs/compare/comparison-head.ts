@@ -9,7 +9,7 @@ import { whenChanged } from '../../shared/when-changed';
 import { isDrawn, partingPass } from './compared-sides';
 import { badges, otherName, sideName } from './labels';
 import type { ComparedLanes } from './lanes';
-import type { SideId } from '../../base/view-settings/comparison';
+import type { SideId } from './settings';
 
 /** What is compared with what, how old the answer is, and what one can do with it. */
 interface ComparisonHead {

@@ -12,6 +12,7 @@ import { isDrawn, tellingStage } from './compared-sides';
 import { makeComparisonHead } from './comparison-head';
 import { makeComparedLanes, type ComparedLanes } from './lanes';
 import { makePassTable } from './passes';
+import { comparisonSettings } from './settings';
 import { figureTables, stageTable, transferTable } from './tables';
 import { badges } from './labels';
 import { say } from '../../../src/core/sentence';
@@ -71,8 +72,8 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
     if (content !== null) paged.show(content);
   };
   const update = (answer: ComparisonAnswer, change: Change | null): void => {
-    const { comparisonSettings, table: isTable } = store.view();
-    const { pass } = comparisonSettings;
+    const { table: isTable } = store.view();
+    const { pass, stage: picked } = store.get(comparisonSettings);
     changes.answer(answer.id, () => {
       fill(sentences, ...answer.sentences.map((sentence) => h('li', {}, say(sentence, t))));
       fill(figures, ...figureTables(answer));
@@ -80,8 +81,8 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
       undrawn.textContent = undrawnText(answer);
       undrawn.hidden = undrawn.textContent === '';
     });
-    const stage = comparisonSettings.stage ?? tellingStage(answer);
-    const ofStages = (): TableContent | null => stageTable(answer, stage, (picked) => pickStage(store, picked));
+    const stage = picked ?? tellingStage(answer);
+    const ofStages = (): TableContent | null => stageTable(answer, stage, (next) => pickStage(store, next));
     changes.stages([answer.id, stage], () => showTable(stageSection, stages, ofStages()));
     let isNew = change === null;
     changes.lanes(answer.id, () => (isNew = true));
@@ -100,5 +101,5 @@ function undrawnText(answer: ComparisonAnswer): string {
 }
 
 function pickStage(store: Store, stage: number): void {
-  store.setView({ comparisonSettings: { ...store.view().comparisonSettings, stage, pass: null } });
+  store.set(comparisonSettings, { ...store.get(comparisonSettings), stage, pass: null });
 }

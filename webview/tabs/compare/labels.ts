@@ -4,7 +4,7 @@ import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../sr
 import { partName } from '../../shared/step-parts';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import type { SideId } from '../../base/view-settings/comparison';
+import type { SideId } from './settings';
 import { say } from '../../../src/core/sentence';
 
 /** What the sides are called in tables and captions. */

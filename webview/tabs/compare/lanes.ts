@@ -14,7 +14,7 @@ import { gutters } from '../../charts/lanes/draw-frame';
 import { laneCommands } from './commands';
 import { comparedSides, partingPass, sideOperations, sides, type ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
-import type { SideId } from '../../base/view-settings/comparison';
+import type { SideId } from './settings';
 import { sideCaption } from './labels';
 
 /** Two timelines above each other on one time scale, their stages at the same height, zoomed and panned together. */

@@ -6,7 +6,7 @@ import { operationName, unitText } from '../../charts/lanes/labels';
 import { otherSide, sideOperations } from './compared-sides';
 import { counterpartOf } from './counterpart';
 import { badges } from './labels';
-import type { SideId } from '../../base/view-settings/comparison';
+import type { SideId } from './settings';
 
 /** What a pass is, when it runs on either side, and how far they are apart. */
 export function passLines(answer: ComparisonAnswer, side: SideId, of: Operations, operation: Operation): string[] {

@@ -7,7 +7,7 @@ import type { Operation, Operations } from '../../base/operations';
 import { kindName } from '../../charts/lanes/labels';
 import { passPairs, type PassPair } from './counterpart';
 import { sideOperations } from './compared-sides';
-import type { ComparedPass, SideId } from '../../base/view-settings/comparison';
+import type { ComparedPass, SideId } from './settings';
 import { badges, signed } from './labels';
 
 /** The passes of one stage on both sides as a table: what the two timelines show, for screen readers, keyboards and copying. */

@@ -6,6 +6,7 @@ import { button } from '../../base/ui';
 import { makeCandidates } from './candidates';
 import { makeComparison } from './comparison';
 import { makePinned } from './pinned';
+import { comparisonSettings } from './settings';
 
 /** The compare tab: the comparison with another plan or a measured run, if there is one, and the candidates of the plan. */
 interface CompareView {
@@ -35,7 +36,7 @@ export function makeCompareView(store: Store): CompareView {
       : t('a pinned plan, another config, the best layout, or a run (Chrome trace, step times, log)');
     comparison.update(change);
     pinned.update();
-    if (change === null || change.state || change.before.comparisonSettings === store.view().comparisonSettings) candidates.update();
+    if (change === null || change.state || comparisonSettings.of(change.before) === store.get(comparisonSettings)) candidates.update();
   };
   return { element, update, act: comparison.act };
 }

@@ -5,10 +5,9 @@ import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { drawEpochs, drawMark } from './draw';
-import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type SpanBox } from './epochs';
+import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, type SpanBox } from './epochs';
 import { axisPx, rowsOf, zoneAt } from './layout';
 import { tooltipLines } from './labels';
-import type { EpochWidth } from '../../base/view-state';
 
 /** Props of the chart. */
 interface EpochChartProps {

@@ -1,6 +1,14 @@
 import type { ElasticSpan } from '../../../src/features/elastic/core/answer';
 import type { PageElastic } from '../../../src/protocol/page';
-import type { EpochWidth } from '../../base/view-state';
+import { isIndex, setting } from '../../base/view-state';
+
+/** How wide an epoch is drawn: as long as it takes, or all alike. */
+export type EpochWidth = 'time' | 'equal';
+
+export const epochWidth = setting<EpochWidth>('epochWidth', (saved) => (saved === 'equal' ? 'equal' : 'time'));
+
+/** The epoch with the details. */
+export const shownEpoch = setting('epoch', (saved) => (isIndex(saved) ? saved : 0), { ofFile: true });
 
 /** Epochs that run alike, and where they lie on the axis, 0..1. */
 export interface SpanBox {

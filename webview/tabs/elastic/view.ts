@@ -12,7 +12,7 @@ import type { Store } from '../../base/store';
 import { button, checkbox, setChecked } from '../../base/ui';
 import { makeEpochChart } from './chart';
 import { epochDetail } from './detail';
-import { boxOf, epochCount, spanBoxes, type SpanBox } from './epochs';
+import { boxOf, epochCount, epochWidth, shownEpoch, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { makeStudy } from './study';
@@ -27,22 +27,22 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
   let boxes: readonly SpanBox[] = [];
   let shown: PageElastic | null = null;
   const elastic = (): PageElastic | null => store.state().elastic;
-  const epoch = (): number => Math.min(store.view().epoch, Math.max(0, epochCount({ spans: shown?.spans ?? [] }) - 1));
+  const epoch = (): number => Math.min(store.get(shownEpoch), Math.max(0, epochCount({ spans: shown?.spans ?? [] }) - 1));
   const step = makeStepPane();
   const study = makeStudy(store);
   const open = (picked: number): void => {
-    store.setView({ epoch: picked });
+    store.set(shownEpoch, picked);
     stepSection.scrollIntoView({ block: 'nearest' });
     step.focus();
   };
   const chart = makeEpochChart({
     elastic,
-    width: () => store.view().epochWidth,
+    width: () => store.get(epochWidth),
     epoch,
-    onPick: (picked) => store.setView({ epoch: picked }),
+    onPick: (picked) => store.set(shownEpoch, picked),
     onOpen: open,
   });
-  const equal = checkbox(t('Epochs of equal width'), (checked) => store.setView({ epochWidth: checked ? 'equal' : 'time' }));
+  const equal = checkbox(t('Epochs of equal width'), (checked) => store.set(epochWidth, checked ? 'equal' : 'time'));
   const table = makePagedTable();
   const head = h('div', { class: 'elastic-head' });
   const detail = h('div', { class: 'elastic-detail', 'aria-live': 'polite' });
@@ -100,7 +100,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
         assumptionList(now.plan, store.state(), store.host),
       );
     }
-    setChecked(equal, store.view().epochWidth === 'equal');
+    setChecked(equal, store.get(epochWidth) === 'equal');
     chart.redraw();
     study.show(now);
     const box = boxOf(boxes, epoch());
@@ -110,7 +110,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     stepTitle.textContent = t('Step of epoch {0}', epoch());
     stepNote.textContent = stepWords(box, timeline !== null);
     step.show(timeline);
-    showTable(table, now, boxes, epoch(), (picked) => store.setView({ epoch: picked }));
+    showTable(table, now, boxes, epoch(), (picked) => store.set(shownEpoch, picked));
   };
   return { element, update };
 }

@@ -13,7 +13,7 @@ import { planContent } from './content';
 import { layoutDetail } from './detail';
 import { layoutFacts } from './facts';
 import { layoutHead } from './head';
-import { pressedColumn, type LayoutViewSettings } from '../../base/view-settings/layout';
+import { layoutSettings, pressedColumn, type LayoutViewSettings } from './settings';
 import { launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
 import { searchButton } from './states';
 import { layoutTable } from './table';
@@ -56,7 +56,7 @@ export function makeFoundView(store: Store): FoundView {
   );
   const changes = { head: whenChanged(), plot: whenChanged(), detail: whenChanged(), facts: whenChanged(), table: whenChanged() };
   const update = (answer: LayoutAnswer, state: LayoutState): void => {
-    const view = store.view().layoutSettings;
+    const view = store.get(layoutSettings);
     const tokenBudget = view.tokenBudget ?? answer.tokenBudget;
     const launched = launchedOf(state);
     const shown = [answer.id, launched];
@@ -76,7 +76,7 @@ export function makeFoundView(store: Store): FoundView {
     );
     changes.table([shown, view, tokenBudget], () => {
       filters.show(view, schedulesOf(rows));
-      const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.view().layoutSettings, column));
+      const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.get(layoutSettings), column));
       const props = { settings: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
       table.show(layoutTable(shownRows(rows, view), rows.length, props));
     });
@@ -89,12 +89,12 @@ export function makeFoundView(store: Store): FoundView {
 function makeSelection(store: Store) {
   let rows: readonly LayoutRow[] = [];
   const answerNow = (): LayoutAnswer | null => store.state().layout?.answer ?? null;
-  const set = (part: Partial<LayoutViewSettings>): void => store.setView({ layoutSettings: { ...store.view().layoutSettings, ...part } });
+  const set = (part: Partial<LayoutViewSettings>): void => store.set(layoutSettings, { ...store.get(layoutSettings), ...part });
   return {
     rows: () => rows,
     show: (next: readonly LayoutRow[]) => (rows = next),
     set,
-    picked: (): LayoutRow | null => pickedRow(rows, answerNow(), store.view().layoutSettings),
+    picked: (): LayoutRow | null => pickedRow(rows, answerNow(), store.get(layoutSettings)),
     pick: (row: string | null): void => {
       const answer = answerNow();
       set({ picked: answer === null || row === null ? null : { answer: answer.id, row } });

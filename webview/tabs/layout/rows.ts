@@ -1,5 +1,5 @@
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
-import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
+import type { LayoutColumn, LayoutViewSettings } from './settings';
 import { sizesText } from './labels';
 import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';

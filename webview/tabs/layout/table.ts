@@ -4,7 +4,7 @@ import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import type { LayoutColumn, LayoutViewSettings } from '../../base/view-settings/layout';
+import type { LayoutColumn, LayoutViewSettings } from './settings';
 import { gpuHoursOf, rowName, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 

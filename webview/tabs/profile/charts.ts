@@ -7,7 +7,7 @@ import { makeChart, type Chart } from '../../charts/chart';
 import type { ChartContent, Dot } from '../../charts/content';
 import { errorContent, goalPercent, judgedPoints, ratioContent, throughputContent, timeContent } from './content';
 import { directions, fitOf, kneeOf, pointId, rangeOf, ratiosOf, type Direction } from './points';
-import type { ShownProfile } from './shown';
+import { profileLog, type ShownProfile } from './shown';
 import { errorSentence, kneeSentence, ratioSentence } from './labels';
 
 /** A point picked in a chart or the table: a sample of the part shown, and one of its passes. */
@@ -50,7 +50,7 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
       selected: () => selectedId(props.selected()),
       pick: (dot) => props.select(selectedOf(dot)),
     });
-  const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.setView({ profileLog: checked }));
+  const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.set(profileLog, checked));
   const time = section(
     t('Time of a slice'),
     own('time', () => t('Time of a slice against its tokens, measured and fitted.')),
@@ -82,12 +82,12 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
     const shown = props.shown();
     if (shown === null) return;
     const { profile, part, compared } = shown;
-    const { profileLog } = store.view();
-    contents.time = timeContent(profile, part, profileLog ? 'log' : 'linear');
+    const isLog = store.get(profileLog);
+    contents.time = timeContent(profile, part, isLog ? 'log' : 'linear');
     contents.throughput = throughputContent(profile, part);
     contents.error = errorContent(profile, part);
     contents.ratio = compared === null ? null : ratioContent(profile, compared.profile);
-    setChecked(logarithmic, profileLog);
+    setChecked(logarithmic, isLog);
     fill(time.note, ...timeNote(shown));
     fill(throughput.note, throughputNote(shown));
     fill(error.note, errorNote(shown));

@@ -5,7 +5,7 @@ import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
 import { dropdown, type DropdownControl } from '../../base/ui';
 import { importLink, makeProfileButton, restrictedHint } from './actions';
-import { comparable, profileChoices, profileParts, type ShownProfile } from './shown';
+import { comparable, comparedProfile, pickedProfile, profileChoices, profilePart, profileParts, type ShownProfile } from './shown';
 
 /** The row above the charts: which profile, compared with which other, which part; and the buttons that make more. */
 interface Controls {
@@ -19,15 +19,15 @@ const nothing = '';
 export function makeControls(store: Store): Controls {
   const profile = labelled(
     t('Profile'),
-    dropdown(t('Profile'), (file) => store.setView({ profile: file })),
+    dropdown(t('Profile'), (file) => store.set(pickedProfile, file)),
   );
   const compare = labelled(
     t('Compare with'),
-    dropdown(t('Compare with profile'), (file) => store.setView({ profileCompare: file === nothing ? null : file })),
+    dropdown(t('Compare with profile'), (file) => store.set(comparedProfile, file === nothing ? null : file)),
   );
   const part = labelled(
     t('Part'),
-    dropdown(t('Part'), (value) => store.setView({ profilePart: profileParts.find((known) => known === value) ?? 'layer' })),
+    dropdown(t('Part'), (value) => store.set(profilePart, profileParts.find((known) => known === value) ?? 'layer')),
   );
   const start = makeProfileButton(store.host, 'secondary');
   const actions = h('div', { class: 'profile-actions' }, importLink(store.host), start.element);

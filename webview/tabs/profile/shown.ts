@@ -1,6 +1,17 @@
 import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
 import type { KnownProfile, PageState, ProfileState } from '../../../src/protocol/page';
-import type { ViewState } from '../../base/view-state';
+import { setting, type ViewState } from '../../base/view-state';
+
+const file = (saved: unknown): string | null => (typeof saved === 'string' ? saved : null);
+
+/** File of the profile shown; null: the one the plan used, else the newest. */
+export const pickedProfile = setting('profile', file, { ofFile: true });
+
+/** File of the profile that it is compared with. */
+export const comparedProfile = setting('profileCompare', file, { ofFile: true });
+
+/** Whether both axes of the slice times are logarithmic. */
+export const profileLog = setting('profileLog', (saved) => saved === true);
 
 /** What the tab shows: one profile, perhaps compared with another. */
 export interface ShownProfile {
@@ -14,6 +25,8 @@ export interface ShownProfile {
 /** Parts in the order they are offered. */
 export const profileParts: readonly ProfilePart[] = ['layer', 'embedding', 'head'];
 
+export const profilePart = setting('profilePart', (saved) => profileParts.find((known) => known === saved) ?? 'layer');
+
 /**
  * The running measurement, else the selected profile, else the plan's, else the newest that the plan can use, else the newest; null without
  * any.
@@ -23,8 +36,9 @@ export function shownProfile(state: PageState['profile'], view: ViewState): Show
   const known = state.running === null ? knownShown(state, view) : null;
   const profile = state.running?.profile ?? known?.profile;
   if (profile === undefined) return null;
-  const part = profile.samples[view.profilePart].length > 0 ? view.profilePart : 'layer';
-  const compared = known === null ? null : (comparable(state, known).find(({ file }) => file === view.profileCompare) ?? null);
+  const picked = profilePart.of(view);
+  const part = profile.samples[picked].length > 0 ? picked : 'layer';
+  const compared = known === null ? null : (comparable(state, known).find((other) => other.file === comparedProfile.of(view)) ?? null);
   return { profile, known, compared, part };
 }
 
@@ -35,7 +49,7 @@ export function comparable({ known }: ProfileState, shown: KnownProfile): readon
 
 function knownShown({ known, used }: ProfileState, view: ViewState): KnownProfile | null {
   const byFile = (file: string | null): KnownProfile | undefined => known.find((candidate) => candidate.file === file);
-  return byFile(view.profile) ?? byFile(used) ?? known.find(({ refusal }) => refusal === null) ?? known[0] ?? null;
+  return byFile(pickedProfile.of(view)) ?? byFile(used) ?? known.find(({ refusal }) => refusal === null) ?? known[0] ?? null;
 }
 
 /** Profiles as a list offers them: the name, and the device where names alone do not distinguish them. */

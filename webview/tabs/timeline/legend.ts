@@ -5,7 +5,7 @@ import { operationKind } from '../../../src/core/schedules/schedule';
 import type { Operations } from '../../base/operations';
 import type { Tail } from '../../../src/core/planner/explain/tail';
 import { whenChanged } from '../../shared/when-changed';
-import { chunksOnStages, shadingOf, type LegendKind, type Shading, type TimelineLook } from '../../base/view-settings/look';
+import { chunksOnStages, shadingOf, type LegendKind, type Shading, type TimelineLook } from './look';
 
 interface LegendProps {
   readonly operations: () => Operations | null;

@@ -5,7 +5,7 @@ import { pinnedRows, reveal, rowTop, type Extent, type Viewport } from '../../ba
 import { gutters } from '../../charts/lanes/draw-frame';
 import type { Pane, Pointer } from '../../charts/lanes/pane';
 import { nodeText } from '../../charts/lanes/row-names';
-import type { LaneRow, RowList } from '../../base/view-settings/rows';
+import type { LaneRow, RowList } from '../../charts/lanes/rows';
 
 /** Props of the buttons of rows. */
 interface RowButtonProps {

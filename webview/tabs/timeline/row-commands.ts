@@ -3,7 +3,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { stageText } from '../../charts/lanes/labels';
 import { nodeName } from '../../charts/lanes/row-names';
-import { areCollapsed, isCollapsed, toggleNode, toggleNodes, togglePin, type RowSettings } from '../../base/view-settings/rows';
+import { areCollapsed, isCollapsed, toggleNode, toggleNodes, timelineRows, togglePin, type RowSettings } from '../../charts/lanes/rows';
 import type { ShownTimeline } from './shown';
 
 /** What a person does with the rows of a timeline. */
@@ -20,9 +20,9 @@ export interface RowCommands {
 
 /** Makes them; `say` tells a screen reader. */
 export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: string) => void): RowCommands {
-  const setRows = (timelineRows: RowSettings): void => store.setView({ timelineRows });
+  const setRows = (rows: RowSettings): void => store.set(timelineRows, rows);
   const toggle = (node: StageNode): void => {
-    const rows = toggleNode(store.view().timelineRows, node.node);
+    const rows = toggleNode(store.get(timelineRows), node.node);
     setRows(rows);
     say(isCollapsed(rows, node.node) ? t('{0}, collapsed', nodeName(node)) : t('{0}, expanded', nodeName(node)));
   };
@@ -39,14 +39,14 @@ export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: s
         say(t('No node holds several stages'));
         return;
       }
-      const rows = toggleNodes(store.view().timelineRows, nodes);
+      const rows = toggleNodes(store.get(timelineRows), nodes);
       setRows(rows);
       say(areCollapsed(rows, nodes) ? t('A row for each node') : t('A row for each stage'));
     },
     togglePin: (stage) => {
       const of = timeline.operations();
       if (of === null) return;
-      const rows = togglePin(store.view().timelineRows, stage);
+      const rows = togglePin(store.get(timelineRows), stage);
       setRows(rows);
       const name = stageText(of, stage);
       say(rows.pinned.includes(stage) ? t('{0}, pinned', name) : t('{0}, not pinned', name));
@@ -54,7 +54,7 @@ export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: s
     openStage: (stage) => {
       const list = timeline.rows();
       const row = list.rows[list.rowOf(stage)];
-      if (row?.collapsed === true && row.node !== null) setRows(toggleNode(store.view().timelineRows, row.node.node));
+      if (row?.collapsed === true && row.node !== null) setRows(toggleNode(store.get(timelineRows), row.node.node));
     },
   };
 }

@@ -7,7 +7,7 @@ import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } 
 import type { Tail } from '../../../src/core/planner/explain/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { worstStage } from '../../charts/memory/summary';
-import { laneRows, type RowList, type RowSettings } from '../../base/view-settings/rows';
+import { laneRows, timelineRows, type RowList, type RowSettings } from '../../charts/lanes/rows';
 
 /** What the timeline shows of the page's state. */
 export interface ShownTimeline {
@@ -98,7 +98,7 @@ export function shownTimeline(store: Store): ShownTimeline {
     },
     selected: () => selectedOperation(operations(), store.view().selection),
     nodes,
-    rows: () => rows(operations()?.stages ?? 0, nodes(), store.view().timelineRows),
+    rows: () => rows(operations()?.stages ?? 0, nodes(), store.get(timelineRows)),
     select: (operation, stage) => {
       const selection =
         operation === null

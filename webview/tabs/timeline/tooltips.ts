@@ -7,7 +7,7 @@ import { tailName } from '../../charts/lanes/draw-tail';
 import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from '../../charts/lanes/labels';
 import type { Pointer } from '../../charts/lanes/pane';
 import { nodeText } from '../../charts/lanes/row-names';
-import type { LaneRow } from '../../base/view-settings/rows';
+import type { LaneRow } from '../../charts/lanes/rows';
 
 /** What a tooltip is about. */
 interface Pointed {

@@ -19,12 +19,12 @@ import { makeOperationTable } from './table';
 import type { TimelineActionProps } from './actions';
 import { gutterPx } from '../../charts/lanes/gutter';
 import { makeRowButtons } from './row-buttons';
-import { areCollapsed } from '../../base/view-settings/rows';
+import { areCollapsed, timelineRows } from '../../charts/lanes/rows';
 import { tooltipLines } from './tooltips';
 import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { timeText } from '../../charts/lanes/labels';
 import { makeLegend } from './legend';
-import { hiddenTail, lookedAt } from '../../base/view-settings/look';
+import { hiddenTail, lookedAt, timelineLook } from './look';
 import { shownTimeline, type ShownTimeline } from './shown';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
@@ -104,8 +104,8 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     legend: makeLegend({
       operations,
       tail: timeline.tail,
-      look: () => store.view().timelineLook,
-      onLook: (timelineLook) => store.setView({ timelineLook }),
+      look: () => store.get(timelineLook),
+      onLook: (look) => store.set(timelineLook, look),
     }),
     missing: h('div', { class: 'placeholder' }),
   };
@@ -135,7 +135,7 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     openFind: findBar.open,
     nodes: {
       toggle: commands.rows.toggleNodes,
-      areCollapsed: () => (timeline.nodes().length === 0 ? null : areCollapsed(store.view().timelineRows, timeline.nodes())),
+      areCollapsed: () => (timeline.nodes().length === 0 ? null : areCollapsed(store.get(timelineRows), timeline.nodes())),
     },
     act: (action) => {
       if (operations() !== null) commands.act(action);
@@ -191,10 +191,10 @@ function minimapOf(store: Store, timeline: ShownTimeline, pane: Pane, commands: 
     operations,
     painted: () => {
       const of = operations();
-      return of === null ? null : lookedAt(of, store.view().timelineLook);
+      return of === null ? null : lookedAt(of, store.get(timelineLook));
     },
     tail: timeline.tail,
-    hiddenTail: () => hiddenTail(store.view().timelineLook),
+    hiddenTail: () => hiddenTail(store.get(timelineLook)),
     durationMs: timeline.durationMs,
     leftPx: pane.leftPx,
     viewport: () => timeline.viewport(pane.extent()),
@@ -233,6 +233,8 @@ function showDrawn(
   const view = store.view();
   const before = change?.before ?? null;
   const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
+  const isOtherLook =
+    before === null || timelineLook.of(before) !== store.get(timelineLook) || timelineRows.of(before) !== store.get(timelineRows);
   const isNew = change === null || change.state || differs('candidate', 'compareWith');
   if (isNew) {
     const other = timeline.compared();
@@ -242,7 +244,7 @@ function showDrawn(
     if (other !== null) otherPane.setCaption(captionOf(other));
   }
   legend.update();
-  if (isNew || differs('viewport', 'criticalPath', 'stage', 'timelineLook', 'timelineRows')) {
+  if (isNew || isOtherLook || differs('viewport', 'criticalPath', 'stage')) {
     pane.redraw();
     if (!otherPane.element.hidden) otherPane.redraw();
     const highestPx = pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx());
@@ -252,7 +254,7 @@ function showDrawn(
     lane.redraw();
   } else if (differs('selection')) pane.redrawOverlay();
   if (differs('selection')) lane.follow();
-  if (isNew || differs('timelineLook', 'timelineRows')) minimap.redraw();
+  if (isNew || isOtherLook) minimap.redraw();
   else if (differs('viewport')) minimap.moveWindow();
   table.element.hidden = !view.table;
   if (view.table) table.update();
@@ -273,10 +275,10 @@ function paneProps(store: Store, timeline: ShownTimeline, operations: () => Oper
     },
     painted: () => {
       const of = operations();
-      return of === null ? null : lookedAt(of, store.view().timelineLook);
+      return of === null ? null : lookedAt(of, store.get(timelineLook));
     },
     tail: () => (isMain ? timeline.tail() : timeline.comparedTail()),
-    hiddenTail: () => hiddenTail(store.view().timelineLook),
+    hiddenTail: () => hiddenTail(store.get(timelineLook)),
     list: timeline.rows,
     tooltip: (pointer, extent) =>
       tooltipLines({

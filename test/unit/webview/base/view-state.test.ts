@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { contrast, css, mix, over, readableOn, type Rgba } from '../../../../webview/base/color';
 import { initialViewState, readViewState } from '../../../../webview/base/view-state';
+import { compareOrder } from '../../../../webview/tabs/compare/candidate-order';
+import { comparisonSettings } from '../../../../webview/tabs/compare/settings';
+import { epochWidth, shownEpoch } from '../../../../webview/tabs/elastic/epochs';
+import { layoutSettings } from '../../../../webview/tabs/layout/settings';
 
 describe('saved view', () => {
   it('comes back as it was', () => {
@@ -12,15 +16,22 @@ describe('saved view', () => {
       viewport: { startMs: 1, endMs: 2, rowPx: 5, scrollPx: 0 },
       selection: { type: 'operation' as const, chunk: 3, kind: 1 as const, unit: 7 },
       stage: 4,
-      comparisonSettings: { viewport: { startMs: 3, endMs: 9, rowPx: 8, scrollPx: 4 }, pass: null, stage: 2 },
+      ...comparisonSettings.to(initialViewState, { viewport: { startMs: 3, endMs: 9, rowPx: 8, scrollPx: 4 }, pass: null, stage: 2 }),
+      ...epochWidth.to(initialViewState, 'equal'),
     };
-    assert.deepEqual(readViewState(JSON.parse(JSON.stringify({ document: 'x', ...state }))), state);
+    const saved = readViewState(JSON.parse(JSON.stringify({ document: 'x', ...state })));
+    assert.deepEqual(saved, state);
+    assert.deepEqual(comparisonSettings.of(saved), comparisonSettings.of(state));
+    assert.equal(comparisonSettings.of(saved), comparisonSettings.of(saved), 'read once');
+    assert.equal(epochWidth.of(saved), 'equal');
   });
 
   it('comes back from the names that older versions saved', () => {
-    const { layoutSettings, comparisonSettings } = readViewState({ layoutLook: { by: 'memory' }, comparedLook: { stage: 2 } });
-    assert.equal(layoutSettings.by, 'memory');
-    assert.equal(comparisonSettings.stage, 2);
+    const view = readViewState({ layoutLook: { by: 'memory' }, comparedLook: { stage: 2 }, epoch: 3, compareOrder: { by: 'memory' } });
+    assert.equal(layoutSettings.of(view).by, 'memory');
+    assert.equal(comparisonSettings.of(view).stage, 2);
+    assert.equal(shownEpoch.of(view), 3);
+    assert.deepEqual(compareOrder.of(view), { by: 'memory', descending: false });
   });
 
   it('falls back field by field when something else was saved', () => {
@@ -35,7 +46,11 @@ describe('saved view', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         assert.ok(readViewState(value).tab);
-        assert.ok(readViewState({ viewport: value, selection: value, stage: value, comparisonSettings: value }).tab);
+        const view = readViewState({ viewport: value, selection: value, stage: value, comparisonSettings: value, compareOrder: value });
+        assert.ok(view.tab);
+        comparisonSettings.of(view);
+        compareOrder.of(view);
+        readViewState({ settings: value, fileSettings: value });
       }),
       { seed: 11 },
     );

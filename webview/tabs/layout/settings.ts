@@ -1,3 +1,5 @@
+import { setting } from '../../base/view-state';
+
 /** Columns that the found layouts can be ordered by. */
 const layoutColumns = ['step', 'memory', 'bubble', 'tokens', 'mfu'] as const;
 export type LayoutColumn = (typeof layoutColumns)[number];
@@ -17,7 +19,7 @@ export interface LayoutViewSettings {
 }
 
 /** Fastest first, all of them. */
-export const initialLayoutSettings: LayoutViewSettings = {
+const initial: LayoutViewSettings = {
   by: 'step',
   descending: false,
   text: '',
@@ -27,18 +29,20 @@ export const initialLayoutSettings: LayoutViewSettings = {
 };
 
 /** Reads view settings that an older version may have saved, field by field. */
-export function readLayoutSettings(saved: unknown): LayoutViewSettings {
-  if (typeof saved !== 'object' || saved === null) return initialLayoutSettings;
+function readSettings(saved: unknown): LayoutViewSettings {
+  if (typeof saved !== 'object' || saved === null) return initial;
   const { by, descending, text, schedule, tokenBudget, picked } = saved as Readonly<Record<string, unknown>>;
   return {
-    by: layoutColumns.find((column) => column === by) ?? initialLayoutSettings.by,
+    by: layoutColumns.find((column) => column === by) ?? initial.by,
     descending: descending === true,
-    text: typeof text === 'string' ? text : initialLayoutSettings.text,
+    text: typeof text === 'string' ? text : initial.text,
     schedule: typeof schedule === 'string' ? schedule : null,
     tokenBudget: typeof tokenBudget === 'number' && tokenBudget > 0 && Number.isFinite(tokenBudget) ? tokenBudget : null,
     picked: readPicked(picked),
   };
 }
+
+export const layoutSettings = setting('layoutSettings', readSettings, { formerKey: 'layoutLook', ofFile: true });
 
 function readPicked(value: unknown): LayoutViewSettings['picked'] {
   if (typeof value !== 'object' || value === null || !('answer' in value) || !('row' in value)) return null;

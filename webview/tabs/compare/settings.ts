@@ -1,5 +1,7 @@
 import type { OperationKind } from '../../../src/core/schedules/schedule';
-import type { Viewport } from '../viewport';
+import { isRecord } from '../../../src/core/records';
+import { isIndex, readViewport, setting } from '../../base/view-state';
+import type { Viewport } from '../../base/viewport';
 
 /** Which side of a comparison. */
 export type SideId = 'a' | 'b';
@@ -21,5 +23,12 @@ export interface ComparisonViewSettings {
   readonly stage: number | null;
 }
 
-/** What a page starts with. */
-export const initialComparisonSettings: ComparisonViewSettings = { viewport: null, pass: null, stage: null };
+const initial: ComparisonViewSettings = { viewport: null, pass: null, stage: null };
+
+/** Where the person was; a selected pass may be of another answer. */
+function readSettings(saved: unknown): ComparisonViewSettings {
+  if (!isRecord(saved)) return initial;
+  return { ...initial, viewport: readViewport(saved['viewport']), stage: isIndex(saved['stage']) ? saved['stage'] : null };
+}
+
+export const comparisonSettings = setting('comparisonSettings', readSettings, { formerKey: 'comparedLook', ofFile: true });

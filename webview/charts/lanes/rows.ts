@@ -1,5 +1,6 @@
 import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { isRecord } from '../../../src/core/records';
+import { setting } from '../../base/view-state';
 
 /** Which stages stay at the top, and which nodes are one row each. It survives a plan with other stages: what is not there is ignored. */
 export interface RowSettings {
@@ -10,15 +11,17 @@ export interface RowSettings {
   readonly except: readonly number[];
 }
 
-export const initialRows: RowSettings = { pinned: [], collapsed: false, except: [] };
+const initialRows: RowSettings = { pinned: [], collapsed: false, except: [] };
 
 /** Reads settings that were saved: what does not fit falls back. */
-export function readRows(value: unknown): RowSettings {
+function readRows(value: unknown): RowSettings {
   if (!isRecord(value)) return initialRows;
   const indices = (list: unknown): readonly number[] =>
     Array.isArray(list) ? ascending(list.filter((each): each is number => Number.isSafeInteger(each) && each >= 0)) : [];
   return { pinned: indices(value['pinned']), collapsed: value['collapsed'] === true, except: indices(value['except']) };
 }
+
+export const timelineRows = setting('timelineRows', readRows, { ofFile: true });
 
 /** A row of the lanes: a stage, or all stages of a node that are not pinned. */
 export interface LaneRow {

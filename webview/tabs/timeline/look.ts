@@ -1,7 +1,8 @@
 import { partOf, type Part } from '../../../src/core/schedules/parts';
 import { isRecord } from '../../../src/core/records';
 import type { Timeline } from '../../../src/core/schedules/schedule';
-import { at, indexOperations, type Operations } from '../operations';
+import { setting } from '../../base/view-state';
+import { at, indexOperations, type Operations } from '../../base/operations';
 import type { TailPart } from '../../../src/core/planner/explain/tail';
 
 /** What the shades of a colour distinguish. `auto`: the chunks of a stage where it has several, else micro-batches. */
@@ -20,10 +21,10 @@ export interface TimelineLook {
   readonly shading: Shading;
 }
 
-export const initialLook: TimelineLook = { hiddenKinds: [], hiddenChunks: [], shading: 'auto' };
+const initialLook: TimelineLook = { hiddenKinds: [], hiddenChunks: [], shading: 'auto' };
 
 /** Reads a look that was saved: what does not fit falls back. */
-export function readLook(value: unknown): TimelineLook {
+function readLook(value: unknown): TimelineLook {
   if (!isRecord(value)) return initialLook;
   const { hiddenKinds, hiddenChunks, shading } = value;
   return {
@@ -32,6 +33,8 @@ export function readLook(value: unknown): TimelineLook {
     shading: shadings.find((known) => known === shading) ?? initialLook.shading,
   };
 }
+
+export const timelineLook = setting('timelineLook', readLook);
 
 /** What shades distinguish in a timeline, once `auto` is decided. */
 export function shadingOf({ sliced, chunked }: Operations, { shading }: TimelineLook): Exclude<Shading, 'auto'> {

@@ -1,7 +1,9 @@
 import { peakBytesOf, type Candidate } from '../../../src/core/planner/plan';
+import { isRecord } from '../../../src/core/records';
+import { setting } from '../../base/view-state';
 
 /** Columns that the candidates can be ordered by. Speed-up is the step's time turned over. */
-export const compareColumns = ['step', 'speedUp', 'bubble', 'memory'] as const;
+const compareColumns = ['step', 'speedUp', 'bubble', 'memory'] as const;
 export type CompareColumn = (typeof compareColumns)[number];
 
 /** An order of the candidates. */
@@ -9,6 +11,12 @@ export interface CompareOrder {
   readonly by: CompareColumn;
   readonly descending: boolean;
 }
+
+/** How candidates are ordered; null: as the planner has them. */
+export const compareOrder = setting<CompareOrder | null>('compareOrder', (saved) => {
+  const by = isRecord(saved) ? compareColumns.find((column) => column === saved['by']) : undefined;
+  return by === undefined || !isRecord(saved) ? null : { by, descending: saved['descending'] === true };
+});
 
 /** The order after a press on a column's title: the best first, or turned over when the column decides already. */
 export function pressed(order: CompareOrder | null, column: CompareColumn): CompareOrder {
