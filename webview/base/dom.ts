@@ -86,11 +86,3 @@ export function icon(name: IconName): SVGSVGElement {
   svg.append(path);
   return svg;
 }
-
-/** Puts a tooltip next to the pointer, inside its pane. */
-export function place(tooltip: HTMLElement, x: number, y: number, width: number, height: number): void {
-  const { width: ownWidth, height: ownHeight } = tooltip.getBoundingClientRect();
-  const left = x + 14 + ownWidth > width ? Math.max(0, x - 14 - ownWidth) : x + 14;
-  const top = y + 18 + ownHeight > height ? Math.max(0, y - 10 - ownHeight) : y + 18;
-  tooltip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
-}

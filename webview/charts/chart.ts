@@ -1,9 +1,11 @@
-import { fill, h, place } from '../base/dom';
+import { h } from '../base/dom';
 import { makeSurface } from '../base/surface';
 import { onThemeChange, theme } from '../base/theme';
 import type { ChartContent, Dot } from './content';
 import { drawChart, drawPlace, plotOf } from './draw';
 import { nearestDot, stepDot } from './pick';
+import { pointIn } from './plot';
+import { makeTooltip } from './tooltip';
 
 /** Props of a chart. */
 interface ChartProps {
@@ -32,39 +34,33 @@ export function makeChart(props: ChartProps): Chart {
     if (content === null) drawPlace(target, theme());
     else drawChart(target, theme(), content, selectedDot());
   });
-  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
-  const element = h('div', { class: `chart-canvas ${props.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip);
+  const tooltip = makeTooltip();
+  const element = h('div', { class: `chart-canvas ${props.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip.element);
   const selectedDot = (): Dot | null => props.content()?.dots.find(({ id }) => id === props.selected()) ?? null;
-  const tell = (dot: Dot | null): void => {
-    tooltip.hidden = dot === null;
+  const describe = (dot: Dot | null): void => {
     const content = props.content();
-    if (dot === null || content === null) return;
-    fill(tooltip, ...dot.lines().map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
-    const at = plotOf(surface).toPixels(content, dot.x, dot.y);
-    place(tooltip, at.x, at.y, surface.width(), surface.height());
+    if (dot === null || content === null) return tooltip.hide();
+    const { x, y } = plotOf(surface).toPixels(content, dot.x, dot.y);
+    tooltip.show(dot.lines(), x, y, surface.width(), surface.height());
   };
   const dotAt = (event: MouseEvent): Dot | null => {
     const content = props.content();
     if (content === null) return null;
-    const box = surface.canvas.getBoundingClientRect();
     const { toPixels } = plotOf(surface);
-    return nearestDot(
-      content.dots.map((dot) => ({ dot, ...toPixels(content, dot.x, dot.y) })),
-      event.clientX - box.left,
-      event.clientY - box.top,
-      reachPx,
-    );
+    const { x, y } = pointIn(surface.canvas, event);
+    const drawn = content.dots.map((dot) => ({ dot, ...toPixels(content, dot.x, dot.y) }));
+    return nearestDot(drawn, x, y, reachPx);
   };
   const hasFocus = (): boolean => document.activeElement === element && element.matches(':focus-visible');
-  element.addEventListener('pointermove', (event) => tell(dotAt(event)));
-  element.addEventListener('pointerleave', () => tell(hasFocus() ? selectedDot() : null));
+  element.addEventListener('pointermove', (event) => describe(dotAt(event)));
+  element.addEventListener('pointerleave', () => describe(hasFocus() ? selectedDot() : null));
   element.addEventListener('click', (event) => {
     const dot = dotAt(event);
     if (dot !== null && dot.id === props.selected()) props.open?.(dot);
     else props.pick(dot);
   });
-  element.addEventListener('focus', () => tell(hasFocus() ? selectedDot() : null));
-  element.addEventListener('blur', () => tell(null));
+  element.addEventListener('focus', () => describe(hasFocus() ? selectedDot() : null));
+  element.addEventListener('blur', () => describe(null));
   element.addEventListener('keydown', (event) => {
     const content = props.content();
     if (content === null || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -79,7 +75,7 @@ export function makeChart(props: ChartProps): Chart {
     event.preventDefault();
     event.stopPropagation();
     props.pick(next);
-    tell(next);
+    describe(next);
   });
   onThemeChange(surface.redraw);
   return {
@@ -88,7 +84,7 @@ export function makeChart(props: ChartProps): Chart {
       const content = props.content();
       element.tabIndex = content === null ? -1 : 0;
       element.setAttribute('aria-label', props.label());
-      if (!tooltip.hidden) tell(hasFocus() ? selectedDot() : null);
+      if (!tooltip.element.hidden) describe(hasFocus() ? selectedDot() : null);
       surface.redraw();
     },
   };

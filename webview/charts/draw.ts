@@ -3,6 +3,7 @@ import { hatchPattern, type Surface } from '../base/surface';
 import type { Theme } from '../base/theme';
 import { shareOf } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
+import { drawMarksAcross, penOn, plotIn, type Plot } from './plot';
 
 const leftPx = 62;
 const rightPx = 76;
@@ -13,40 +14,32 @@ const labelPx = 11;
 /** A narrower chart names neither its curves nor its axis. */
 const narrowPx = 300;
 
-/** Where a chart's axes lie inside its canvas, CSS px. */
-interface Plot {
+/** The plot of a chart with two axes. */
+interface ChartPlot extends Plot {
   /** There is room on the right for the names of curves and of the axis. */
   readonly named: boolean;
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
   readonly toPixels: (content: ChartContent, x: number, y: number) => { readonly x: number; readonly y: number };
 }
 
 /** The plot inside a surface; right of it names of curves fit. */
-export function plotOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
+export function plotOf(surface: Pick<Surface, 'width' | 'height'>): ChartPlot {
   const named = surface.width() >= narrowPx;
-  const width = Math.max(1, surface.width() - leftPx - (named ? rightPx : 16));
-  const height = Math.max(1, surface.height() - topPx - bottomPx);
+  const plot = plotIn(surface, { left: leftPx, right: named ? rightPx : 16, top: topPx, bottom: bottomPx });
   return {
+    ...plot,
     named,
-    left: leftPx,
-    top: topPx,
-    width,
-    height,
     toPixels: (content, x, y) => ({
-      x: leftPx + shareOf(content.x, x) * width,
-      y: topPx + (1 - shareOf(content.y, y)) * height,
+      x: plot.left + shareOf(content.x, x) * plot.width,
+      y: plot.top + (1 - shareOf(content.y, y)) * plot.height,
     }),
   };
 }
 
-/** What the drawing functions share; the context's unit is one CSS px, snapped to device px where lines must be sharp. */
-interface Pen {
+/** What the drawing functions share. After the axes the context's unit is one CSS px, snapped to device px where lines must be sharp. */
+interface ChartPen {
   readonly context: CanvasRenderingContext2D;
   readonly colors: Theme;
-  readonly plot: Plot;
+  readonly plot: ChartPlot;
   readonly content: ChartContent;
   readonly scale: number;
   readonly snap: (px: number) => number;
@@ -68,12 +61,18 @@ export function drawPlace(surface: Surface, colors: Theme): void {
 export function drawChart(surface: Surface, colors: Theme, content: ChartContent, selected: Dot | null): void {
   const { context } = surface;
   const scale = surface.scale();
-  const pen: Pen = { context, colors, plot: plotOf(surface), content, scale, snap: (px) => Math.round(px * scale) / scale };
+  const plot = plotOf(surface);
+  const pen: ChartPen = { context, colors, plot, content, scale, snap: (px) => Math.round(px * scale) / scale };
+  drawBand(pen);
+  const marks = content.y.marks(Math.max(3, Math.floor(plot.height / 44)));
+  drawMarksAcross(
+    penOn(surface, colors, plot),
+    marks.map(({ value, text }) => ({ y: plot.toPixels(content, content.x.min, value).y * scale, text })),
+  );
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.font = `${labelPx}px ${colors.fontFamily}`;
   context.lineJoin = 'round';
-  drawBand(pen);
-  drawAxes(pen);
+  drawMarksBelow(pen);
   for (const guide of content.guides) drawGuide(pen, guide);
   if (selected !== null) drawCross(pen, selected);
   clipped(pen, () => {
@@ -88,7 +87,7 @@ function colorOf(colors: Theme, tone: Tone, faint: number): Rgba {
   return colors.highContrast ? color : mix(color, colors.background, faint);
 }
 
-function clipped({ context, plot }: Pen, draw: () => void): void {
+function clipped({ context, plot }: ChartPen, draw: () => void): void {
   context.save();
   context.beginPath();
   context.rect(plot.left, plot.top - 4, plot.width + 2, plot.height + 6);
@@ -97,22 +96,13 @@ function clipped({ context, plot }: Pen, draw: () => void): void {
   context.restore();
 }
 
-function hairline({ context, scale, snap }: Pen, x: number, y: number, width: number, height: number): void {
+function hairline({ context, scale, snap }: ChartPen, x: number, y: number, width: number, height: number): void {
   const line = Math.max(1, Math.round(scale / 1.5)) / scale;
   context.fillRect(snap(x), snap(y), width === 0 ? line : width, height === 0 ? line : height);
 }
 
-function drawAxes(pen: Pen): void {
+function drawMarksBelow(pen: ChartPen): void {
   const { context, colors, plot, content } = pen;
-  context.textBaseline = 'middle';
-  context.textAlign = 'right';
-  for (const { value, text } of content.y.marks(Math.max(3, Math.floor(plot.height / 44)))) {
-    const { y } = plot.toPixels(content, content.x.min, value);
-    context.fillStyle = css(colors.grid);
-    hairline(pen, plot.left, y, plot.width, 0);
-    context.fillStyle = css(colors.dim);
-    context.fillText(text, plot.left - 8, y);
-  }
   context.textAlign = 'center';
   for (const { value, text } of content.x.marks(Math.max(2, Math.floor(plot.width / 64)))) {
     const { x } = plot.toPixels(content, value, content.y.min);
@@ -125,17 +115,17 @@ function drawAxes(pen: Pen): void {
   if (plot.named) context.fillText(content.xName, plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
 }
 
-function drawBand(pen: Pen): void {
+function drawBand(pen: ChartPen): void {
   const { context, colors, plot, content, scale } = pen;
   if (content.band === null) return;
   const top = plot.toPixels(content, content.x.min, Math.min(content.y.max, content.band.to)).y;
   const bottom = plot.toPixels(content, content.x.min, Math.max(content.y.min, content.band.from)).y;
   const hatch = colors.highContrast ? hatchPattern(context, css(withAlpha(colors.foreground, 0.3)), Math.round(8 * scale)) : null;
   context.fillStyle = hatch ?? css(mix(colors.background, colors.foreground, 0.06));
-  context.fillRect(plot.left, top, plot.width, bottom - top);
+  context.fillRect(plot.left * scale, top * scale, plot.width * scale, (bottom - top) * scale);
 }
 
-function drawGuide(pen: Pen, guide: Guide): void {
+function drawGuide(pen: ChartPen, guide: Guide): void {
   const { context, colors, plot, content } = pen;
   context.fillStyle = css(guide.tone === undefined ? colors.dim : colorOf(colors, guide.tone, 0));
   context.textBaseline = 'middle';
@@ -153,7 +143,7 @@ function drawGuide(pen: Pen, guide: Guide): void {
   haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + plot.height - 10);
 }
 
-function drawCurve({ context, colors, plot, content }: Pen, curve: Curve): void {
+function drawCurve({ context, colors, plot, content }: ChartPen, curve: Curve): void {
   context.strokeStyle = css(colorOf(colors, curve.tone, curve.faint));
   context.lineWidth = 1.5;
   // Where colours must not be the only difference, the pass is told by the line.
@@ -168,7 +158,7 @@ function drawCurve({ context, colors, plot, content }: Pen, curve: Curve): void 
   context.setLineDash([]);
 }
 
-function drawDot({ context, colors, plot, content }: Pen, dot: Dot, isSelected: boolean): void {
+function drawDot({ context, colors, plot, content }: ChartPen, dot: Dot, isSelected: boolean): void {
   const { x, y } = plot.toPixels(content, dot.x, dot.y);
   const color = css(colorOf(colors, dot.tone, dot.faint));
   dotPath(context, dot, x, y, dotPx);
@@ -210,7 +200,7 @@ function dotPath(context: CanvasRenderingContext2D, { shape }: Pick<Dot, 'shape'
   context.closePath();
 }
 
-function drawCross(pen: Pen, dot: Dot): void {
+function drawCross(pen: ChartPen, dot: Dot): void {
   const { context, colors, plot, content } = pen;
   const { x, y } = plot.toPixels(content, dot.x, dot.y);
   context.fillStyle = css(withAlpha(colors.focus, 0.7));
@@ -222,7 +212,7 @@ function drawCross(pen: Pen, dot: Dot): void {
  * Names curves at their ends, from the top down; names that would lie on each other move apart, and are left out when they would move too
  * far.
  */
-function drawLabels(pen: Pen): void {
+function drawLabels(pen: ChartPen): void {
   const { context, colors, plot, content } = pen;
   if (!plot.named) return;
   context.textBaseline = 'middle';
@@ -247,7 +237,7 @@ function drawLabels(pen: Pen): void {
 }
 
 /** Text that stays readable over lines. Keeps the fill colour. */
-function haloText({ context, colors }: Pen, text: string, x: number, y: number): void {
+function haloText({ context, colors }: ChartPen, text: string, x: number, y: number): void {
   context.strokeStyle = css(withAlpha(colors.background, 0.85));
   context.lineWidth = 3;
   context.strokeText(text, x, y);

@@ -23,10 +23,9 @@ import { sliceLines } from '../tabs/slices/slice-lines';
 import { t } from '../base/strings';
 import { operationsOf, tailOfCandidate, type Store } from '../base/store';
 import { tailAt } from '../../src/core/planner/explain/tail';
-import { makeSurface } from '../base/surface';
-import { onThemeChange, theme } from '../base/theme';
-import { drawTail, tailName } from '../charts/lanes/draw-tail';
-import { drawLanes, makeLaneBuffers } from '../charts/lanes/draw-lanes';
+import { tailName } from '../charts/lanes/draw-tail';
+import { makeMiniature } from '../charts/lanes/whole-step';
+import { pointIn } from '../charts/plot';
 import { hit } from '../base/operations';
 import { operationName } from '../charts/lanes/labels';
 import { button } from '../base/ui';
@@ -250,8 +249,7 @@ function rest(note: HTMLElement, text: string): void {
 
 function hoverText(canvas: HTMLCanvasElement, note: HTMLElement, textAt: (x: number, width: number) => string | null): void {
   canvas.addEventListener('pointermove', (event) => {
-    const box = canvas.getBoundingClientRect();
-    note.textContent = textAt(event.clientX - box.left, box.width) ?? note.dataset['rest'] ?? '';
+    note.textContent = textAt(pointIn(canvas, event).x, canvas.clientWidth) ?? note.dataset['rest'] ?? '';
   });
   canvas.addEventListener('pointerleave', () => (note.textContent = note.dataset['rest'] ?? ''));
 }
@@ -260,29 +258,17 @@ function miniTimeline(
   candidate: () => Candidate | null,
   onOpen: () => void,
 ): { readonly element: HTMLElement; readonly note: HTMLElement; readonly redraw: () => void } {
-  const buffers = makeLaneBuffers();
   const note = h('span', { class: 'strip-note' });
-  const surface = makeSurface('mini-timeline', ({ context, width, height, scale }) => {
-    const shown = candidate();
-    const operations = shown === null ? null : operationsOf(shown);
-    if (shown === null || operations === null) return;
-    const tail = tailOfCandidate(shown);
-    const durationMs = tail?.endMs ?? operations.timeline.makespanMs;
-    const extent = { durationMs, rows: operations.stages, widthPx: width(), heightPx: height() };
-    const viewport = { startMs: 0, endMs: durationMs, rowPx: height() / operations.stages, scrollPx: 0 };
-    const area = { context, scale: scale(), left: 0, top: 0, extent, names: false };
-    drawLanes(area, operations, viewport, theme(), buffers);
-    if (tail !== null) drawTail(area, tail, viewport, theme(), new Set());
-  });
+  const surface = makeMiniature('mini-timeline', candidate);
   hoverText(surface.canvas, note, () => null);
   surface.canvas.addEventListener('pointermove', (event) => {
     const shown = candidate();
     const operations = shown === null ? null : operationsOf(shown);
     const tail = shown === null ? null : tailOfCandidate(shown);
     if (operations === null || tail === null) return;
-    const box = surface.canvas.getBoundingClientRect();
-    const stage = Math.min(operations.stages - 1, Math.floor(((event.clientY - box.top) / box.height) * operations.stages));
-    const ms = ((event.clientX - box.left) / box.width) * tail.endMs;
+    const { x, y } = pointIn(surface.canvas, event);
+    const stage = Math.min(operations.stages - 1, Math.floor((y / surface.canvas.clientHeight) * operations.stages));
+    const ms = (x / surface.canvas.clientWidth) * tail.endMs;
     const pointed = hit(operations, Math.max(0, stage), ms);
     const after = tailAt(tail, stage, ms);
     if (pointed !== null) note.textContent = operationName(operations, pointed);
@@ -291,7 +277,6 @@ function miniTimeline(
   surface.canvas.addEventListener('click', onOpen);
   const element = h('div', { class: 'strip-canvas strip-timeline' }, surface.canvas);
   const none = h('p', { class: 'hint' }, t('Too many operations to draw.'));
-  onThemeChange(surface.redraw);
   return {
     element: h('div', {}, element, none),
     note,

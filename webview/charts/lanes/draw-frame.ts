@@ -8,6 +8,7 @@ import { rangesText, type LaneRow } from './rows';
 import { niceTicks, stepLabels, timeLabels } from '../ticks';
 import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
 import { drawNodeName, drawPins, drawTwistie } from './draw-labels';
+import { setLabelFont } from '../plot';
 
 /** Widths next to the lanes and height of the axis above them, CSS px; the same on every strip so that times line up. */
 export const gutters = { leftPx: 56, rightPx: 80, axisPx: 24, bottomPx: 8 } as const;
@@ -19,8 +20,7 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
   if (step === 0) return;
   const label = ofFile ? stepLabels(step) : timeLabels(step, viewport.endMs);
   const right = left + extent.widthPx * scale;
-  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
-  context.textBaseline = 'middle';
+  setLabelFont(context, theme, scale);
   context.textAlign = 'center';
   const middle = top - (gutters.axisPx * scale) / 2;
   for (const ms of values) {
@@ -59,8 +59,7 @@ export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, id
   // Labels of thin rows are higher than their row: they may reach a little over the edges.
   context.rect(0, top - 6 * scale, right + gutters.rightPx * scale, Math.round((extent.heightPx + 12) * scale));
   context.clip();
-  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
-  context.textBaseline = 'middle';
+  setLabelFont(context, theme, scale);
   for (const { index, row, box } of seenRows(viewport, area, idle.length)) {
     const share = row.stages.reduce((sum, stage) => sum + at(idle, stage), 0) / row.stages.length;
     const isKnown = !Number.isNaN(share);
@@ -100,8 +99,7 @@ function labelEvery(rowPx: number): number {
 /** Writes the titles of the columns next to the lanes. */
 export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: string, idleTitle: string): void {
   const { context, scale, left, top, extent } = area;
-  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
-  context.textBaseline = 'middle';
+  setLabelFont(context, theme, scale);
   context.textAlign = 'right';
   context.fillStyle = css(theme.dim);
   const middle = top - (gutters.axisPx * scale) / 2;

@@ -7,6 +7,7 @@ import { unitName } from './labels';
 import { paintsOf, type Paints } from './paint';
 import { plainRows, type LaneRow, type RowList } from './rows';
 import { gapFromPx, pinnedRows, rowTop, visibleRows, type Extent, type Viewport } from '../../base/viewport';
+import { setLabelFont } from '../plot';
 
 /** Where lanes are drawn on a canvas whose unit is one device pixel. */
 export interface LaneArea {
@@ -245,8 +246,7 @@ function drawWide(
   const { timeline } = operations;
   const right = left + Math.round(area.extent.widthPx * scale);
   const hasText = area.names && box.height >= 13 * scale;
-  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
-  context.textBaseline = 'middle';
+  setLabelFont(context, theme, scale);
   context.textAlign = 'center';
   for (const row of wide) {
     const x0 = Math.max(left - 1, left + Math.round((at(timeline.startMs, row) - viewport.startMs) / msPerPx));

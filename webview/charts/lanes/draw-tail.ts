@@ -5,6 +5,7 @@ import type { Theme } from '../../base/theme';
 import { xAt, type Viewport } from '../../base/viewport';
 import { seenRows, type LaneArea, type RowBox } from './draw-lanes';
 import { hatchPattern } from '../../base/surface';
+import { setLabelFont } from '../plot';
 
 /** Names of what follows the passes. */
 export function tailName(kind: TailPart['kind']): string {
@@ -22,8 +23,7 @@ export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, 
   context.beginPath();
   context.rect(left, top, Math.round(extent.widthPx * scale), Math.round(extent.heightPx * scale));
   context.clip();
-  context.font = `${Math.round(11 * scale)}px ${theme.fontFamily}`;
-  context.textBaseline = 'middle';
+  setLabelFont(context, theme, scale);
   context.textAlign = 'center';
   for (const { row, box: rowOf } of seenRows(viewport, area, ofStage.length))
     for (const [stage, box] of tailBoxes(row.stages, rowOf, ofStage)) {

@@ -2,6 +2,7 @@ import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { gutters } from './draw-frame';
 import { hitNear, type Operation, type Operations } from '../../base/operations';
 import type { Pane, Pointer } from './pane';
+import { pointIn } from '../plot';
 import { panTime, rowAt, scrollRows, timeAt, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
 
 /** What mouse and wheel do. */
@@ -81,8 +82,8 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
   const { canvas } = area;
   let drag: { readonly mode: 'select' | 'pan'; readonly start: Pointer; readonly viewport: Viewport; moved: boolean } | null = null;
   const pointerOf = (event: MouseEvent): Pointer => {
-    const box = canvas.getBoundingClientRect();
-    return area.at(event.clientX - box.left, event.clientY - box.top);
+    const { x, y } = pointIn(canvas, event);
+    return area.at(x, y);
   };
   const msAt = (x: number, viewport: Viewport): number => timeAt(viewport, x - area.leftPx(), area.extent());
 
@@ -148,13 +149,13 @@ function wheelled(viewport: Viewport, event: WheelEvent, area: PointerArea, msAt
   const extent = area.extent();
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? extent.heightPx : 1;
   const [x, y] = [event.deltaX * unit, event.deltaY * unit];
-  const box = area.canvas.getBoundingClientRect();
+  const pointer = pointIn(area.canvas, event);
   const perPx = (viewport.endMs - viewport.startMs) / extent.widthPx;
   if (event.ctrlKey || event.metaKey) {
     event.preventDefault();
-    return zoomTime(viewport, Math.exp(-y * 0.0022), msAt(event.clientX - box.left, viewport), extent);
+    return zoomTime(viewport, Math.exp(-y * 0.0022), msAt(pointer.x, viewport), extent);
   }
-  if (event.altKey) return zoomRows(viewport, Math.exp(-y * 0.0022), event.clientY - box.top - area.axisPx, extent);
+  if (event.altKey) return zoomRows(viewport, Math.exp(-y * 0.0022), pointer.y - area.axisPx, extent);
   if (event.shiftKey) return panTime(viewport, (x === 0 ? y : x) * perPx, extent);
   return scrollRows(panTime(viewport, x * perPx, extent), y, extent);
 }

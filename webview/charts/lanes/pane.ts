@@ -1,5 +1,5 @@
 import { css, withAlpha } from '../../base/color';
-import { place, fill, h } from '../../base/dom';
+import { h } from '../../base/dom';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
@@ -13,6 +13,8 @@ import { gutterPx } from './gutter';
 import { plainRows, type LaneRow, type RowList } from './rows';
 import { idleShares, operationAt, type Operation, type Operations } from '../../base/operations';
 import { formatTime } from '../ticks';
+import { setLabelFont } from '../plot';
+import { makeTooltip } from '../tooltip';
 import { maximumFittedRowPx, timeAt, xAt, type Extent, type Viewport } from '../../base/viewport';
 
 /** What the mouse points at in a pane. */
@@ -82,7 +84,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   const buffers = makeLaneBuffers();
   let pointer: Pointer | null = null;
   let idle: { readonly of: Operations; readonly shares: Float64Array } | null = null;
-  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const tooltip = makeTooltip();
   const caption = h('div', { class: 'pane-caption' });
   const list = (): RowList => props.list?.() ?? plainRows(props.operations()?.stages ?? 0);
   const rowsNow = (): number => props.rows?.() ?? list().rows.length;
@@ -146,12 +148,9 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     const inLanes = next !== null && next.x >= leftPx() && next.x <= leftPx() + extentOf(overlay).widthPx;
     props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - leftPx(), extentOf(overlay)) : null, next?.stage ?? null);
     const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
-    tooltip.hidden = lines.length === 0;
-    if (next === null || lines.length === 0) return;
-    fill(tooltip, ...lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
-    place(tooltip, next.x, next.y, overlay.width(), overlay.height());
+    tooltip.show(lines, next?.x ?? 0, next?.y ?? 0, overlay.width(), overlay.height());
   };
-  const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip);
+  const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip.element);
   const element = h('div', { class: 'pane' }, caption, canvases);
   const highestPx = (): number =>
     gutters.axisPx + gutters.bottomPx + Math.max(1, rowsNow()) * maximumFittedRowPx + (caption.textContent === '' ? 0 : 28);
@@ -231,14 +230,13 @@ function drawPointer(area: LaneArea, viewport: Viewport, pointer: Pointer, ofFil
   context.fillStyle = css(withAlpha(colors.foreground, 0.35));
   context.fillRect(x, top, Math.max(1, Math.round(scale)), extent.heightPx * scale);
   const text = formatTime(timeAt(viewport, xPx, extent), viewport.endMs - viewport.startMs, ofFile);
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  setLabelFont(context, colors, scale);
   const half = context.measureText(text).width / 2 + 6 * scale;
   const center = Math.min(left + extent.widthPx * scale - half, Math.max(left + half, x));
   context.fillStyle = css(colors.background);
   context.fillRect(center - half, 2 * scale, half * 2, top - 6 * scale);
   context.fillStyle = css(colors.foreground);
   context.textAlign = 'center';
-  context.textBaseline = 'middle';
   context.fillText(text, center, top / 2);
   if (pointer.operation === null) return;
   context.save();

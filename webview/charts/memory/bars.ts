@@ -1,12 +1,13 @@
-import { bytesPerGiB, formatBytes } from '../../../src/core/format';
-import type { MemoryPart, MemoryProfile } from '../../../src/core/memory-model/profile';
+import type { MemoryPart, MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import { stageFits } from '../../../src/core/memory-model/verdict';
-import { css, withAlpha } from '../../base/color';
-import { hatchPattern, makeSurface, type Surface } from '../../base/surface';
-import { onThemeChange, theme, type Theme } from '../../base/theme';
+import { css } from '../../base/color';
+import { makeSurface } from '../../base/surface';
+import { onThemeChange, theme } from '../../base/theme';
+import { lineWidth, penOn, plotIn, pointIn, shareAt } from '../plot';
 import { niceTicks } from '../ticks';
+import { drawCapacity, memoryPen, nameCapacity, type MemoryPen } from './axis';
 import { flatPaint, partPaint } from './part-paint';
-import { axisBytes, gpuRuns, presentParts, worstStage } from './summary';
+import { gpuRuns, presentParts, worstStage } from './summary';
 
 /** How bars are laid out; in the narrow view they carry no axis. */
 interface BarsOptions {
@@ -19,92 +20,72 @@ interface BarsOptions {
   readonly onPick: (stage: number) => void;
 }
 
-const axisLeftPx = 56;
-const axisRightPx = 80;
-const axisBottomPx = 22;
+const margins = { left: 56, right: 80, bottom: 22 } as const;
 
 /** A bar per stage, its parts stacked, against the capacity and the margin. */
 export function makeBars(options: BarsOptions): { readonly canvas: HTMLCanvasElement; readonly redraw: () => void } {
+  const around = options.axis ? margins : {};
   const surface = makeSurface(options.axis ? 'bars' : 'bars bars-mini', (target) => {
     const profile = options.profile();
-    if (profile !== null) drawBars(target, theme(), profile, options);
+    if (profile === null) return;
+    const pen = memoryPen(penOn(target, theme(), plotIn(target, around)), [profile, options.beside?.() ?? profile]);
+    drawBars(pen, profile, options);
   });
-  const stageAt = (event: MouseEvent): number | null => {
-    const profile = options.profile();
-    if (profile === null) return null;
-    const box = surface.canvas.getBoundingClientRect();
-    const { left, width } = plot(surface, options.axis);
-    const index = Math.floor(((event.clientX - box.left - left) / width) * profile.stages.length);
-    return profile.stages[index]?.stage ?? null;
+  const { canvas } = surface;
+  const stageAt = (x: number): number | null => {
+    const stages = options.profile()?.stages ?? [];
+    return stages[Math.floor(shareAt(plotIn(surface, around), x) * stages.length)]?.stage ?? null;
   };
-  surface.canvas.addEventListener('pointermove', (event) => {
-    const box = surface.canvas.getBoundingClientRect();
-    options.onPoint(stageAt(event), event.clientX - box.left, event.clientY - box.top);
+  canvas.addEventListener('pointermove', (event) => {
+    const { x, y } = pointIn(canvas, event);
+    options.onPoint(stageAt(x), x, y);
   });
-  surface.canvas.addEventListener('pointerleave', () => options.onPoint(null, 0, 0));
-  surface.canvas.addEventListener('click', (event) => {
-    const stage = stageAt(event);
+  canvas.addEventListener('pointerleave', () => options.onPoint(null, 0, 0));
+  canvas.addEventListener('click', (event) => {
+    const stage = stageAt(pointIn(canvas, event).x);
     if (stage !== null) options.onPick(stage);
   });
   onThemeChange(surface.redraw);
-  return { canvas: surface.canvas, redraw: surface.redraw };
+  return { canvas, redraw: surface.redraw };
 }
 
-function plot(surface: Surface, axis: boolean): { readonly left: number; readonly width: number; readonly height: number } {
-  return axis
-    ? { left: axisLeftPx, width: Math.max(1, surface.width() - axisLeftPx - axisRightPx), height: surface.height() - axisBottomPx }
-    : { left: 0, width: surface.width(), height: surface.height() };
-}
-
-function drawBars(surface: Surface, colors: Theme, profile: MemoryProfile, options: BarsOptions): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const { left, width, height } = plot(surface, options.axis);
-  const beside = options.beside?.() ?? null;
-  const top = Math.max(axisBytes(profile), beside === null ? 0 : axisBytes(beside));
-  const y = (bytes: number): number => Math.round((height - (bytes / top) * height) * scale);
-  if (options.axis) drawAxis(surface, colors, top, left, width, y);
+function drawBars(pen: MemoryPen, profile: MemoryProfile, { axis, stage: selected }: BarsOptions): void {
+  const { plot, scale, x } = pen;
+  const { stages } = profile;
+  if (axis) pen.drawMarks(Math.max(3, Math.floor((plot.height + margins.bottom) / 48)));
   const parts = presentParts(profile);
-  const count = profile.stages.length;
-  const step = (width / count) * scale;
+  const step = (plot.width / stages.length) * scale;
   const gap = step >= 5 * scale ? Math.max(1, Math.round(Math.min(step * 0.18, 6 * scale))) : 0;
   // A few bars are bars, not walls; they stand in the middle of their share.
   const widest = Math.round(64 * scale);
-  const selected = options.stage();
-  profile.stages.forEach((stage, index) => {
-    const x0 = Math.round(left * scale + index * step);
-    const x1 = Math.max(x0 + 1, Math.round(left * scale + (index + 1) * step) - gap);
-    const barWidth = Math.min(x1 - x0, widest);
-    const x = x0 + Math.floor((x1 - x0 - barWidth) / 2);
-    let floor = 0;
-    for (const part of parts) {
-      const bytes = stage.parts[part];
-      drawPart(context, colors, part, x, y(floor + bytes), barWidth, y(floor) - y(floor + bytes), scale);
-      floor += bytes;
-    }
-    if (options.axis && stage.stage === selected) {
-      context.fillStyle = css(colors.focus);
-      context.fillRect(x - 1, y(0) + Math.round(2 * scale), barWidth + 2, Math.max(2, Math.round(2 * scale)));
-    }
-    if (!stageFits(stage)) {
-      context.fillStyle = css(colors.error);
-      context.fillRect(x, y(stage.peakBytes), barWidth, Math.max(2, Math.round(2 * scale)));
-    }
+  stages.forEach((stage, index) => {
+    const left = Math.round(x(0) + index * step);
+    const right = Math.max(left + 1, Math.round(x(0) + (index + 1) * step) - gap);
+    const width = Math.min(right - left, widest);
+    drawBar(pen, stage, parts, left + Math.floor((right - left - width) / 2), width, axis && stage.stage === selected());
   });
-  drawLimits(surface, colors, profile, options.axis, left, width, y);
-  if (options.axis) drawStageNumbers(surface, colors, profile, options, left, width, height);
+  drawLimits(pen, profile, axis);
+  if (axis) drawStageNumbers(pen, profile, selected());
 }
 
-function drawPart(
-  context: CanvasRenderingContext2D,
-  colors: Theme,
-  part: MemoryPart,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-  scale: number,
-): void {
+function drawBar(pen: MemoryPen, stage: StageMemory, parts: readonly MemoryPart[], x: number, width: number, isSelected: boolean): void {
+  const { context, colors, scale, bytesY } = pen;
+  let floor = 0;
+  for (const part of parts) {
+    const ceiling = floor + stage.parts[part];
+    drawPart(pen, part, x, bytesY(ceiling), width, bytesY(floor) - bytesY(ceiling));
+    floor = ceiling;
+  }
+  if (isSelected) {
+    context.fillStyle = css(colors.focus);
+    context.fillRect(x - 1, bytesY(0) + Math.round(2 * scale), width + 2, Math.max(2, Math.round(2 * scale)));
+  }
+  if (stageFits(stage)) return;
+  context.fillStyle = css(colors.error);
+  context.fillRect(x, bytesY(stage.peakBytes), width, Math.max(2, Math.round(2 * scale)));
+}
+
+function drawPart({ context, colors, scale }: MemoryPen, part: MemoryPart, x: number, y: number, width: number, height: number): void {
   if (height <= 0) return;
   // On thin bars a texture is noise.
   context.fillStyle = width >= 6 * scale ? partPaint(context, colors, part, scale) : flatPaint(colors, part);
@@ -120,84 +101,34 @@ function drawPart(
   }
 }
 
-function drawAxis(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGiB, Math.max(3, Math.floor(surface.height() / 48)));
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textAlign = 'right';
-  context.textBaseline = 'middle';
-  for (const gigabytes of values) {
-    const at = y(gigabytes * bytesPerGiB);
-    context.fillStyle = css(colors.grid);
-    context.fillRect(left * scale, at, width * scale, Math.max(1, Math.round(scale / 2)));
-    context.fillStyle = css(colors.dim);
-    if (at > 6 * scale) context.fillText(gigabytes === 0 ? '0' : formatBytes(gigabytes * bytesPerGiB), (left - 8) * scale, at);
-  }
-}
-
-function drawLimits(
-  surface: Surface,
-  colors: Theme,
-  profile: MemoryProfile,
-  named: boolean,
-  left: number,
-  width: number,
-  y: (bytes: number) => number,
-): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const line = Math.max(1, Math.round(scale));
-  const pattern = named ? hatchPattern(context, css(withAlpha(colors.capacity, 0.45)), Math.round(6 * scale)) : null;
+function drawLimits(pen: MemoryPen, profile: MemoryProfile, named: boolean): void {
+  const { context, colors, scale, plot, bytesY, x } = pen;
   const runs = gpuRuns(profile);
-  const share = width / profile.stages.length;
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textAlign = 'left';
-  context.textBaseline = 'middle';
+  const step = (plot.width / profile.stages.length) * scale;
   for (const { from, to, tightest } of runs) {
-    const [x0, x1] = [Math.round((left + from * share) * scale), Math.round((left + to * share) * scale)];
-    const at = y(tightest.capacityBytes);
-    if (pattern !== null) {
-      context.fillStyle = pattern;
-      context.fillRect(x0, at, x1 - x0, y(tightest.usableBytes) - at);
-    }
-    context.fillStyle = css(colors.capacity);
-    context.fillRect(x0, at, x1 - x0, line);
+    const [left, right] = [from, to].map((stage) => Math.round(x(0) + stage * step)) as [number, number];
+    drawCapacity(pen, tightest, [left, right], named ? 0.45 : 0);
     const { gpu } = tightest;
-    if (named && gpu !== undefined && context.measureText(gpu).width < x1 - x0 - 8 * scale) {
-      context.fillStyle = css(colors.foreground);
-      context.fillText(gpu, x0 + 4 * scale, Math.max(7 * scale, at - 8 * scale));
-    }
+    if (!named || gpu === undefined || context.measureText(gpu).width >= right - left - 8 * scale) continue;
+    context.fillStyle = css(colors.foreground);
+    context.textAlign = 'left';
+    context.fillText(gpu, left + 4 * scale, Math.max(7 * scale, bytesY(tightest.capacityBytes) - 8 * scale));
   }
-  if (!named) return;
-  context.fillStyle = css(colors.capacity);
-  for (const capacity of new Set(runs.map(({ tightest }) => tightest.capacityBytes)))
-    context.fillText(formatBytes(capacity), (left + width + 8) * scale, Math.max(7 * scale, y(capacity)));
+  if (named) for (const capacity of new Set(runs.map(({ tightest }) => tightest.capacityBytes))) nameCapacity(pen, capacity, x(1));
 }
 
-function drawStageNumbers(
-  surface: Surface,
-  colors: Theme,
-  profile: MemoryProfile,
-  options: BarsOptions,
-  left: number,
-  width: number,
-  height: number,
-): void {
-  const { context } = surface;
-  const scale = surface.scale();
+/** Numbers below the bars: of the selected stage and the worst one, and of every n-th that is not too near to those. */
+function drawStageNumbers({ context, colors, scale, plot, x }: MemoryPen, profile: MemoryProfile, selected: number | null): void {
   const count = profile.stages.length;
-  const step = width / count;
-  const { step: every } = niceTicks(0, count, Math.max(2, width / 44));
-  const marked = [options.stage(), worstStage(profile)?.stage ?? null].filter((stage) => stage !== null);
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  const { step: every } = niceTicks(0, count, Math.max(2, plot.width / 44));
+  const marked = [selected, worstStage(profile)?.stage ?? null].filter((stage) => stage !== null);
+  const y = (plot.height + margins.bottom / 2 + 2) * scale;
   context.textAlign = 'center';
-  context.textBaseline = 'middle';
   profile.stages.forEach(({ stage }, index) => {
     const isMarked = marked.includes(stage);
-    const nearMarked = marked.some((other) => other !== stage && Math.abs(other - stage) * step < 30);
+    const nearMarked = marked.some((other) => other !== stage && (Math.abs(other - stage) * plot.width) / count < 30);
     if (!isMarked && (stage % Math.max(1, every) !== 0 || nearMarked)) return;
     context.fillStyle = css(isMarked ? colors.foreground : colors.dim);
-    context.fillText(String(stage), (left + (index + 0.5) * step) * scale, (height + axisBottomPx / 2 + 2) * scale);
+    context.fillText(String(stage), x((index + 0.5) / count), y);
   });
 }

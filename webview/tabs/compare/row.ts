@@ -8,8 +8,9 @@ import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { operationsOf } from '../../base/store';
 import { makeSurface, type Surface } from '../../base/surface';
-import { theme } from '../../base/theme';
-import { drawLanes, makeLaneBuffers } from '../../charts/lanes/draw-lanes';
+import { makeLaneBuffers } from '../../charts/lanes/draw-lanes';
+import { drawWholeStep } from '../../charts/lanes/whole-step';
+import { plotIn } from '../../charts/plot';
 import { say } from '../../../src/core/sentence';
 
 /** What the rows of one plan are measured against. */
@@ -108,17 +109,11 @@ function fitCell(verdict: MemoryVerdict): HTMLElement {
 
 function miniTimeline(candidate: Candidate, longestMs: number): Surface {
   const buffers = makeLaneBuffers();
-  return makeSurface('mini-timeline', ({ context, width, height, scale }) => {
+  return makeSurface('mini-timeline', (target) => {
     const operations = operationsOf(candidate);
     if (operations === null) return;
-    const { makespanMs } = operations.timeline;
-    const extent = {
-      durationMs: makespanMs,
-      rows: operations.stages,
-      widthPx: Math.max(1, (width() * makespanMs) / longestMs),
-      heightPx: height(),
-    };
-    const viewport = { startMs: 0, endMs: makespanMs, rowPx: height() / operations.stages, scrollPx: 0 };
-    drawLanes({ context, scale: scale(), left: 0, top: 0, extent, names: false }, operations, viewport, theme(), buffers);
+    const { width, ...plot } = plotIn(target, {});
+    const share = operations.timeline.makespanMs / longestMs;
+    drawWholeStep(target, { ...plot, width: Math.max(1, width * share) }, { operations }, buffers);
   });
 }

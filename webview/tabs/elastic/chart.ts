@@ -1,12 +1,14 @@
 import type { PageElastic } from '../../../src/protocol/page';
-import { fill, h, place } from '../../base/dom';
+import { h } from '../../base/dom';
 import { partFocusAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
+import { pointIn, shareAt } from '../../charts/plot';
+import { makeTooltip } from '../../charts/tooltip';
 import { drawEpochs, drawMark } from './draw';
 import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, type SpanBox } from './epochs';
-import { axisPx, rowsOf, zoneAt } from './layout';
+import { epochPlot, rowsOf, zoneAt } from './layout';
 import { tooltipLines } from './labels';
 
 /** Props of the chart. */
@@ -39,20 +41,18 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     if (pointed !== null && pointed !== props.epoch()) drawMark(surface, theme(), boxes, rows, pointed, false);
     drawMark(surface, theme(), boxes, rows, props.epoch(), true);
   });
-  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const tooltip = makeTooltip();
   const element = h(
     'div',
     { class: 'epoch-chart', ...partFocusAttributes, role: 'img', tabindex: 0 },
     base.canvas,
     overlay.canvas,
-    tooltip,
+    tooltip.element,
   );
-  const shareAt = (x: number): number => (x - axisPx.left) / Math.max(1, overlay.width() - axisPx.left - axisPx.right);
   const under = (event: MouseEvent): { readonly x: number; readonly y: number; readonly epoch: number | null } => {
-    const box = overlay.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const { x, y } = pointIn(overlay.canvas, event);
     const elastic = props.elastic();
-    const share = shareAt(x);
+    const share = shareAt(epochPlot(overlay), x);
     return { x, y, epoch: elastic === null || share < 0 || share > 1 ? null : epochAt(boxesOf(elastic), share) };
   };
   const point = (epoch: number | null): void => {
@@ -64,18 +64,15 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     const { x, y, epoch } = under(event);
     const elastic = props.elastic();
     point(epoch);
-    tooltip.hidden = epoch === null || elastic === null;
-    if (epoch === null || elastic === null) return;
+    const box = epoch === null || elastic === null ? undefined : boxOf(boxesOf(elastic), epoch);
+    if (epoch === null || elastic === null || box === undefined) return tooltip.hide();
     const { cluster } = elastic.plan.request;
-    const box = boxOf(boxesOf(elastic), epoch);
-    if (box === undefined) return;
     const lines = tooltipLines(elastic, box, epoch, zoneAt(rowsOf(cluster), cluster, y));
-    fill(tooltip, ...lines.map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
-    place(tooltip, x, y, overlay.width(), overlay.height());
+    tooltip.show(lines, x, y, overlay.width(), overlay.height());
   });
   overlay.canvas.addEventListener('pointerleave', () => {
     point(null);
-    tooltip.hidden = true;
+    tooltip.hide();
   });
   overlay.canvas.addEventListener('click', (event) => {
     const { epoch } = under(event);

@@ -4,19 +4,16 @@ import { css, mix, readableOn, withAlpha, type Rgba } from '../../base/color';
 import { t } from '../../base/strings';
 import { hatchPattern, type Surface } from '../../base/surface';
 import type { Theme } from '../../base/theme';
+import { lineWidth, penOn, plotIn, type Pen } from '../../charts/plot';
 import { niceTicks } from '../../charts/ticks';
 import { boxOf, edgesOf, epochCount, type SpanBox } from './epochs';
-import { axisPx, gpuTop, type Machine, type Rows } from './layout';
+import { axisPx, epochPlot, gpuTop, type Machine, type Rows } from './layout';
 import { cacheWord, runsFrozen } from './labels';
 
-/** What a chart draws, all in device px. */
-interface Pen {
-  readonly context: CanvasRenderingContext2D;
-  readonly colors: Theme;
-  readonly scale: number;
+/** What draws epochs. */
+interface EpochPen extends Pen {
   readonly rows: Rows;
   readonly machine: Machine;
-  readonly x: (share: number) => number;
   readonly hatch: CanvasPattern | null;
   /** Written last, over the lines between epochs. */
   readonly labels: (() => void)[];
@@ -24,44 +21,31 @@ interface Pen {
 
 /** Draws frozen layers, cache and pipelines of all epochs. */
 export function drawEpochs(surface: Surface, colors: Theme, elastic: PageElastic, boxes: readonly SpanBox[], rows: Rows): void {
-  const width = Math.max(1, surface.width() - axisPx.left - axisPx.right);
-  const pen = penOn(surface, colors, elastic, rows, { left: axisPx.left, width });
-  drawBoxes(pen, elastic, boxes, width);
+  const pen = epochPen(penOn(surface, colors, epochPlot(surface)), elastic, rows);
+  drawBoxes(pen, elastic, boxes);
   drawNames(pen);
-  drawNumbers(pen, boxes, epochCount(elastic), width);
+  drawNumbers(pen, boxes, epochCount(elastic));
 }
 
 /** The same in a strip without names and numbers. */
 export function drawEpochStrip(surface: Surface, colors: Theme, elastic: PageElastic, boxes: readonly SpanBox[], rows: Rows): void {
-  const width = Math.max(1, surface.width());
-  drawBoxes(penOn(surface, colors, elastic, rows, { left: 0, width }), elastic, boxes, width);
+  drawBoxes(epochPen(penOn(surface, colors, plotIn(surface, {})), elastic, rows), elastic, boxes);
 }
 
-function penOn(
-  surface: Surface,
-  colors: Theme,
-  elastic: PageElastic,
-  rows: Rows,
-  { left, width }: { readonly left: number; readonly width: number },
-): Pen {
-  const { context } = surface;
-  const scale = surface.scale();
+function epochPen(pen: Pen, elastic: PageElastic, rows: Rows): EpochPen {
+  const { context, colors, scale, x } = pen;
   const hatchColor = colors.highContrast ? colors.foreground : withAlpha(colors.foreground, 0.42);
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textBaseline = 'middle';
   return {
-    context,
-    colors,
-    scale,
+    ...pen,
     rows,
     machine: elastic.plan.request.cluster,
-    x: (share) => Math.round((left + share * width) * scale),
+    x: (share) => Math.round(x(share)),
     hatch: hatchPattern(context, css(hatchColor), Math.round(6 * scale)),
     labels: [],
   };
 }
 
-function drawBoxes(pen: Pen, elastic: PageElastic, boxes: readonly SpanBox[], width: number): void {
+function drawBoxes(pen: EpochPen, elastic: PageElastic, boxes: readonly SpanBox[]): void {
   drawTracks(pen);
   const { layers } = elastic.plan.request.model.spec;
   boxes.forEach((box, index) => {
@@ -71,7 +55,7 @@ function drawBoxes(pen: Pen, elastic: PageElastic, boxes: readonly SpanBox[], wi
     const before = boxes[index - 1]?.span.epoch;
     if (before !== undefined && changes(before, box.span.epoch)) drawChange(pen, box);
   });
-  drawSeparators(pen, boxes, width);
+  drawSeparators(pen, boxes);
   for (const write of pen.labels) write();
 }
 
@@ -79,37 +63,37 @@ function drawBoxes(pen: Pen, elastic: PageElastic, boxes: readonly SpanBox[], wi
 export function drawMark(surface: Surface, colors: Theme, boxes: readonly SpanBox[], rows: Rows, epoch: number, strong: boolean): void {
   const box = boxOf(boxes, epoch);
   if (box === undefined) return;
-  const scale = surface.scale();
-  const width = Math.max(1, surface.width() - axisPx.left - axisPx.right);
-  const [start, end] = edgesOf(box, epoch).map((share) => (axisPx.left + share * width) * scale) as [number, number];
-  const line = Math.max(1, Math.round((strong ? 2 : 1) * scale));
-  const { context } = surface;
+  const { context, scale, x: xOf } = penOn(surface, colors, epochPlot(surface));
+  const [start, end] = edgesOf(box, epoch).map((share) => Math.round(xOf(share))) as [number, number];
+  const line = lineWidth(scale, strong ? 2 : 1);
   context.strokeStyle = css(strong ? colors.focus : colors.foreground);
   context.lineWidth = line;
-  const x = Math.round(start) + line / 2;
-  context.strokeRect(
-    x,
-    (rows.layersTop - 3) * scale,
-    Math.max(line, Math.round(end) - Math.round(start) - line),
-    (rows.gpusBottom - rows.layersTop + 6) * scale,
-  );
+  const x = start + line / 2;
+  context.strokeRect(x, (rows.layersTop - 3) * scale, Math.max(line, end - start - line), (rows.gpusBottom - rows.layersTop + 6) * scale);
 }
 
-function block({ context, scale }: Pen, style: string | CanvasPattern | null, x0: number, x1: number, top: number, height: number): void {
+function block(
+  { context, scale }: EpochPen,
+  style: string | CanvasPattern | null,
+  x0: number,
+  x1: number,
+  top: number,
+  height: number,
+): void {
   if (style === null) return;
   context.fillStyle = style;
   const y0 = Math.round(top * scale);
   context.fillRect(x0, y0, Math.max(1, x1 - x0), Math.max(1, Math.round((top + height) * scale) - y0));
 }
 
-function outline({ context, colors, scale }: Pen, x0: number, x1: number, top: number, height: number): void {
+function outline({ context, colors, scale }: EpochPen, x0: number, x1: number, top: number, height: number): void {
   context.strokeStyle = css(colors.foreground);
   context.lineWidth = 1;
   const [y0, y1] = [Math.round(top * scale), Math.round((top + height) * scale)];
   context.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 1), Math.max(1, y1 - y0 - 1));
 }
 
-function drawTracks(pen: Pen): void {
+function drawTracks(pen: EpochPen): void {
   const { colors, rows, machine, x } = pen;
   if (colors.highContrast) return;
   const track = css(colors.track);
@@ -120,7 +104,7 @@ function drawTracks(pen: Pen): void {
 }
 
 /** Frozen layers from the bottom, those that train above them. */
-function drawLayers(pen: Pen, { span, start, end }: SpanBox, layers: number): void {
+function drawLayers(pen: EpochPen, { span, start, end }: SpanBox, layers: number): void {
   const { colors, rows, x, scale } = pen;
   const [x0, x1] = [x(start), x(end)];
   const { frozenLayers } = span.epoch;
@@ -147,7 +131,7 @@ function frozenColor(colors: Theme): Rgba {
 }
 
 /** A text in the middle of a box, left out where it has no room, on a plate that hides hatching and lines. */
-function label({ context, colors, scale, labels }: Pen, text: string, ground: Rgba, x0: number, x1: number, middle: number): void {
+function label({ context, colors, scale, labels }: EpochPen, text: string, ground: Rgba, x0: number, x1: number, middle: number): void {
   const width = context.measureText(text).width;
   if (width + 8 * scale > x1 - x0) return;
   labels.push(() => {
@@ -167,7 +151,7 @@ function changes(before: ElasticEpoch, epoch: ElasticEpoch): boolean {
 }
 
 /** Width of the time before a span in which its GPUs stop and regroup, device px. */
-function changeWidth({ scale, x }: Pen, { span, start, end }: SpanBox): number {
+function changeWidth({ scale, x }: EpochPen, { span, start, end }: SpanBox): number {
   const { transitionMs, epochMs } = span.epoch;
   if (transitionMs <= 0 || start === 0) return 0;
   const width = x(end) - x(start);
@@ -175,7 +159,7 @@ function changeWidth({ scale, x }: Pen, { span, start, end }: SpanBox): number {
 }
 
 /** Filling is an outline, reading is full. */
-function drawCache(pen: Pen, { span, start, end }: SpanBox): void {
+function drawCache(pen: EpochPen, { span, start, end }: SpanBox): void {
   const { colors, rows, x } = pen;
   const { epoch } = span;
   if (epoch.cache.state === 'none') return;
@@ -194,7 +178,7 @@ function drawCache(pen: Pen, { span, start, end }: SpanBox): void {
 }
 
 /** Blocks over the GPUs of each pipeline, neighbours in two shades, with a line between stages and the frozen part on the first GPU. */
-function drawPipelines(pen: Pen, box: SpanBox): void {
+function drawPipelines(pen: EpochPen, box: SpanBox): void {
   const { colors, rows, machine, x } = pen;
   const { epoch } = box.span;
   const [x0, x1] = [x(box.start) + Math.round(changeWidth(pen, box)), x(box.end)];
@@ -209,7 +193,7 @@ function drawPipelines(pen: Pen, box: SpanBox): void {
   });
 }
 
-function drawStages(pen: Pen, epoch: ElasticEpoch, ground: Rgba, x0: number, x1: number, top: number): void {
+function drawStages(pen: EpochPen, epoch: ElasticEpoch, ground: Rgba, x0: number, x1: number, top: number): void {
   const { colors, rows, scale } = pen;
   const { gpuHeight } = rows;
   const hatched = epoch.stageUnits.map((_, stage) => stage).filter((stage) => runsFrozen(epoch, stage));
@@ -227,11 +211,11 @@ function drawStages(pen: Pen, epoch: ElasticEpoch, ground: Rgba, x0: number, x1:
 }
 
 /** Where other pipelines start: a line, and a mark below it. */
-function drawChange(pen: Pen, { start }: SpanBox): void {
+function drawChange(pen: EpochPen, { start }: SpanBox): void {
   const { context, colors, rows, x, scale } = pen;
   const [at, bottom] = [x(start), rows.gpusBottom * scale];
   context.fillStyle = css(colors.foreground);
-  context.fillRect(at, Math.round(rows.gpusTop * scale), Math.max(1, Math.round(scale)), Math.round(bottom - rows.gpusTop * scale));
+  context.fillRect(at, Math.round(rows.gpusTop * scale), lineWidth(scale), Math.round(bottom - rows.gpusTop * scale));
   context.beginPath();
   context.moveTo(at - 4 * scale, bottom + 6 * scale);
   context.lineTo(at + 4 * scale, bottom + 6 * scale);
@@ -240,20 +224,20 @@ function drawChange(pen: Pen, { start }: SpanBox): void {
 }
 
 /** Hairlines between epochs that are wide enough to be distinguished. */
-function drawSeparators(pen: Pen, boxes: readonly SpanBox[], widthPx: number): void {
+function drawSeparators(pen: EpochPen, boxes: readonly SpanBox[]): void {
   const { colors, rows, x, scale } = pen;
   const style = css(colors.highContrast ? colors.foreground : colors.background);
   for (const { span, start, end } of boxes) {
     const each = (end - start) / span.count;
-    if (each * widthPx < 5) continue;
+    if (each * pen.plot.width < 5) continue;
     for (let index = 0; index < span.count; index++) {
       const at = x(start + index * each);
-      if (at > x(0)) block(pen, style, at, at + Math.max(1, Math.round(scale)), rows.layersTop, rows.gpusBottom - rows.layersTop);
+      if (at > x(0)) block(pen, style, at, at + lineWidth(scale), rows.layersTop, rows.gpusBottom - rows.layersTop);
     }
   }
 }
 
-function drawNames({ context, colors, scale, rows, machine }: Pen): void {
+function drawNames({ context, colors, scale, rows, machine }: EpochPen): void {
   context.textAlign = 'right';
   const name = (text: string, middle: number): void => context.fillText(text, (axisPx.left - 8) * scale, middle * scale);
   context.fillStyle = css(colors.dim);
@@ -266,8 +250,8 @@ function drawNames({ context, colors, scale, rows, machine }: Pen): void {
   name(t('Epoch'), rows.gpusBottom + axisPx.bottom / 2 + 3);
 }
 
-function drawNumbers({ context, colors, scale, rows, x }: Pen, boxes: readonly SpanBox[], epochs: number, widthPx: number): void {
-  const { step } = niceTicks(0, epochs, Math.max(2, widthPx / 44));
+function drawNumbers({ context, colors, scale, rows, x, plot }: EpochPen, boxes: readonly SpanBox[], epochs: number): void {
+  const { step } = niceTicks(0, epochs, Math.max(2, plot.width / 44));
   const every = Math.max(1, Math.round(step));
   context.textAlign = 'center';
   context.fillStyle = css(colors.dim);

@@ -1,4 +1,5 @@
 import type { ElasticEpoch } from '../../../src/features/elastic/core/plan';
+import { plotIn, type Plot } from '../../charts/plot';
 
 /** What the rows of the chart show. */
 export interface Machine {
@@ -21,6 +22,11 @@ export interface Rows {
 }
 
 export const axisPx = { left: 72, right: 12, bottom: 26 } as const;
+
+/** Where epochs are drawn; rows have their own heights. */
+export function epochPlot(surface: Parameters<typeof plotIn>[0]): Plot {
+  return plotIn(surface, { left: axisPx.left, right: axisPx.right });
+}
 
 const gpuAreaPx = 240;
 const highestGpuPx = 26;

@@ -1,12 +1,13 @@
 import { column, formatBytes } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { fill, h, place } from '../../base/dom';
+import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
 import { operationAt } from '../../base/operations';
+import { makeTooltip } from '../../charts/tooltip';
 import { makeBars } from '../../charts/memory/bars';
 import { detailsOf } from './detail';
 import { readoutOf, type Readout } from '../../charts/memory/readout';
@@ -83,7 +84,7 @@ function makeChart(
   store: Store,
   { profile, beside, stage }: Required<Pick<Parameters<typeof makeBars>[0], 'profile' | 'beside' | 'stage'>>,
 ): { readonly element: HTMLElement; readonly update: (name: Value | null) => void } {
-  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const tooltip = makeTooltip();
   const bars = makeBars({
     axis: true,
     profile,
@@ -93,21 +94,17 @@ function makeChart(
     onPoint: (pointed, x, y) => {
       const known = profile();
       const memory = known === null ? undefined : stageOf(known, pointed);
-      tooltip.hidden = memory === undefined || known === null;
-      if (memory === undefined || known === null) return;
-      fill(
-        tooltip,
-        h('div', { class: 'tooltip-title' }, t('Stage {0} · {1}', memory.stage, formatBytes(memory.peakBytes))),
-        ...presentParts(known)
-          .filter((part) => memory.parts[part] > 0)
-          .map((part) => h('div', { class: 'tooltip-line' }, `${peakPartName(part, memory)} ${formatBytes(memory.parts[part])}`)),
-      );
-      const box = bars.canvas.getBoundingClientRect();
-      place(tooltip, x, y, box.width, box.height);
+      if (memory === undefined || known === null) return tooltip.hide();
+      const parts = presentParts(known).filter((part) => memory.parts[part] > 0);
+      const lines = [
+        t('Stage {0} · {1}', memory.stage, formatBytes(memory.peakBytes)),
+        ...parts.map((part) => `${peakPartName(part, memory)} ${formatBytes(memory.parts[part])}`),
+      ];
+      tooltip.show(lines, x, y, bars.canvas.clientWidth, bars.canvas.clientHeight);
     },
   });
   const caption = h('h2', { class: 'memory-caption' });
-  const chart = h('div', { class: 'memory-chart', role: 'img', tabindex: 0 }, bars.canvas, tooltip);
+  const chart = h('div', { class: 'memory-chart', role: 'img', tabindex: 0 }, bars.canvas, tooltip.element);
   chart.addEventListener('keydown', (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const stages = profile()?.stages.length ?? 0;

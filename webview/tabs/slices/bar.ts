@@ -2,6 +2,7 @@ import { css, mix, readableOn, withAlpha } from '../../base/color';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme, type Theme } from '../../base/theme';
 import type { SliceRow } from './groups';
+import { setLabelFont } from '../../charts/plot';
 
 /** The sequence as one bar, cut as the paper draws it: widths are tokens, a darker shade is a longer time. */
 export function makeSliceBar(rows: () => readonly SliceRow[]): { readonly canvas: HTMLCanvasElement; readonly redraw: () => void } {
@@ -50,9 +51,8 @@ function drawShares(surface: Surface, colors: Theme, shares: readonly Share[]): 
   const longest = shares.reduce((most, { ms }) => Math.max(most, ms), 0);
   const shortest = shares.reduce((least, { ms }) => Math.min(least, ms), longest);
   const gap = width / Math.max(1, shares.length) >= 4 * scale ? Math.max(1, Math.round(scale)) : 0;
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
+  setLabelFont(context, colors, scale);
   context.textAlign = 'center';
-  context.textBaseline = 'middle';
   let before = 0;
   shares.forEach(({ value, ms, text }, index) => {
     const x0 = Math.round((before / total) * width);

@@ -2,14 +2,11 @@ import { formatBytes, formatDuration, formatPercent } from '../../../src/core/fo
 import type { Candidate, Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import { nextFrame } from '../../base/frame';
-import { operationsOf, tailOfCandidate, type Store } from '../../base/store';
+import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { makeSurface } from '../../base/surface';
-import { onThemeChange, theme } from '../../base/theme';
 import { button } from '../../base/ui';
 import { makeBars } from '../../charts/memory/bars';
-import { drawTail } from '../../charts/lanes/draw-tail';
-import { drawLanes, makeLaneBuffers } from '../../charts/lanes/draw-lanes';
+import { makeMiniature } from '../../charts/lanes/whole-step';
 import { makeShareStrip, type Share } from './bar';
 import { ruleName } from './cuts';
 import { busiestStage, sliceRows, type SliceRow } from './groups';
@@ -60,7 +57,7 @@ export function makeCutEditor(store: Store): CutEditor {
   });
   strips.ofLengths.append(handles.element);
   const made = (): Candidate | null => trial?.made ?? null;
-  const schedule = makeSchedule(made);
+  const schedule = makeMiniature('cut-lanes', made);
   const memoryText = h('p', { class: 'hint', 'aria-live': 'polite' });
   const bars = makeBars({
     axis: false,
@@ -74,7 +71,7 @@ export function makeCutEditor(store: Store): CutEditor {
     },
     onPick: (stage) => store.setView({ tab: 'memory', stage }),
   });
-  const flow = flowOf(schedule.element, bars.canvas, memoryText);
+  const flow = flowOf(h('div', { class: 'strip-canvas cut-timeline' }, schedule.canvas), bars.canvas, memoryText);
   const element = h(
     'section',
     { class: 'cut-editor', 'aria-label': t('Try other cuts') },
@@ -258,23 +255,4 @@ function makeStrips(trial: () => Trial | null): {
       for (const [, strip] of strips) strip.redraw();
     },
   };
-}
-
-/** The whole schedule in miniature. */
-function makeSchedule(candidate: () => Candidate | null): { readonly element: HTMLElement; readonly redraw: () => void } {
-  const buffers = makeLaneBuffers();
-  const surface = makeSurface('cut-lanes', ({ context, width, height, scale }) => {
-    const shown = candidate();
-    const operations = shown === null ? null : operationsOf(shown);
-    if (shown === null || operations === null) return;
-    const tail = tailOfCandidate(shown);
-    const durationMs = tail?.endMs ?? operations.timeline.makespanMs;
-    const extent = { durationMs, rows: operations.stages, widthPx: width(), heightPx: height() };
-    const viewport = { startMs: 0, endMs: durationMs, rowPx: height() / operations.stages, scrollPx: 0 };
-    const area = { context, scale: scale(), left: 0, top: 0, extent, names: false };
-    drawLanes(area, operations, viewport, theme(), buffers);
-    if (tail !== null) drawTail(area, tail, viewport, theme(), new Set());
-  });
-  onThemeChange(surface.redraw);
-  return { element: h('div', { class: 'strip-canvas cut-timeline' }, surface.canvas), redraw: surface.redraw };
 }

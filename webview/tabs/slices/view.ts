@@ -1,6 +1,8 @@
 import { column, formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import type { Candidate, Certificate } from '../../../src/core/planner/plan';
-import { fill, h, icon, place } from '../../base/dom';
+import { fill, h, icon } from '../../base/dom';
+import { pointIn } from '../../charts/plot';
+import { makeTooltip } from '../../charts/tooltip';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
 import { sentence } from '../../shared/sentence';
@@ -83,23 +85,21 @@ function rowsOf(group: SchemeGroup | undefined, groups: readonly SchemeGroup[], 
 
 function groupBar({ chunk, times }: SchemeGroup, rows: readonly SliceRow[]): HTMLElement {
   const bar = makeSliceBar(() => rows);
-  const tooltip = h('div', { class: 'tooltip', role: 'presentation', hidden: true });
+  const tooltip = makeTooltip();
   bar.canvas.addEventListener('pointermove', (event) => {
-    const box = bar.canvas.getBoundingClientRect();
-    const slice = sliceAt(rows, event.clientX - box.left, box.width);
-    tooltip.hidden = slice === null;
-    if (slice === null) return;
-    fill(tooltip, ...sliceLines(slice).map((line, index) => h('div', { class: index === 0 ? 'tooltip-title' : 'tooltip-line' }, line)));
-    place(tooltip, event.clientX - box.left, event.clientY - box.top, box.width, 400);
+    const { width } = bar.canvas.getBoundingClientRect();
+    const { x, y } = pointIn(bar.canvas, event);
+    const slice = sliceAt(rows, x, width);
+    tooltip.show(slice === null ? [] : sliceLines(slice), x, y, width, 400);
   });
-  bar.canvas.addEventListener('pointerleave', () => (tooltip.hidden = true));
+  bar.canvas.addEventListener('pointerleave', tooltip.hide);
   const name = t('{0} × {1}', plural(times, t('chunk'), t('chunks')), plural(chunk.batch, t('sequence'), t('sequences')));
   const label = t('{0}, each cut into {1}', name, plural(chunk.tokens.length, t('slice'), t('slices')));
   return h(
     'div',
     { class: 'slice-group' },
     h('div', { class: 'slice-name' }, label),
-    h('div', { class: 'slice-canvas', role: 'img', 'aria-label': label }, bar.canvas, tooltip),
+    h('div', { class: 'slice-canvas', role: 'img', 'aria-label': label }, bar.canvas, tooltip.element),
   );
 }
 

@@ -1,36 +1,22 @@
-import { bytesPerGiB, formatBytes } from '../../../src/core/format';
 import { livingParts, type LiveParts } from '../../../src/core/memory-model/curve';
-import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { css, withAlpha } from '../../base/color';
-import { hatchPattern, type Surface } from '../../base/surface';
-import type { Theme } from '../../base/theme';
-import { niceTicks } from '../../charts/ticks';
+import type { StageMemory } from '../../../src/core/memory-model/profile';
+import { css } from '../../base/color';
 import type { Viewport } from '../../base/viewport';
-import { gutters } from '../../charts/lanes/draw-frame';
+import { shareOf } from '../../charts/axis';
+import { drawCapacity, nameCapacity, type MemoryPen } from '../../charts/memory/axis';
 import { peakPoints } from '../../charts/memory/curve';
 import { partPaint } from '../../charts/memory/part-paint';
-import { axisBytes, staticParts } from '../../charts/memory/summary';
+import { staticParts } from '../../charts/memory/summary';
+import { lineWidth } from '../../charts/plot';
 
-/** The times that are shown, and where they begin, CSS px. */
-interface LaneWindow extends Pick<Viewport, 'startMs' | 'endMs'> {
-  readonly leftPx: number;
-}
+/** The times that are shown. */
+type Window = Pick<Viewport, 'startMs' | 'endMs'>;
 
 /** A small triangle over the highest point of the curve, when that is in view. */
-export function drawPeak(
-  surface: Surface,
-  colors: Theme,
-  window: LaneWindow,
-  profile: MemoryProfile,
-  { peakBytes, peakRow }: StageMemory,
-  atMs: number,
-): void {
-  if (peakRow < 0 || atMs < window.startMs || atMs > window.endMs) return;
-  const { context } = surface;
-  const scale = surface.scale();
-  const width = surface.width() - window.leftPx - gutters.rightPx;
-  const x = (window.leftPx + ((atMs - window.startMs) / (window.endMs - window.startMs)) * width) * scale;
-  const y = surface.height() * scale * (1 - peakBytes / axisBytes(profile)) - scale;
+export function drawPeak(pen: MemoryPen, { startMs, endMs }: Window, stage: StageMemory, atMs: number): void {
+  if (stage.peakRow < 0 || atMs < startMs || atMs > endMs) return;
+  const { context, colors, scale, axis } = pen;
+  const [x, y] = [pen.x((atMs - startMs) / (endMs - startMs)), pen.y(shareOf(axis, stage.peakBytes)) - scale];
   context.fillStyle = css(colors.foreground);
   context.beginPath();
   context.moveTo(x, y);
@@ -39,24 +25,12 @@ export function drawPeak(
   context.fill();
 }
 
-/** Draws the parts of a stage's memory over each other, those that are there all the time below, and the capacity of its GPU. */
-export function drawCurve(
-  surface: Surface,
-  colors: Theme,
-  { startMs, endMs, leftPx }: LaneWindow,
-  profile: MemoryProfile,
-  stage: StageMemory,
-  curve: LiveParts,
-): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const left = Math.round(leftPx * scale);
-  const width = Math.max(1, Math.round((surface.width() - leftPx - gutters.rightPx) * scale));
-  const height = surface.height() * scale;
-  const top = axisBytes(profile);
-  const y = (bytes: number): number => Math.round(height - (bytes / top) * height);
-  const line = Math.max(1, Math.round(scale));
-  drawScale(surface, colors, top, left, width, y);
+/** Draws the parts of a stage's memory over each other, those that are held all the time below, and the capacity of its GPU. */
+export function drawCurve(pen: MemoryPen, { startMs, endMs }: Window, stage: StageMemory, curve: LiveParts): void {
+  const { context, colors, scale, plot, bytesY: y } = pen;
+  const left = Math.round(pen.x(0));
+  const width = lineWidth(scale, plot.width);
+  pen.drawMarks(Math.max(4, Math.floor(plot.height / 44)));
   let floor = 0;
   for (const [part, bytes] of staticParts(stage)) {
     context.fillStyle = partPaint(context, colors, part, scale);
@@ -77,12 +51,13 @@ export function drawCurve(
     context.fill(path);
     if (colors.highContrast) {
       context.strokeStyle = css(colors.foreground);
-      context.lineWidth = line;
+      context.lineWidth = lineWidth(scale);
       context.stroke(path);
     }
     ceilings.forEach((ceiling, index) => (floors[index] = ceiling));
   }
-  drawCapacity(surface, colors, stage.capacityBytes, stage.usableBytes, left, width, y);
+  drawCapacity(pen, stage, [left, left + width], 0.5);
+  nameCapacity(pen, stage.capacityBytes, left + width);
 }
 
 /** Neighbouring pixel columns with one point of the curve, from the first up to but not including `to`. */
@@ -125,47 +100,4 @@ function band(
   }
   path.closePath();
   return path;
-}
-
-function drawScale(surface: Surface, colors: Theme, top: number, left: number, width: number, y: (bytes: number) => number): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const { values } = niceTicks(0, top / bytesPerGiB, Math.max(4, Math.floor(surface.height() / 44)));
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textBaseline = 'middle';
-  context.textAlign = 'right';
-  for (const gigabytes of values) {
-    const at = y(gigabytes * bytesPerGiB);
-    context.fillStyle = css(colors.grid);
-    context.fillRect(left, Math.min(at, surface.height() * scale - 1), width, Math.max(1, Math.round(scale / 2)));
-    if (gigabytes === 0 || at < 6 * scale) continue;
-    context.fillStyle = css(colors.dim);
-    context.fillText(formatBytes(gigabytes * bytesPerGiB), left - 8 * scale, at);
-  }
-}
-
-/** The capacity as a line and the margin below it as a hatched band, both named at the right edge. */
-function drawCapacity(
-  surface: Surface,
-  colors: Theme,
-  capacityBytes: number,
-  usable: number,
-  left: number,
-  width: number,
-  y: (bytes: number) => number,
-): void {
-  const { context } = surface;
-  const scale = surface.scale();
-  const at = y(capacityBytes);
-  const pattern = hatchPattern(context, css(withAlpha(colors.capacity, 0.5)), Math.round(6 * scale));
-  if (pattern !== null) {
-    context.fillStyle = pattern;
-    context.fillRect(left, at, width, y(usable) - at);
-  }
-  context.fillStyle = css(colors.capacity);
-  context.fillRect(left, at, width, Math.max(1, Math.round(scale)));
-  context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
-  context.textAlign = 'left';
-  context.textBaseline = 'middle';
-  context.fillText(formatBytes(capacityBytes), left + width + 8 * scale, Math.max(7 * scale, at));
 }

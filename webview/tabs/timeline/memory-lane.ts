@@ -13,6 +13,8 @@ import { curveOf, seenParts } from '../../charts/memory/curve';
 import { drawCurve, drawPeak } from './memory-lane-draw';
 import { fillReadout, readoutOf, spokenReadout } from '../../charts/memory/readout';
 import { axisBytes, partName, peakPartName, presentParts } from '../../charts/memory/summary';
+import { memoryPen } from '../../charts/memory/axis';
+import { penOn, plotIn, type Plot } from '../../charts/plot';
 
 /** What the lane is drawn of. */
 interface LaneShown {
@@ -60,9 +62,9 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     const shown = props.shown();
     if (shown === null) return;
     const { operations, profile, stage } = shown;
-    const window = { ...props.viewport(), leftPx: props.leftPx() };
-    drawCurve(target, theme(), window, profile, stage, shownCurve(shown));
-    drawPeak(target, theme(), window, profile, stage, peakMs(operations, stage));
+    const pen = memoryPen(penOn(target, theme(), plot()), [profile]);
+    drawCurve(pen, props.viewport(), stage, shownCurve(shown));
+    drawPeak(pen, props.viewport(), stage, peakMs(operations, stage));
     place();
   });
   const readout = h('div', { class: 'tooltip lane-readout', role: 'presentation' });
@@ -95,10 +97,11 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   };
 
   let pointed: { readonly ms: number; readonly stage: number | null } | null = null;
-  const widthPx = (): number => surface.width() - props.leftPx() - gutters.rightPx;
+  const plot = (): Plot => plotIn(surface, { left: props.leftPx(), right: gutters.rightPx });
   const xAt = (ms: number): number => {
     const { startMs, endMs } = props.viewport();
-    return props.leftPx() + ((ms - startMs) / (endMs - startMs)) * widthPx();
+    const { left, width } = plot();
+    return left + ((ms - startMs) / (endMs - startMs)) * width;
   };
   /** Marks the selected time, as far as it is in view. */
   const placeRange = (): void => {

@@ -1,12 +1,13 @@
 import { css, withAlpha } from '../../base/color';
 import { h } from '../../base/dom';
-import { makeSurface } from '../../base/surface';
+import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
-import { drawTail } from '../../charts/lanes/draw-tail';
-import { drawLanes, makeLaneBuffers, type LaneArea } from '../../charts/lanes/draw-lanes';
+import { makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { gutters } from '../../charts/lanes/draw-frame';
+import { drawWholeStep } from '../../charts/lanes/whole-step';
+import { lineWidth, penOn, plotIn, pointIn, shareAt, type Pen, type Plot } from '../../charts/plot';
 import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
 
@@ -38,45 +39,25 @@ const grip = 6;
 /** Makes a minimap. */
 export function makeMinimap(props: MinimapProps): Minimap {
   const buffers = makeLaneBuffers();
-  const base = makeSurface('minimap-step', ({ context, width, height, scale }) => {
+  const plotOf = (surface: Pick<Surface, 'width' | 'height'>): Plot => plotIn(surface, { left: props.leftPx(), right: gutters.rightPx });
+  const base = makeSurface('minimap-step', (target) => {
     const operations = props.operations();
     if (operations === null) return;
-    const extent = {
+    const step = {
+      operations,
       durationMs: props.durationMs(),
-      rows: operations.stages,
-      widthPx: laneWidth(width()),
-      heightPx: height(),
+      painted: props.painted(),
+      tail: props.tail(),
+      hiddenTail: props.hiddenTail(),
     };
-    const area: LaneArea = { context, scale: scale(), left: Math.round(props.leftPx() * scale()), top: 0, extent, names: false };
-    const rowPx = height() / operations.stages;
-    const whole = { startMs: 0, endMs: props.durationMs(), rowPx, scrollPx: 0 };
-    drawLanes(area, props.painted() ?? operations, whole, theme(), buffers);
-    const tail = props.tail();
-    if (tail !== null) drawTail(area, tail, whole, theme(), props.hiddenTail());
+    drawWholeStep(target, plotOf(target), step, buffers);
   });
-  const frame = makeSurface('minimap-window', ({ context, width, height, scale }) => {
-    const colors = theme();
-    const [from, until] = windowPx(width());
-    const [left, right] = [props.leftPx(), props.leftPx() + laneWidth(width())];
-    const dpr = scale();
-    context.fillStyle = css(withAlpha(colors.background, 0.62));
-    context.fillRect(left * dpr, 0, (from - left) * dpr, height() * dpr);
-    context.fillRect(until * dpr, 0, (right - until) * dpr, height() * dpr);
-    context.strokeStyle = css(colors.highContrast ? colors.focus : withAlpha(colors.foreground, 0.55));
-    context.lineWidth = Math.max(1, Math.round(dpr));
-    const half = context.lineWidth / 2;
-    context.strokeRect(
-      Math.round(from * dpr) + half,
-      half,
-      Math.max(1, Math.round((until - from) * dpr) - 2 * half),
-      height() * dpr - 2 * half,
-    );
-  });
-  const laneWidth = (width: number): number => Math.max(1, width - props.leftPx() - gutters.rightPx);
-  const windowPx = (width: number): readonly [number, number] => {
+  const frame = makeSurface('minimap-window', (target) => drawWindow(penOn(target, theme(), plotOf(target)), windowPx()));
+  const windowPx = (): readonly [from: number, until: number] => {
+    const { left, width } = plotOf(frame);
     const { startMs, endMs } = props.viewport();
-    const perMs = laneWidth(width) / props.durationMs();
-    return [props.leftPx() + startMs * perMs, props.leftPx() + Math.max(startMs * perMs + 2, endMs * perMs)];
+    const perMs = width / props.durationMs();
+    return [left + startMs * perMs, left + Math.max(startMs * perMs + 2, endMs * perMs)];
   };
   const element = h(
     'div',
@@ -84,7 +65,7 @@ export function makeMinimap(props: MinimapProps): Minimap {
     base.canvas,
     frame.canvas,
   );
-  dragWindow(frame.canvas, props, windowPx, laneWidth);
+  dragWindow(frame.canvas, props, windowPx, (event) => shareAt(plotOf(frame), pointIn(frame.canvas, event).x) * props.durationMs());
   const redraw = (): void => {
     base.redraw();
     frame.redraw();
@@ -93,41 +74,51 @@ export function makeMinimap(props: MinimapProps): Minimap {
   return { element, redraw, moveWindow: frame.redraw };
 }
 
+/** Draws what is outside of the window paler, and its outline; the edges of the window in CSS px. */
+function drawWindow({ context, colors, scale, plot }: Pen, [from, until]: readonly [from: number, until: number]): void {
+  const right = plot.left + plot.width;
+  const height = plot.height * scale;
+  context.fillStyle = css(withAlpha(colors.background, 0.62));
+  context.fillRect(plot.left * scale, 0, (from - plot.left) * scale, height);
+  context.fillRect(until * scale, 0, (right - until) * scale, height);
+  context.strokeStyle = css(colors.highContrast ? colors.focus : withAlpha(colors.foreground, 0.55));
+  context.lineWidth = lineWidth(scale);
+  const half = context.lineWidth / 2;
+  const width = Math.max(1, Math.round((until - from) * scale) - 2 * half);
+  context.strokeRect(Math.round(from * scale) + half, half, width, height - 2 * half);
+}
+
+type DragMode = 'move' | 'start' | 'end' | 'new';
+
+/** What a drag begins: the window moves, one of its edges does, or a new one is drawn. */
+function modeAt(x: number, [from, until]: readonly [from: number, until: number], isWhole: boolean): DragMode {
+  if (isWhole) return 'new';
+  if (Math.abs(x - from) <= grip) return 'start';
+  if (Math.abs(x - until) <= grip) return 'end';
+  return x > from && x < until ? 'move' : 'new';
+}
+
 function dragWindow(
   canvas: HTMLCanvasElement,
   props: MinimapProps,
-  windowPx: (width: number) => readonly [number, number],
-  laneWidth: (width: number) => number,
+  windowPx: () => readonly [from: number, until: number],
+  msAt: (event: PointerEvent) => number,
 ): void {
-  let drag: {
-    readonly mode: 'move' | 'start' | 'end' | 'new';
-    readonly atMs: number;
-    readonly startMs: number;
-    readonly endMs: number;
-  } | null = null;
-  const msAt = (event: PointerEvent): number => {
-    const box = canvas.getBoundingClientRect();
-    return ((event.clientX - box.left - props.leftPx()) / laneWidth(box.width)) * props.durationMs();
-  };
-  const modeAt = (event: PointerEvent): 'move' | 'start' | 'end' | 'new' => {
-    const box = canvas.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const [from, until] = windowPx(box.width);
+  let drag: { readonly mode: DragMode; readonly atMs: number; readonly startMs: number; readonly endMs: number } | null = null;
+  const modeUnder = (event: PointerEvent): DragMode => {
     const { startMs, endMs } = props.viewport();
-    if (endMs - startMs >= props.durationMs() * 0.999) return 'new';
-    if (Math.abs(x - from) <= grip) return 'start';
-    if (Math.abs(x - until) <= grip) return 'end';
-    return x > from && x < until ? 'move' : 'new';
+    return modeAt(pointIn(canvas, event).x, windowPx(), endMs - startMs >= props.durationMs() * 0.999);
   };
+  const clickMs = (): number => props.durationMs() * 0.004;
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     const { startMs, endMs } = props.viewport();
-    drag = { mode: modeAt(event), atMs: msAt(event), startMs, endMs };
+    drag = { mode: modeUnder(event), atMs: msAt(event), startMs, endMs };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener('pointermove', (event) => {
     if (drag === null) {
-      const mode = modeAt(event);
+      const mode = modeUnder(event);
       canvas.dataset['cursor'] = mode === 'move' ? 'grab' : mode === 'new' ? 'new' : 'resize';
       return;
     }
@@ -136,10 +127,10 @@ function dragWindow(
     if (drag.mode === 'move') props.onWindow(drag.startMs + moved, drag.endMs + moved);
     else if (drag.mode === 'start') props.onWindow(Math.min(ms, drag.endMs), drag.endMs);
     else if (drag.mode === 'end') props.onWindow(drag.startMs, Math.max(ms, drag.startMs));
-    else if (Math.abs(moved) > props.durationMs() * 0.004) props.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
+    else if (Math.abs(moved) > clickMs()) props.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
   });
   canvas.addEventListener('pointerup', (event) => {
-    if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= props.durationMs() * 0.004) {
+    if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= clickMs()) {
       const half = (drag.endMs - drag.startMs) / 2;
       props.onWindow(drag.atMs - half, drag.atMs + half);
     }
