@@ -3,7 +3,7 @@ import { stageFits } from '../../../src/core/memory-model/verdict';
 import { css } from '../../base/color';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
-import { lineWidth, penOn, plotIn, pointIn, shareAt } from '../plot';
+import { penOn, plotIn, pointIn, shareAt } from '../plot';
 import { niceTicks } from '../ticks';
 import { drawCapacity, memoryPen, nameCapacity, type MemoryPen } from './axis';
 import { flatPaint, partPaint } from './part-paint';

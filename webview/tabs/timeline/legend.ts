@@ -5,11 +5,12 @@ import { operationKind } from '../../../src/core/schedules/schedule';
 import type { Operations } from '../../base/operations';
 import type { Tail } from '../../../src/core/planner/explain/tail';
 import { whenChanged } from '../../shared/when-changed';
-import { chunksOnStages, shadingOf, type LegendKind, type Shading, type TimelineLook } from './look';
+import type { Store } from '../../base/store';
+import type { TimelineSide } from './shown';
+import { chunksOnStages, shadingOf, timelineLook, type LegendKind, type Shading, type TimelineLook } from './look';
 
-interface LegendProps {
-  readonly operations: () => Operations | null;
-  readonly tail: () => Tail | null;
+/** The look, and how it is changed. */
+interface Look {
   readonly look: () => TimelineLook;
   readonly onLook: (look: TimelineLook) => void;
 }
@@ -18,14 +19,15 @@ interface LegendProps {
 const mostChunks = 8;
 
 /** What the colours and shades of the lanes mean; each a button that hides it. */
-export function makeLegend(props: LegendProps): { readonly element: HTMLElement; readonly update: () => void } {
+export function makeLegend(store: Store, timeline: TimelineSide): { readonly element: HTMLElement; readonly update: () => void } {
   const element = h('div', { class: 'timeline-legend', role: 'toolbar', 'aria-label': t('Legend') });
   const changed = whenChanged();
+  const props: Look = { look: () => store.get(timelineLook), onLook: (look) => store.set(timelineLook, look) };
   const update = (): void => {
-    const operations = props.operations();
+    const operations = timeline.operations();
     element.hidden = operations === null;
     if (operations === null) return;
-    const [kinds, chunks, shadings] = [kindsOf(operations, props.tail()), chunkCount(operations), shadingsOf(operations)];
+    const [kinds, chunks, shadings] = [kindsOf(operations, timeline.tail()), chunkCount(operations), shadingsOf(operations)];
     const look = props.look();
     changed([kinds, chunks, shadings, look, shadingOf(operations, look)], () =>
       fill(
@@ -67,7 +69,7 @@ function switched<T>(list: readonly T[], one: T): readonly T[] {
   return list.includes(one) ? list.filter((each) => each !== one) : [...list, one];
 }
 
-function kindToggle(kind: LegendKind, kinds: readonly LegendKind[], { look, onLook }: LegendProps): HTMLElement {
+function kindToggle(kind: LegendKind, kinds: readonly LegendKind[], { look, onLook }: Look): HTMLElement {
   const { hiddenKinds } = look();
   return toggle(`swatch-kind-${kind}`, kindText(kind, kinds.includes('weight')), kind, !hiddenKinds.includes(kind), () =>
     onLook({ ...look(), hiddenKinds: switched(hiddenKinds, kind) }),
@@ -85,7 +87,7 @@ function kindText(kind: LegendKind, split: boolean): string {
   return names[kind];
 }
 
-function chunkToggle(place: number, operations: Operations, { look, onLook }: LegendProps): HTMLElement {
+function chunkToggle(place: number, operations: Operations, { look, onLook }: Look): HTMLElement {
   const { hiddenChunks } = look();
   const shade = shadingOf(operations, look()) === 'chunk' ? `swatch-shade shade-${place % 4}` : '';
   return toggle(shade, chunksText(place, operations), `chunk-${place}`, !hiddenChunks.includes(place), () =>
@@ -102,7 +104,7 @@ function chunksText(place: number, { timeline, ofFile }: Operations): string {
   return ofFile ? t('Stages {0} to {1}', first, last) : t('Chunks {0} to {1}', first, last);
 }
 
-function shadingButton(shading: Exclude<Shading, 'auto'>, operations: Operations, { look, onLook }: LegendProps): HTMLElement {
+function shadingButton(shading: Exclude<Shading, 'auto'>, operations: Operations, { look, onLook }: Look): HTMLElement {
   const names = { 'micro-batch': t('micro-batch'), slice: t('slice'), chunk: t('chunk') };
   const isOn = shadingOf(operations, look()) === shading;
   return h(

@@ -15,24 +15,14 @@ import { fillReadout, readoutOf, spokenReadout } from '../../charts/memory/reado
 import { axisBytes, partName, peakPartName, presentParts } from '../../charts/memory/summary';
 import { memoryPen } from '../../charts/memory/axis';
 import { penOn, plotIn, type Plot } from '../../charts/plot';
+import type { Store } from '../../base/store';
+import type { ShownTimeline } from './shown';
 
 /** What the lane is drawn of. */
 interface LaneShown {
   readonly operations: Operations;
   readonly profile: MemoryProfile;
   readonly stage: StageMemory;
-}
-
-/** Props of the memory lane; null draws nothing. */
-interface MemoryLaneProps {
-  /** Where the lanes above begin, CSS px. */
-  readonly leftPx: () => number;
-  readonly viewport: () => Viewport;
-  readonly shown: () => LaneShown | null;
-  /** Start of the operation that is selected on the stage that is shown, ms; null: none is. */
-  readonly selectedMs: () => number | null;
-  /** The time that is selected on the stage that is shown; null: none is. */
-  readonly selectedRange: () => Pick<Viewport, 'startMs' | 'endMs'> | null;
 }
 
 /** Memory in use on one stage under the timeline, on the same time axis. */
@@ -54,17 +44,18 @@ const besidePx = 8;
 /** Lanes that were made: a page may have that of a plan and that of a schedule file. */
 let lanes = 0;
 
-/** Makes the lane, which takes the focus and the keys of the lanes above. */
-export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
+/** Makes the lane, which takes the focus and the keys of the lanes above. @param viewport of those lanes */
+export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: () => Viewport): MemoryLane {
+  const shownNow = (): LaneShown | null => laneShown(timeline);
   const title = h('div', { class: 'lane-title', id: `memory-lane-title-${(lanes += 1)}` });
   const shownCurve = ({ operations, profile, stage }: LaneShown): LiveParts => curveOf(operations, profile, stage);
   const surface = makeSurface('memory-lane-curve', (target) => {
-    const shown = props.shown();
+    const shown = shownNow();
     if (shown === null) return;
     const { operations, profile, stage } = shown;
     const pen = memoryPen(penOn(target, theme(), plot()), [profile]);
-    drawCurve(pen, props.viewport(), stage, shownCurve(shown));
-    drawPeak(pen, props.viewport(), stage, peakMs(operations, stage));
+    drawCurve(pen, viewport(), stage, shownCurve(shown));
+    drawPeak(pen, viewport(), stage, peakMs(operations, stage));
     place();
   });
   const readout = h('div', { class: 'tooltip lane-readout', role: 'presentation' });
@@ -86,7 +77,7 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
     live,
   );
   const redraw = (): void => {
-    const shown = props.shown();
+    const shown = shownNow();
     element.hidden = shown === null;
     if (shown === null) return;
     fill(title, ...titleOf(shown));
@@ -97,16 +88,16 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   };
 
   let pointed: { readonly ms: number; readonly stage: number | null } | null = null;
-  const plot = (): Plot => plotIn(surface, { left: props.leftPx(), right: gutters.rightPx });
+  const plot = (): Plot => plotIn(surface, { left: timeline.leftPx(), right: gutters.rightPx });
   const xAt = (ms: number): number => {
-    const { startMs, endMs } = props.viewport();
+    const { startMs, endMs } = viewport();
     const { left, width } = plot();
     return left + ((ms - startMs) / (endMs - startMs)) * width;
   };
   /** Marks the selected time, as far as it is in view. */
   const placeRange = (): void => {
-    const selected = props.selectedRange();
-    const { startMs, endMs } = props.viewport();
+    const selected = selectedRange(store, timeline);
+    const { startMs, endMs } = viewport();
     range.hidden = selected === null || selected.endMs < startMs || selected.startMs > endMs || surface.width() === 0;
     if (selected === null || range.hidden) return;
     const [left, right] = [xAt(Math.max(startMs, selected.startMs)), xAt(Math.min(endMs, selected.endMs))];
@@ -116,10 +107,10 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
   /** Puts the cursor where it is pointed at, else at the selected operation, whose parts are told while the lane has the focus. */
   const place = (): void => {
     placeRange();
-    const shown = props.shown();
-    const selectedMs = props.selectedMs();
+    const shown = shownNow();
+    const selectedMs = selectionStart(timeline);
     const at = pointed ?? (selectedMs === null ? null : { ms: selectedMs, stage: null });
-    const { startMs, endMs } = props.viewport();
+    const { startMs, endMs } = viewport();
     const stage = shown?.profile.stages.find((each) => each.stage === at?.stage) ?? shown?.stage;
     cursor.hidden = shown === null || at === null || at.ms < startMs || at.ms > endMs || surface.width() === 0;
     if (cursor.hidden || shown === null || at === null || stage === undefined) return;
@@ -147,7 +138,7 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
       place();
     },
     follow: () => {
-      const [shown, ms] = [props.shown(), props.selectedMs()];
+      const [shown, ms] = [shownNow(), selectionStart(timeline)];
       const told = shown !== null && ms !== null && document.activeElement === canvas;
       // Keys lead away from where the pointer rests.
       if (told) pointed = null;
@@ -155,6 +146,25 @@ export function makeMemoryLane(props: MemoryLaneProps): MemoryLane {
       live.textContent = told ? spokenReadout(readoutOf(shown.operations, shown.profile, shown.stage, ms)) : '';
     },
   };
+}
+
+/** The memory of the marked stage; null where nothing is drawn. */
+function laneShown({ drawn, operations, memoryStage }: ShownTimeline): LaneShown | null {
+  const [profile, stage, of] = [drawn()?.memory ?? null, memoryStage(), operations()];
+  return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
+}
+
+/** Start of the operation that is selected on the stage that is shown, ms; null: none is. */
+function selectionStart({ selected, memoryStage }: ShownTimeline): number | null {
+  const operation = selected();
+  return operation?.stage === memoryStage()?.stage ? (operation?.startMs ?? null) : null;
+}
+
+/** The time that is selected on the stage that is shown; null: none is. */
+function selectedRange(store: Store, { memoryStage }: ShownTimeline): Pick<Viewport, 'startMs' | 'endMs'> | null {
+  const { selection } = store.view();
+  const stage = memoryStage()?.stage ?? -1;
+  return selection?.type === 'range' && selection.firstStage <= stage && stage <= selection.lastStage ? selection : null;
 }
 
 function titleOf({ operations, profile, stage }: LaneShown): HTMLElement[] {

@@ -3,60 +3,41 @@ import { h } from '../../base/dom';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { t } from '../../base/strings';
-import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import { makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { gutters } from '../../charts/lanes/draw-frame';
 import { drawWholeStep } from '../../charts/lanes/whole-step';
 import { lineWidth, penOn, plotIn, pointIn, shareAt, type Pen, type Plot } from '../../charts/plot';
-import type { Operations } from '../../base/operations';
-import type { Viewport } from '../../base/viewport';
-
-/** Props of the minimap. */
-interface MinimapProps {
-  readonly operations: () => Operations | null;
-  readonly painted: () => Operations | null;
-  readonly tail: () => Tail | null;
-  readonly hiddenTail: () => ReadonlySet<TailPart['kind']>;
-  readonly durationMs: () => number;
-  readonly viewport: () => Viewport;
-  /** Where the lanes begin, CSS px. */
-  readonly leftPx: () => number;
-  /** The person moved or resized the window. */
-  readonly onWindow: (startMs: number, endMs: number) => void;
-}
+import { clamp, panTime, type Extent, type Viewport } from '../../base/viewport';
+import type { Pane } from '../../charts/lanes/pane';
+import type { ShownTimeline } from './shown';
 
 /** The whole step in a strip, with the window on it that can be dragged, resized and redrawn. */
 export interface Minimap {
   readonly element: HTMLElement;
   /** Draws the step again. */
   readonly redraw: () => void;
-  /** Draws the window alone again. */
+  /** Draws only the window again. */
   readonly moveWindow: () => void;
 }
 
 const grip = 6;
 
-/** Makes a minimap. */
-export function makeMinimap(props: MinimapProps): Minimap {
+/** Makes a minimap. @param show shows a part of the timeline in the pane */
+export function makeMinimap(timeline: ShownTimeline, pane: Pane, show: (viewport: Viewport) => void): Minimap {
   const buffers = makeLaneBuffers();
-  const plotOf = (surface: Pick<Surface, 'width' | 'height'>): Plot => plotIn(surface, { left: props.leftPx(), right: gutters.rightPx });
+  const plotOf = (surface: Pick<Surface, 'width' | 'height'>): Plot => plotIn(surface, { left: pane.leftPx(), right: gutters.rightPx });
+  const viewport = (): Viewport => timeline.viewport(pane.extent());
   const base = makeSurface('minimap-step', (target) => {
-    const operations = props.operations();
+    const operations = timeline.operations();
     if (operations === null) return;
-    const step = {
-      operations,
-      durationMs: props.durationMs(),
-      painted: props.painted(),
-      tail: props.tail(),
-      hiddenTail: props.hiddenTail(),
-    };
-    drawWholeStep(target, plotOf(target), step, buffers);
+    const [durationMs, painted, tail, hiddenTail] = [timeline.durationMs(), timeline.painted(), timeline.tail(), timeline.hiddenTail()];
+    drawWholeStep(target, plotOf(target), { operations, durationMs, painted, tail, hiddenTail }, buffers);
   });
   const frame = makeSurface('minimap-window', (target) => drawWindow(penOn(target, theme(), plotOf(target)), windowPx()));
   const windowPx = (): readonly [from: number, until: number] => {
     const { left, width } = plotOf(frame);
-    const { startMs, endMs } = props.viewport();
-    const perMs = width / props.durationMs();
+    const { startMs, endMs } = viewport();
+    const perMs = width / timeline.durationMs();
     return [left + startMs * perMs, left + Math.max(startMs * perMs + 2, endMs * perMs)];
   };
   const element = h(
@@ -65,7 +46,13 @@ export function makeMinimap(props: MinimapProps): Minimap {
     base.canvas,
     frame.canvas,
   );
-  dragWindow(frame.canvas, props, windowPx, (event) => shareAt(plotOf(frame), pointIn(frame.canvas, event).x) * props.durationMs());
+  dragWindow(frame.canvas, {
+    viewport,
+    durationMs: timeline.durationMs,
+    windowPx,
+    msAt: (x) => shareAt(plotOf(frame), x) * timeline.durationMs(),
+    onWindow: (startMs, endMs) => show(windowAt(startMs, endMs, viewport(), pane.extent())),
+  });
   const redraw = (): void => {
     base.redraw();
     frame.redraw();
@@ -98,21 +85,34 @@ function modeAt(x: number, [from, until]: readonly [from: number, until: number]
   return x > from && x < until ? 'move' : 'new';
 }
 
-function dragWindow(
-  canvas: HTMLCanvasElement,
-  props: MinimapProps,
-  windowPx: () => readonly [from: number, until: number],
-  msAt: (event: PointerEvent) => number,
-): void {
+/** The viewport whose window was drawn or moved. */
+function windowAt(startMs: number, endMs: number, before: Viewport, extent: Extent): Viewport {
+  const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * extent.durationMs;
+  return keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent);
+}
+
+/** What a drag reads and changes. */
+interface DragProps {
+  readonly viewport: () => Viewport;
+  readonly durationMs: () => number;
+  /** Edges of the window, CSS px. */
+  readonly windowPx: () => readonly [from: number, until: number];
+  /** Time at an x, CSS px. */
+  readonly msAt: (x: number) => number;
+  readonly onWindow: (startMs: number, endMs: number) => void;
+}
+
+function dragWindow(canvas: HTMLCanvasElement, { viewport, durationMs, windowPx, msAt: msAtX, onWindow }: DragProps): void {
   let drag: { readonly mode: DragMode; readonly atMs: number; readonly startMs: number; readonly endMs: number } | null = null;
+  const msAt = (event: PointerEvent): number => msAtX(pointIn(canvas, event).x);
   const modeUnder = (event: PointerEvent): DragMode => {
-    const { startMs, endMs } = props.viewport();
-    return modeAt(pointIn(canvas, event).x, windowPx(), endMs - startMs >= props.durationMs() * 0.999);
+    const { startMs, endMs } = viewport();
+    return modeAt(pointIn(canvas, event).x, windowPx(), endMs - startMs >= durationMs() * 0.999);
   };
-  const clickMs = (): number => props.durationMs() * 0.004;
+  const clickMs = (): number => durationMs() * 0.004;
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
-    const { startMs, endMs } = props.viewport();
+    const { startMs, endMs } = viewport();
     drag = { mode: modeUnder(event), atMs: msAt(event), startMs, endMs };
     canvas.setPointerCapture(event.pointerId);
   });
@@ -124,15 +124,15 @@ function dragWindow(
     }
     const ms = msAt(event);
     const moved = ms - drag.atMs;
-    if (drag.mode === 'move') props.onWindow(drag.startMs + moved, drag.endMs + moved);
-    else if (drag.mode === 'start') props.onWindow(Math.min(ms, drag.endMs), drag.endMs);
-    else if (drag.mode === 'end') props.onWindow(drag.startMs, Math.max(ms, drag.startMs));
-    else if (Math.abs(moved) > clickMs()) props.onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
+    if (drag.mode === 'move') onWindow(drag.startMs + moved, drag.endMs + moved);
+    else if (drag.mode === 'start') onWindow(Math.min(ms, drag.endMs), drag.endMs);
+    else if (drag.mode === 'end') onWindow(drag.startMs, Math.max(ms, drag.startMs));
+    else if (Math.abs(moved) > clickMs()) onWindow(Math.min(ms, drag.atMs), Math.max(ms, drag.atMs));
   });
   canvas.addEventListener('pointerup', (event) => {
     if (drag?.mode === 'new' && Math.abs(msAt(event) - drag.atMs) <= clickMs()) {
       const half = (drag.endMs - drag.startMs) / 2;
-      props.onWindow(drag.atMs - half, drag.atMs + half);
+      onWindow(drag.atMs - half, drag.atMs + half);
     }
     drag = null;
   });

@@ -4,20 +4,32 @@ import { gpusUsed, type PlanRequest } from '../../../src/core/domain/request';
 import { rankOrderOf } from '../../../src/core/domain/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
-import type { Tail } from '../../../src/core/planner/explain/tail';
+import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
+import { criticalPath } from '../../charts/lanes/dependencies';
+import { gutterPx } from '../../charts/lanes/gutter';
 import { worstStage } from '../../charts/memory/summary';
 import { laneRows, timelineRows, type RowList, type RowSettings } from '../../charts/lanes/rows';
+import { hiddenTail, lookedAt, timelineLook } from './look';
 
-/** What the timeline shows of the page's state. */
-export interface ShownTimeline {
+/** One timeline of the page's state. */
+export interface TimelineSide {
   readonly drawn: () => Drawn | null;
-  readonly compared: () => Drawn | null;
   readonly operations: () => Operations | null;
-  readonly comparedOperations: () => Operations | null;
+  /** The operations that the look shows, with its shades. */
+  readonly painted: () => Operations | null;
   /** What follows the operations; null for a schedule file. */
   readonly tail: () => Tail | null;
-  readonly comparedTail: () => Tail | null;
+  /** Rows of the path that decides the length of the step; null while it is not outlined. */
+  readonly criticalPath: () => Uint32Array | null;
+}
+
+/** The timeline of the shown candidate or of a schedule file, and what is set on it. */
+export interface ShownTimeline extends TimelineSide {
+  /** That of the candidate that it is compared with, in which nothing is selected. */
+  readonly compared: TimelineSide;
+  /** What of the end of the step the look hides. */
+  readonly hiddenTail: () => ReadonlySet<TailPart['kind']>;
   /** Of the whole step, the longer of the two. */
   readonly durationMs: () => number;
   readonly viewport: (extent: Extent) => Viewport;
@@ -29,6 +41,8 @@ export interface ShownTimeline {
   /** Nodes that hold several stages. */
   readonly nodes: () => readonly StageNode[];
   readonly rows: () => RowList;
+  /** Where the lanes begin, CSS px from the left. */
+  readonly leftPx: () => number;
   /** Selects an operation, or none and a stage. */
   readonly select: (operation: Operation | null, stage: number | null) => void;
 }
@@ -62,31 +76,53 @@ function rowsOnce(): typeof laneRows {
   };
 }
 
+const paths = new WeakMap<Operations, Uint32Array>();
+
+function pathOf(operations: Operations): Uint32Array {
+  const path = paths.get(operations) ?? criticalPath(operations);
+  paths.set(operations, path);
+  return path;
+}
+
+function sideOf(store: Store, drawn: () => Drawn | null): TimelineSide {
+  const operations = (): Operations | null => drawn()?.operations ?? null;
+  return {
+    drawn,
+    operations,
+    painted: () => {
+      const of = operations();
+      return of === null ? null : lookedAt(of, store.get(timelineLook));
+    },
+    tail: () => drawn()?.tail ?? null,
+    criticalPath: () => {
+      const of = operations();
+      return of === null || !store.view().criticalPath ? null : pathOf(of);
+    },
+  };
+}
+
 const noNodes: readonly StageNode[] = [];
 
 export function shownTimeline(store: Store): ShownTimeline {
-  const rows = rowsOnce();
+  const laneRowsOnce = rowsOnce();
   const nodes = (): readonly StageNode[] => {
     const { plan, schedule } = store.state();
     return plan === null || schedule !== null ? noNodes : nodesOf(plan.request);
   };
-  const drawn = (): Drawn | null => shownDrawn(store.state(), store.view());
-  const compared = (): Drawn | null => comparedDrawn(store.state(), store.view());
-  const operations = (): Operations | null => drawn()?.operations ?? null;
-  const comparedOperations = (): Operations | null => compared()?.operations ?? null;
+  const shown = sideOf(store, () => shownDrawn(store.state(), store.view()));
+  const compared = sideOf(store, () => comparedDrawn(store.state(), store.view()));
+  const { drawn, operations } = shown;
+  const rows = (): RowList => laneRowsOnce(operations()?.stages ?? 0, nodes(), store.get(timelineRows));
   const memoryStage = (): StageMemory | null => {
     const profile = drawn()?.memory ?? null;
     if (profile === null) return null;
     return profile.stages.find(({ stage }) => stage === store.view().stage) ?? worstStage(profile);
   };
   return {
-    drawn,
+    ...shown,
     compared,
-    operations,
-    comparedOperations,
-    tail: () => drawn()?.tail ?? null,
-    comparedTail: () => compared()?.tail ?? null,
-    durationMs: () => Math.max(lengthOf(drawn()), lengthOf(compared()), Number.MIN_VALUE),
+    hiddenTail: () => hiddenTail(store.get(timelineLook)),
+    durationMs: () => Math.max(lengthOf(drawn()), lengthOf(compared.drawn()), Number.MIN_VALUE),
     viewport: (extent) => {
       const { viewport } = store.view();
       return viewport === null ? fitAll(extent) : clamp(viewport, extent);
@@ -98,7 +134,8 @@ export function shownTimeline(store: Store): ShownTimeline {
     },
     selected: () => selectedOperation(operations(), store.view().selection),
     nodes,
-    rows: () => rows(operations()?.stages ?? 0, nodes(), store.get(timelineRows)),
+    rows,
+    leftPx: () => gutterPx(rows()),
     select: (operation, stage) => {
       const selection =
         operation === null

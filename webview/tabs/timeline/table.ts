@@ -7,34 +7,29 @@ import { operationAt, rowsOf, type Operation, type Operations } from '../../base
 import { asTsv } from '../../shared/table-text';
 import { operationRows, type OperationRow } from './table-rows';
 import type { Page } from '../../base/pages';
+import type { ShownTimeline } from './shown';
 import { kindName, stageText, timeText } from '../../charts/lanes/labels';
 
-/** Props of the table twin. */
-interface OperationTableProps {
-  readonly operations: () => Operations | null;
-  readonly stage: () => number;
-  /** Row of the selected operation. */
-  readonly selected: () => number | null;
-  readonly pick: (operation: Operation) => void;
-}
-
 /** The same operations as the canvas, stage by stage, as a table for screen readers, keyboards and copying. */
-export function makeOperationTable(props: OperationTableProps): { readonly element: HTMLElement; readonly update: () => void } {
+export function makeOperationTable(
+  { operations: shown, markedStage, selected: picked }: ShownTimeline,
+  pick: (operation: Operation) => void,
+): { readonly element: HTMLElement; readonly update: () => void } {
   const table = makePagedTable();
   const element = h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Operations of one stage') }, table.element);
   const update = (): void => {
-    const operations = props.operations();
+    const operations = shown();
     if (operations === null) return;
-    const stage = props.stage();
+    const stage = markedStage() ?? 0;
     const { first, end } = rowsOf(operations, stage);
-    const selected = props.selected();
+    const selected = picked()?.row ?? null;
     table.show({
       caption: t('{0}: {1} operations', stageText(operations, stage), formatCount(end - first)),
       columns: columns(operations),
       total: end - first,
       rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(operations, row)),
       marked: selected !== null && selected >= first && selected < end ? selected - first : null,
-      onRow: (index) => props.pick(operationAt(operations, first + index)),
+      onRow: (index) => pick(operationAt(operations, first + index)),
     });
   };
   return { element, update };

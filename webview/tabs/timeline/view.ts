@@ -1,31 +1,26 @@
 import { formatCount, formatPercent } from '../../../src/core/format';
-import { h, icon } from '../../base/dom';
-import { makeMemoryLane, type MemoryLane } from './memory-lane';
-import { capitalised } from '../../shared/sentence';
-import { lanesAttributes } from '../../base/parts';
-import { t } from '../../base/strings';
-import { shownCandidate, type Change, type Drawn, type Store } from '../../base/store';
-import { isWithheld } from '../../base/withheld';
-import type { ViewState } from '../../base/view-state';
-import { timelineCommands, type TimelineCommands } from './commands';
-import { criticalPath } from '../../charts/lanes/dependencies';
-import { makeFindBar } from './find-bar';
-import { wirePane, wirePointer, type PointerArea } from '../../charts/lanes/input';
-import { makeMinimap, type Minimap } from './minimap';
 import type { PageAction } from '../../base/actions';
-import { operationBy, type Operations } from '../../base/operations';
-import { makePane, pointAtTime, type Pane, type PaneProps } from '../../charts/lanes/pane';
-import { makeOperationTable } from './table';
-import type { TimelineActionProps } from './actions';
-import { gutterPx } from '../../charts/lanes/gutter';
-import { makeRowButtons } from './row-buttons';
-import { areCollapsed, timelineRows } from '../../charts/lanes/rows';
-import { tooltipLines } from './tooltips';
-import { clamp, panTime, timeAt, type Extent, type Viewport } from '../../base/viewport';
+import { h, icon } from '../../base/dom';
+import type { Operations } from '../../base/operations';
+import { lanesAttributes } from '../../base/parts';
+import { shownCandidate, type Change, type Drawn, type Store } from '../../base/store';
+import { t } from '../../base/strings';
+import type { Setting, ViewState } from '../../base/view-state';
+import { isWithheld } from '../../base/withheld';
 import { timeText } from '../../charts/lanes/labels';
+import { areCollapsed, timelineRows } from '../../charts/lanes/rows';
+import { capitalised } from '../../shared/sentence';
+import type { TimelineActionProps } from './actions';
+import { timelineCommands } from './commands';
+import { makeFindBar } from './find-bar';
 import { makeLegend } from './legend';
-import { hiddenTail, lookedAt, timelineLook } from './look';
+import { timelineLook } from './look';
+import { makeMemoryLane, type MemoryLane } from './memory-lane';
+import { makeMinimap, type Minimap } from './minimap';
+import { makeTimelinePane, wirePointers } from './panes';
+import { makeRowButtons } from './row-buttons';
 import { shownTimeline, type ShownTimeline } from './shown';
+import { makeOperationTable } from './table';
 
 /** The timeline of the shown candidate, of the one it is compared with, and the memory under it. */
 interface TimelineView {
@@ -42,16 +37,76 @@ interface TimelineView {
 /** Makes the view; `ofFile` says that it is of a schedule file. */
 export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
-  const { operations, comparedOperations } = timeline;
-  const leftPx = (): number => gutterPx(timeline.rows());
-  const lane = laneOf(store, timeline, () => timeline.viewport(pane.extent()));
-  const pane = makePane({
-    ...paneProps(store, timeline, operations, true),
+  const parts = makeParts(store, timeline, ofFile);
+  const { lanes, commands, findBar } = parts;
+  const body = h('div', { class: 'timeline-body' }, parts.legend.element, parts.minimap.element, lanes, parts.lane.element);
+  const missing = h('div', { class: 'placeholder' });
+  const element = h('div', { class: 'timeline-view' }, findBar.element, body, missing, parts.table.element, parts.live);
+  // A tab that opens takes the keyboard focus, unless something else in the page or in VS Code has it.
+  const takeFocus = (): void => {
+    if (document.hasFocus() && document.activeElement === document.body && !body.hidden) parts.focus();
+  };
+  window.addEventListener('focus', takeFocus);
+  const update = (change: Change | null): void => {
+    const [drawn, operations] = [timeline.drawn(), timeline.operations()];
+    body.hidden = operations === null;
+    missing.hidden = operations !== null || drawn === null;
+    if (drawn === null) return;
+    const selected = change === null || change.before.selection === store.view().selection ? null : timeline.selected();
+    if (selected !== null) commands.rows.openStage(selected.stage);
+    element.style.setProperty('--gutter', `${timeline.leftPx()}px`);
+    if (operations === null) {
+      missing.replaceChildren(icon('information'), h('p', {}, missingText(store)));
+      parts.table.element.hidden = true;
+      return;
+    }
+    const changes = changesOf(store, change);
+    if (changes.isNew) nameTimelines(parts, timeline, drawn, operations);
+    redraw(parts, changes, store.view().table);
+    if (changes.isNew) takeFocus();
+  };
+  return {
+    element,
+    update,
+    fitAll: () => commands.easeTo(null),
+    openFind: findBar.open,
+    nodes: {
+      toggle: commands.rows.toggleNodes,
+      areCollapsed: () => (timeline.nodes().length === 0 ? null : areCollapsed(store.get(timelineRows), timeline.nodes())),
+    },
+    act: (action) => {
+      if (timeline.operations() !== null) commands.act(action);
+    },
+  };
+}
+
+/** What the view redraws when something changes. */
+interface Parts {
+  readonly lanes: HTMLElement;
+  readonly pane: ReturnType<typeof makeTimelinePane>;
+  readonly comparedPane: ReturnType<typeof makeTimelinePane>;
+  readonly lane: MemoryLane;
+  readonly minimap: Minimap;
+  readonly table: ReturnType<typeof makeOperationTable>;
+  readonly legend: ReturnType<typeof makeLegend>;
+}
+
+/** Makes the parts of the view, wired to each other. */
+function makeParts(store: Store, timeline: ShownTimeline, ofFile: boolean) {
+  const lane = makeMemoryLane(store, timeline, () => timeline.viewport(pane.extent()));
+  const pane = makeTimelinePane(store, timeline, timeline, {
     onTime: lane.point,
     onPoint: (pointer) => rowButtons.point(pointer),
     onDrawn: () => rowButtons.place(),
   });
-  const otherPane = makePane(paneProps(store, timeline, comparedOperations, false));
+  const comparedPane = makeTimelinePane(store, timeline, timeline.compared);
+  const lanes = h(
+    'div',
+    { class: 'lanes-region', role: 'application', tabindex: 0, ...lanesAttributes },
+    pane.element,
+    comparedPane.element,
+  );
+  const focus = (): void => lanes.focus({ preventScroll: true });
   const live = h('div', { class: 'visually-hidden', 'aria-live': 'polite' });
   const commands = timelineCommands(store, timeline, {
     extent: pane.extent,
@@ -59,14 +114,12 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     say: (text) => (live.textContent = text),
   });
   const findBar = makeFindBar({
-    operations,
+    operations: timeline.operations,
     ofFile,
     after: () => timeline.selected()?.row ?? -1,
     found: commands.goTo,
     left: () => lanes.focus(),
   });
-  const lanes = h('div', { class: 'lanes-region', role: 'application', tabindex: 0, ...lanesAttributes }, pane.element, otherPane.element);
-  const focus = (): void => lanes.focus({ preventScroll: true });
   const rowButtons = makeRowButtons(pane, {
     ofFile,
     viewport: () => timeline.viewport(pane.extent()),
@@ -76,258 +129,78 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
     focusLanes: focus,
   });
   pane.canvas.after(rowButtons.element);
-  wirePane(pane, { operations, ...pointerActions({ store, timeline, commands, focus, pane, isMain: true }) });
-  wirePane(otherPane, {
-    operations: comparedOperations,
-    ...pointerActions({ store, timeline, commands, focus, pane: otherPane, isMain: false }),
-  });
-  wirePointer(laneArea(lane, timeline, pane), {
-    ...pointerActions({ store, timeline, commands, focus, pane, isMain: true }),
-    pick: (operation) => {
-      lane.focus();
-      if (operation !== null) commands.goTo(operation);
-    },
-  });
-
-  const parts: Parts = {
-    lanes,
-    pane,
-    otherPane,
-    lane,
-    minimap: minimapOf(store, timeline, pane, commands),
-    table: makeOperationTable({
-      operations,
-      stage: () => timeline.markedStage() ?? 0,
-      selected: () => timeline.selected()?.row ?? null,
-      pick: commands.goTo,
-    }),
-    legend: makeLegend({
-      operations,
-      tail: timeline.tail,
-      look: () => store.get(timelineLook),
-      onLook: (look) => store.set(timelineLook, look),
-    }),
-    missing: h('div', { class: 'placeholder' }),
-  };
-  const element = h('div', { class: 'timeline-view' });
-  const body = h('div', { class: 'timeline-body' }, parts.legend.element, parts.minimap.element, lanes, parts.lane.element);
-  // A tab that opens takes the keyboard focus, unless something else in the page or in VS Code has it.
-  const takeFocus = (): void => {
-    if (document.hasFocus() && document.activeElement === document.body && !body.hidden) focus();
-  };
-  window.addEventListener('focus', takeFocus);
-  element.append(findBar.element, body, parts.missing, parts.table.element, live);
-  return {
-    element,
-    update: (change) => {
-      const drawn = timeline.drawn();
-      const of = operations();
-      body.hidden = of === null;
-      parts.missing.hidden = of !== null || drawn === null;
-      if (drawn === null) return;
-      const selected = change === null || change.before.selection === store.view().selection ? null : timeline.selected();
-      if (selected !== null) commands.rows.openStage(selected.stage);
-      element.style.setProperty('--gutter', `${leftPx()}px`);
-      if (of === null) showMissing(store, parts);
-      else if (showDrawn(store, timeline, parts, { drawn, of }, change)) takeFocus();
-    },
-    fitAll: () => commands.easeTo(null),
-    openFind: findBar.open,
-    nodes: {
-      toggle: commands.rows.toggleNodes,
-      areCollapsed: () => (timeline.nodes().length === 0 ? null : areCollapsed(store.get(timelineRows), timeline.nodes())),
-    },
-    act: (action) => {
-      if (operations() !== null) commands.act(action);
-    },
-  };
+  wirePointers(store, timeline, { pane, comparedPane, lane, commands, focus });
+  const minimap = makeMinimap(timeline, pane, commands.show);
+  const table = makeOperationTable(timeline, commands.goTo);
+  return { lanes, pane, comparedPane, lane, minimap, table, legend: makeLegend(store, timeline), live, commands, findBar, focus };
 }
 
-/** The memory of the marked stage. */
-function laneOf(store: Store, timeline: ShownTimeline, viewport: () => Viewport): MemoryLane {
-  const { operations, memoryStage } = timeline;
-  return makeMemoryLane({
-    leftPx: () => gutterPx(timeline.rows()),
-    viewport,
-    shown: () => {
-      const [profile, stage, of] = [timeline.drawn()?.memory ?? null, memoryStage(), operations()];
-      return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
-    },
-    selectedMs: () => {
-      const selected = timeline.selected();
-      return selected?.stage === memoryStage()?.stage ? (selected?.startMs ?? null) : null;
-    },
-    selectedRange: () => {
-      const { selection } = store.view();
-      const stage = memoryStage()?.stage ?? -1;
-      return selection?.type === 'range' && selection.firstStage <= stage && stage <= selection.lastStage ? selection : null;
-    },
-  });
-}
-
-/** The memory lane as an area on the time axis of a pane, in which everything is of the stage that it shows. */
-function laneArea({ canvas }: MemoryLane, { operations, memoryStage, viewport }: ShownTimeline, pane: Pane): PointerArea {
-  const { leftPx, extent } = pane;
-  const msAt = (x: number): number | null =>
-    x < leftPx() || x > leftPx() + extent().widthPx ? null : timeAt(viewport(extent()), x - leftPx(), extent());
-  return {
-    canvas,
-    leftPx,
-    extent,
-    axisPx: 0,
-    at: (x, y) => {
-      const [ms, of, stage] = [msAt(x), operations(), memoryStage()?.stage ?? null];
-      const operation = ms === null || of === null || stage === null ? null : operationBy(of, stage, ms);
-      return { x, y, row: null, stage, operation };
-    },
-    stagesBetween: () => [memoryStage()?.stage ?? []].flat(),
-    point: (pointer) => pointAtTime(pane, viewport(extent()), pointer === null ? null : msAt(pointer.x)),
-  };
-}
-
-function minimapOf(store: Store, timeline: ShownTimeline, pane: Pane, commands: TimelineCommands): Minimap {
-  const { operations } = timeline;
-  return makeMinimap({
-    operations,
-    painted: () => {
-      const of = operations();
-      return of === null ? null : lookedAt(of, store.get(timelineLook));
-    },
-    tail: timeline.tail,
-    hiddenTail: () => hiddenTail(store.get(timelineLook)),
-    durationMs: timeline.durationMs,
-    leftPx: pane.leftPx,
-    viewport: () => timeline.viewport(pane.extent()),
-    onWindow: (startMs, endMs) => commands.show(windowAt(startMs, endMs, timeline, pane.extent())),
-  });
-}
-
-/** What the view redraws when something changes. */
-interface Parts {
-  readonly lanes: HTMLElement;
-  readonly pane: ReturnType<typeof makePane>;
-  readonly otherPane: ReturnType<typeof makePane>;
-  readonly lane: MemoryLane;
-  readonly minimap: Minimap;
-  readonly table: ReturnType<typeof makeOperationTable>;
-  readonly legend: ReturnType<typeof makeLegend>;
-  readonly missing: HTMLElement;
-}
-
-function showMissing(store: Store, { missing, table }: Parts): void {
+/** Why no timeline is drawn. */
+function missingText(store: Store): string {
   const { plan } = store.state();
-  const comes = plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id);
-  const why = t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
-  missing.replaceChildren(icon('information'), h('p', {}, comes ? t('Fetching its operations') : why));
-  table.element.hidden = true;
+  return plan !== null && isWithheld(store.state(), shownCandidate(plan, store.view()).id)
+    ? t('Fetching its operations')
+    : t('This plan has more operations than are drawn. Its numbers, memory and slices are in the other tabs.');
 }
 
-/** Redraws what changed; true when another timeline is shown. */
-function showDrawn(
-  store: Store,
-  timeline: ShownTimeline,
-  { lanes, pane, otherPane, lane, legend, minimap, table }: Parts,
-  { drawn, of }: { readonly drawn: Drawn; readonly of: Operations },
-  change: Change | null,
-): boolean {
-  const view = store.view();
-  const before = change?.before ?? null;
+/** What differs from what was drawn before. */
+interface Changes {
+  /** Another timeline. */
+  readonly isNew: boolean;
+  /** Other operations are hidden, shaded otherwise, or on other rows. */
+  readonly look: boolean;
+  readonly viewport: boolean;
+  /** What is marked in all lanes: the stage and the critical path. */
+  readonly marks: boolean;
+  readonly selection: boolean;
+}
+
+function changesOf(store: Store, change: Change | null): Changes {
+  const [before, view] = [change?.before ?? null, store.view()];
   const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
-  const isOtherLook =
-    before === null || timelineLook.of(before) !== store.get(timelineLook) || timelineRows.of(before) !== store.get(timelineRows);
-  const isNew = change === null || change.state || differs('candidate', 'compareWith');
-  if (isNew) {
-    const other = timeline.compared();
-    lanes.setAttribute('aria-label', regionLabel(drawn, of));
-    otherPane.element.hidden = timeline.comparedOperations() === null;
-    pane.setCaption(other === null ? '' : captionOf(drawn));
-    if (other !== null) otherPane.setCaption(captionOf(other));
-  }
-  legend.update();
-  if (isNew || isOtherLook || differs('viewport', 'criticalPath', 'stage')) {
-    pane.redraw();
-    if (!otherPane.element.hidden) otherPane.redraw();
-    const highestPx = pane.highestPx() + (otherPane.element.hidden ? 0 : otherPane.highestPx());
-    lanes.style.maxHeight = `${highestPx}px`;
-    // The style sheet's least height is for many stages.
-    lanes.style.minHeight = highestPx < lanesLeastPx ? `${highestPx}px` : '';
-    lane.redraw();
-  } else if (differs('selection')) pane.redrawOverlay();
-  if (differs('selection')) lane.follow();
-  if (isNew || isOtherLook) minimap.redraw();
-  else if (differs('viewport')) minimap.moveWindow();
-  table.element.hidden = !view.table;
-  if (view.table) table.update();
-  return isNew;
+  const isSet = <T>(setting: Setting<T>): boolean => before === null || setting.of(before) !== setting.of(view);
+  return {
+    isNew: change === null || change.state || differs('candidate', 'compareWith'),
+    look: isSet(timelineLook) || isSet(timelineRows),
+    viewport: differs('viewport'),
+    marks: differs('criticalPath', 'stage'),
+    selection: differs('selection'),
+  };
 }
 
-function paneProps(store: Store, timeline: ShownTimeline, operations: () => Operations | null, isMain: boolean): PaneProps {
-  const path = cachedPath();
-  return {
-    operations,
-    durationMs: timeline.durationMs,
-    viewport: timeline.viewport,
-    selection: () => (isMain ? store.view().selection : null),
-    stage: timeline.markedStage,
-    criticalPath: () => {
-      const of = operations();
-      return store.view().criticalPath && of !== null ? path(of) : null;
-    },
-    painted: () => {
-      const of = operations();
-      return of === null ? null : lookedAt(of, store.get(timelineLook));
-    },
-    tail: () => (isMain ? timeline.tail() : timeline.comparedTail()),
-    hiddenTail: () => hiddenTail(store.get(timelineLook)),
-    list: timeline.rows,
-    tooltip: (pointer, extent) =>
-      tooltipLines({
-        operations: operations(),
-        tail: isMain ? timeline.tail() : timeline.comparedTail(),
-        pointer,
-        viewport: timeline.viewport(extent),
-        extent,
-        leftPx: gutterPx(timeline.rows()),
-      }),
-  };
+/** Names the timelines where others are shown. */
+function nameTimelines({ lanes, pane, comparedPane }: Parts, { compared }: ShownTimeline, drawn: Drawn, operations: Operations): void {
+  const other = compared.drawn();
+  lanes.setAttribute('aria-label', regionLabel(drawn, operations));
+  comparedPane.element.hidden = compared.operations() === null;
+  pane.setCaption(other === null ? '' : captionOf(drawn));
+  if (other !== null) comparedPane.setCaption(captionOf(other));
 }
 
 /** Least height of the lanes where they have as many rows as want it, CSS px. */
 const lanesLeastPx = 136;
 
-interface PointedPane {
-  readonly store: Store;
-  readonly timeline: ShownTimeline;
-  readonly commands: TimelineCommands;
-  readonly focus: () => void;
-  readonly pane: Pane;
-  /** Not that of the plan that is compared: nothing is selected there. */
-  readonly isMain: boolean;
+function redraw(parts: Parts, { isNew, look, viewport, marks, selection }: Changes, showsTable: boolean): void {
+  const { pane, lane, legend, minimap, table } = parts;
+  legend.update();
+  if (isNew || look || viewport || marks) {
+    redrawLanes(parts);
+    lane.redraw();
+  } else if (selection) pane.redrawOverlay();
+  if (selection) lane.follow();
+  if (isNew || look) minimap.redraw();
+  else if (viewport) minimap.moveWindow();
+  table.element.hidden = !showsTable;
+  if (showsTable) table.update();
 }
 
-function pointerActions({ store, timeline, commands, focus, pane, isMain }: PointedPane): Parameters<typeof wirePointer>[1] {
-  return {
-    viewport: () => timeline.viewport(pane.extent()),
-    show: commands.show,
-    pick: (operation, stage) => {
-      focus();
-      timeline.select(isMain ? operation : null, stage);
-    },
-    pickRange: (startMs, endMs, firstStage, lastStage) => {
-      if (isMain) store.setView({ selection: { type: 'range', startMs, endMs, firstStage, lastStage } });
-    },
-    zoomTo: (operation) => {
-      if (isMain) commands.zoomTo(operation);
-    },
-    openNode: commands.rows.toggleNode,
-  };
-}
-
-/** The viewport whose window was drawn or moved in the minimap. */
-function windowAt(startMs: number, endMs: number, { viewport, durationMs }: ShownTimeline, extent: Extent): Viewport {
-  const before = viewport(extent);
-  const keepsWidth = Math.abs(endMs - startMs - (before.endMs - before.startMs)) < 1e-9 * durationMs();
-  return keepsWidth ? panTime(before, startMs - before.startMs, extent) : clamp({ ...before, startMs, endMs }, extent);
+function redrawLanes({ lanes, pane, comparedPane }: Parts): void {
+  const panes = comparedPane.element.hidden ? [pane] : [pane, comparedPane];
+  for (const each of panes) each.redraw();
+  const highestPx = panes.reduce((sum, each) => sum + each.highestPx(), 0);
+  lanes.style.maxHeight = `${highestPx}px`;
+  // The style sheet's least height is for many stages.
+  lanes.style.minHeight = highestPx < lanesLeastPx ? `${highestPx}px` : '';
 }
 
 function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string {
@@ -352,13 +225,4 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
 /** Plans alone are compared. */
 function captionOf({ name, lengthMs, bubbleRate }: Drawn): string {
   return t('{0} · {1} per step · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
-}
-
-function cachedPath(): (operations: Operations) => Uint32Array {
-  const known = new WeakMap<Operations, Uint32Array>();
-  return (operations) => {
-    const path = known.get(operations) ?? criticalPath(operations);
-    known.set(operations, path);
-    return path;
-  };
 }
