@@ -26,7 +26,7 @@ export interface LaneArea {
 }
 
 /** Buffers that one pane keeps from frame to frame. */
-interface LaneBuffers {
+export interface LaneBuffers {
   columns: Columns | null;
   strip: HTMLCanvasElement;
   image: ImageData | null;

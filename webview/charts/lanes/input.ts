@@ -6,7 +6,7 @@ import { pointIn } from '../plot';
 import { panTime, rowAt, scrollRows, timeAt, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
 
 /** What mouse and wheel do. */
-interface PointerActions {
+export interface PointerActions {
   readonly viewport: () => Viewport;
   readonly show: (viewport: Viewport) => void;
   readonly pick: (operation: Operation | null, stage: number | null) => void;
