@@ -1,7 +1,7 @@
 import { fill, h } from '../base/dom';
 
 /** A box next to the pointer; screen readers get what it shows from elsewhere. */
-export interface Tooltip {
+interface Tooltip {
   readonly element: HTMLElement;
   /** Shows lines, the first of them as title, next to a place in an area, CSS px; no lines hide it. */
   readonly show: (lines: readonly string[], x: number, y: number, areaWidth: number, areaHeight: number) => void;

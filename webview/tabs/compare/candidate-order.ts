@@ -7,7 +7,7 @@ const compareColumns = ['step', 'speedUp', 'bubble', 'memory'] as const;
 export type CompareColumn = (typeof compareColumns)[number];
 
 /** An order of the candidates. */
-export interface CompareOrder {
+interface CompareOrder {
   readonly by: CompareColumn;
   readonly descending: boolean;
 }
