@@ -9,8 +9,9 @@ import { scheduleKinds } from '../../src/core/schedules/registry';
 import { stepBytes, stateBytes, type Optimizer } from '../../src/core/domain/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
-import { bareTexts } from '../docs/sentence-values';
 import { unpadded } from '../docs/markdown';
+import { median, sentenceLengths } from '../docs/prose';
+import { bareTexts } from '../docs/sentence-values';
 import { coreRooms, houses } from './rooms';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -50,6 +51,23 @@ describe('documents', () => {
       .split(/\s+/)
       .filter((word) => word !== '').length;
     assert.ok(words <= 900, `${words} words: move some to docs/`);
+  });
+
+  it('are written in short sentences: on each page a median of less than 18 words', () => {
+    const generated = generatedDocuments.map(({ file }) => file);
+    const pages = [...documents.map(({ file }) => file), 'CHANGELOG.md'].filter(
+      (file) => !generated.includes(file) && !/accuracy/.test(file),
+    );
+    assert.ok(pages.length > 15, `${pages.length} pages`);
+    const long = pages.map((file) => ({ file, words: median(sentenceLengths(read(file))) })).filter(({ words }) => words >= 18);
+    assert.deepEqual(long, []);
+  });
+
+  it('are measured by their sentences, without tables, code and formulas', () => {
+    const page =
+      '# A heading of words\n\nOne two three. Four `a b c` six $x + y$!\n\n- An item (of [two words](a.md)).\n\n| a | b c d |\n\n$$x$$\n\n    npm run x y\n';
+    assert.deepEqual(sentenceLengths(page), [3, 4, 5]);
+    assert.equal(median([3, 1, 2]), 2);
   });
 
   it('name no file or folder that is not there', () => {
