@@ -10,7 +10,8 @@ import { yamlReaders } from '../unit/core/launchers/tables/yaml-readers';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
 import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
-import { checkedNewLauncher, type NewFormat } from '../../src/core/export/launchers/new-launcher';
+import { checkedNewLauncher } from '../../src/core/export/launchers/new-launcher';
+import type { NewFormat } from '../../src/core/launchers/editors';
 
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';

@@ -60,8 +60,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
   launchers: {
     about:
-      "launchers' files: a folder for each launcher, `registry` lists them; `shell/` finds what a script launches, `tables/` says which flag or key sets what, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
-    imports: ['domain', 'languages', 'formats', 'huggingface', 'terapipe', 'slice-runtimes'],
+      "launchers' files, read and written: a folder for each launcher, `registry` lists who reads, `editors` who is written; `tables/` says which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
+    imports: ['domain', 'model', 'schedules', 'languages', 'formats', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {
     about: 'layers to stages and stages to nodes',
@@ -115,6 +115,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'cluster',
       'schedules',
       'memory-model',
+      'languages',
       'formats',
       'terapipe',
       'slice-runtimes',
@@ -139,7 +140,6 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'schedules',
       'time-model',
       'memory-model',
-      'languages',
       'formats',
       'terapipe',
       'slice-runtimes',

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { applyLayout, isApplied } from '../../core/export/apply-layout';
 import { headedFile } from '../../core/export/headed-file';
-import type { Remark } from '../../core/export/launchers/launch-settings';
+import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';

@@ -10,8 +10,9 @@ import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
-import { isEditable, type EditableFormat } from './launchers/editors';
-import { launchSettingsOfFound, stepOfFound, type Remark } from './launchers/launch-settings';
+import { isEditable, type EditableFormat } from '../launchers/editors';
+import { launchSettingsOfFound, stepOfFound } from './launchers/launch-settings';
+import { type Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
 
 /** A config changed to a layout that a search found. */

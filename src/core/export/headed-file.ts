@@ -1,7 +1,7 @@
 import type { ConfigFormat } from '../formats/config-format';
 import { say } from '../sentence';
 import { printable } from '../text';
-import type { Remark } from './launchers/launch-settings';
+import type { Remark } from '../launchers/writing/launch-settings';
 
 /** Formats whose files have no comments that all their readers take. */
 const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'huggingface', 'onnx'];

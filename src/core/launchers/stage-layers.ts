@@ -178,3 +178,17 @@ function titanCut(facts: Facts, text: string, layers: number): readonly number[]
   const stages = titanStageCount(known) ?? pipeline * (countOf(facts, 'virtualStages') ?? 1);
   return titanStagesOf(known, text, stages, layers);
 }
+
+/** The pattern that gives every stage so many layers, with `mtpLayers` of multi-token prediction before the loss. */
+export function patternOf(stageLayers: readonly number[], mtpLayers = 0): string {
+  const last = stageLayers.length - 1;
+  const run = (letter: string, count: number): string => (count === 0 ? '' : count === 1 ? letter : `${letter}*${count}`);
+  return stageLayers
+    .map((layers, stage) => (stage === 0 ? 'E' : '') + run('t', layers) + (stage === last ? `${run('m', mtpLayers)}L` : ''))
+    .join('|');
+}
+
+/** Whether two cuts have the same stages with the same layers; null is no cut. */
+export function isSame(a: readonly number[] | null, b: readonly number[]): boolean {
+  return a?.length === b.length && a.every((count, index) => count === b[index]);
+}

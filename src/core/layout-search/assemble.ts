@@ -18,7 +18,7 @@ import { bestPerSchedule } from '../planner/choose';
 import { isRun } from '../schedules/needs';
 import { sameMemory } from '../planner/explain/reasons';
 import { withStagesOf } from '../planner/candidates/virtual-stages';
-import { plainName } from '../partition/scheduling';
+import { plainName } from '../schedules/on-layout';
 import { statedCost } from './stated-cost';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';

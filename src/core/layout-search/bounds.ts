@@ -5,7 +5,8 @@ import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
 import { paysForChunks, runtimeOf } from '../domain/runtime';
-import { isPostValidated, kindFor, traitsFor } from '../partition/scheduling';
+import { isPostValidated, kindFor } from '../partition/scheduling';
+import { traitsFor } from '../schedules/on-layout';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 import {
   anyOrderBound,

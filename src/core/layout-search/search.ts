@@ -1,7 +1,8 @@
 import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { workFor } from '../schedules/zero-bubble/automatic-search';
-import { scheduleLabel, traitsFor } from '../partition/scheduling';
+import { scheduleLabel } from '../partition/scheduling';
+import { traitsFor } from '../schedules/on-layout';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';

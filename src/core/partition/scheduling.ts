@@ -6,7 +6,8 @@ import type { ModelSpec } from '../domain/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { MemoryInputs } from '../memory-model/memory-inputs';
 import type { ChunkPasses, ScheduleKind } from '../schedules/kind';
-import { generateSchedule, interleavingOf, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
+import { traitsFor } from '../schedules/on-layout';
+import { generateSchedule, placeChunks, problemOf } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
@@ -29,16 +30,6 @@ export function kindFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 
   const kind = traitsFor(schedule, { virtualStages });
   const ofLayout = virtualStages > 1 ? virtualStages : usualChunks;
   return { ...kind, chunks: kind.chunksPerStage === 'several' ? ofLayout : kind.chunksPerStage };
-}
-
-/** The same kind without its chunks, for those who ask often. */
-export function traitsFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleKind {
-  return (virtualStages > 1 ? interleavingOf(schedule) : undefined) ?? scheduleKind(schedule);
-}
-
-/** The name by which launchers and candidates ask for a schedule on a layout: on virtual stages interleaved 1F1B is 1F1B. */
-export function plainName(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleName {
-  return (virtualStages > 1 ? scheduleKind(schedule).interleaves : undefined) ?? schedule;
 }
 
 /** The label of a kind in a list: interleaving by what it interleaves. */

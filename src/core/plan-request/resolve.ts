@@ -29,9 +29,10 @@ import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
 import { scenarioOf, type Scenario } from './scenario';
 import { mixedLayout } from '../partition/mixed-layout';
-import { traitsFor } from '../partition/scheduling';
+import { traitsFor } from '../schedules/on-layout';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
-import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/candidates/splits';
+import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
+import { splitName } from '../domain/sequence-split';
 import { counted, sentence } from '../sentence';
 
 /**

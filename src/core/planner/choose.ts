@@ -1,7 +1,7 @@
 import type { ScheduleName } from '../domain/schedule-names';
 import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
 import { sameMemory, tie } from './explain/reasons';
-import { plainName } from '../partition/scheduling';
+import { plainName } from '../schedules/on-layout';
 import { isRun, type RunBy } from '../schedules/needs';
 import { scheduleKind } from '../schedules/registry';
 import type { PlanRequest } from '../domain/request';

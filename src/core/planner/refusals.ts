@@ -1,5 +1,6 @@
 import { formatCount } from '../format';
-import { kindFor, plainName, runsVirtualStages } from '../partition/scheduling';
+import { kindFor, runsVirtualStages } from '../partition/scheduling';
+import { plainName } from '../schedules/on-layout';
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';

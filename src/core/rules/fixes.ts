@@ -1,6 +1,7 @@
 import type { Fact } from '../formats/facts';
 import type { Fix, TextEdit } from '../findings';
 import { allOf, sentence, type Sentence, upperFirst } from '../sentence';
+import { rewritten } from '../languages/text-edits';
 import { quoted } from '../text';
 import type { Change, Setting } from './rule';
 import type { ViewFacts } from './view';
@@ -30,28 +31,6 @@ function editFor(facts: ViewFacts, { name, value }: Setting, textOf: TextOf): Te
   const written = textOf(place.file)?.slice(place.range.start, place.range.end);
   const newText = written === undefined ? null : rewritten(written, fact.value, value);
   return newText === null ? null : { place, newText };
-}
-
-/**
- * The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag
- * that stands for true).
- */
-export function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
-  const [, open = '', bare = '', close = ''] = /^(["']?)(.*?)(["']?)$/s.exec(written) ?? [];
-  if (open !== close || !standsFor(bare, old)) return null;
-  return open + (typeof value === 'boolean' ? booleanLike(bare, value) : String(value)) + close;
-}
-
-function standsFor(bare: string, old: unknown): boolean {
-  if (typeof old === 'number') return /^[\d_.]+(e\+?\d+)?$/i.test(bare) && Number(bare.replaceAll('_', '')) === old;
-  if (typeof old === 'boolean') return /^(true|false|0|1)$/i.test(bare);
-  return typeof old === 'string' && /^[\w.-]+$/.test(bare);
-}
-
-function booleanLike(bare: string, value: boolean): string {
-  if (/^[01]$/.test(bare)) return value ? '1' : '0';
-  const word = String(value);
-  return /^[A-Z]/.test(bare) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
 function titleOf(facts: ViewFacts, change: Change): Sentence {

@@ -14,7 +14,8 @@ import type { PageEdits } from '../commands/page-edits';
 import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
 import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
 import { chosenOf } from '../../core/planner/plan';
-import { cutOf, traitsFor } from '../../core/partition/scheduling';
+import { cutOf } from '../../core/partition/scheduling';
+import { traitsFor } from '../../core/schedules/on-layout';
 import { pageErrorOf } from '../sessions/page-state';
 
 /** Where the parts of a tab's state come from. */

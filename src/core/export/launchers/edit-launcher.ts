@@ -1,14 +1,16 @@
 import { memoized } from '../../memoized';
-import { editors, type EditableFormat, type Editor } from './editors';
+import { editors, type EditableFormat } from '../../launchers/editors';
+import type { Editor } from '../../launchers/writing/editor';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
-import type { LaunchSettings, PlannedStep, Remark } from './launch-settings';
+import type { PlannedStep } from './launch-settings';
+import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
 import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
-import type { Syntax } from './syntax';
-import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from './desired-setting';
+import type { Syntax } from '../../launchers/writing/syntax';
+import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 
 /** A launcher's file changed to match a plan. */

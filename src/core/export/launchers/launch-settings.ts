@@ -1,117 +1,20 @@
 import { placementText } from '../../cluster/groups';
 import { ExpectedError } from '../../errors';
-import type { ModelSpec } from '../../domain/model';
-import { formatCount, formatDuration, formatDurationRange } from '../../format';
+import { formatDuration, formatDurationRange } from '../../format';
 import { usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
-import { gpusUsed, type CudaGraphScope, type ExpertDispatcher, type PlanRequest, type TrainingSpec } from '../../domain/request';
+import { gpusUsed, type PlanRequest, type TrainingSpec } from '../../domain/request';
+import type { LaunchSettings, Recompute } from '../../launchers/writing/launch-settings';
 import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
-import type { Precision } from '../../domain/cluster';
 import { attentionKernelOf } from '../../time-model/rates';
-import type { Fp8Recipe, NarrowFormat } from '../../domain/number-formats';
 import { scheduleKind } from '../../schedules/registry';
 import { ordersDiffer } from '../../cluster/boundaries';
-import type { RankOrder } from '../../domain/rank-order';
 import { rankOrderOf } from '../../domain/runtime';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
-import type { SequenceSplit } from '../../domain/sequence-split';
-import { printable } from '../../text';
-import { say, sentence, type Sentence } from '../../sentence';
-
-/** How activations are recomputed, in Megatron's terms. */
-interface Recompute {
-  readonly granularity: 'none' | 'selective' | 'full';
-  /** TorchTitan's kind of selective recompute: `op`, or a period in layers. */
-  readonly option?: string;
-  /** Parts of a layer that a selective recompute covers; undefined: the launcher's own choice. */
-  readonly modules?: readonly string[];
-  /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
-  readonly layers?: number;
-  /** Layers recomputed together; undefined: each by itself. */
-  readonly group?: number;
-}
-
-/**
- * A plan as a launcher's settings: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences.
- */
-export interface LaunchSettings {
-  readonly title: string;
-  readonly model: ModelSpec;
-  readonly gpu: string;
-  readonly nodes: number;
-  readonly gpusPerNode: number;
-  readonly tensor: number;
-  readonly pipeline: number;
-  readonly data: number;
-  readonly context: number;
-  readonly expert: number;
-  /** Tensor size inside the experts; null: there are none. */
-  readonly expertTensor: number | null;
-  readonly virtualStages: number;
-  /** Transformer layers of each stage in the order of the model, virtual stages counted: `pipeline` x `virtualStages` entries. */
-  readonly stageLayers: readonly number[];
-  readonly sequenceLength: number;
-  readonly microBatch: number;
-  readonly globalBatch: number;
-  readonly precision: Precision;
-  /** Format of the layers' GEMMs; absent: as `precision`. */
-  readonly gemmPrecision?: NarrowFormat;
-  readonly zeroStage: 0 | 1 | 2 | 3;
-  /** Collectives overlap compute; absent: as the launcher does. */
-  /** In which order ranks are numbered; absent: which groups lie inside a node does not depend on it. */
-  readonly order?: RankOrder;
-  readonly overlapGradReduce?: boolean;
-  readonly overlapParamGather?: boolean;
-  readonly sequenceParallel: boolean;
-  readonly recompute: Recompute;
-  /** The optimizer and its state are on the host; absent: on the GPU. */
-  readonly offloadOptimizer?: boolean;
-  /** Layers of each stage whose activations wait on the host; absent: none. */
-  readonly activationOffloadLayers?: number;
-  /** Communication of context parallelism; absent: as the launcher does. */
-  readonly contextParallelComm?: 'all-to-all' | 'ring';
-  /** How layers are issued, and experts reached; absent: as the launcher does. */
-  readonly cudaGraphs?: CudaGraphScope;
-  readonly expertDispatcher?: ExpertDispatcher;
-  readonly overlapExpertComm?: boolean;
-  /** How FP8 is scaled; absent: not in FP8, or as the launcher does. */
-  readonly fp8Recipe?: Fp8Recipe;
-  readonly fp8ParamGather?: boolean;
-  /** Tensor-parallel collectives overlap with their GEMMs; absent: one after the other. */
-  readonly asyncTensorParallel?: boolean;
-  readonly dropout: boolean;
-  readonly fusedCrossEntropy: boolean;
-  /** Gradients add up and are exchanged in fp32, not in two bytes. */
-  readonly gradAccumulationFp32: boolean;
-  readonly attention: 'flash' | 'unfused';
-  /** The same with the kernel that it was timed with, as Megatron-LM names its backends: `fused` is cuDNN. */
-  readonly attentionBackend: 'flash' | 'fused' | 'unfused';
-  /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
-  readonly schedule: ScheduleName;
-  /** Token slices that a sequence is cut into; 1: whole. */
-  readonly slices: number;
-  /** How the flags of a runtime of slices cut every sequence; absent: they do not. */
-  readonly sliced?: SequenceSplit;
-  /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
-  readonly replaced?: Remark;
-  /** The run trains adapters alone, which only the launching file sets. */
-  readonly trainsAdapters?: true;
-  /** What the plan expects of it, in one line. */
-  readonly predicted: string;
-}
-
-/** Micro-batches that each replica accumulates in a step. */
-export function accumulationSteps({ globalBatch, data, microBatch }: Pick<LaunchSettings, 'globalBatch' | 'data' | 'microBatch'>): number {
-  return globalBatch / (data * microBatch);
-}
-
-/** Whether a plan runs token slices, which no launcher does. */
-export function runsSlices({ schedule, slices }: Pick<LaunchSettings, 'schedule' | 'slices'>): boolean {
-  return slices > 1 || scheduleKind(schedule).sliced;
-}
+import { sentence } from '../../sentence';
 
 /** A planned step and its launcher settings. */
 export interface PlannedStep {
@@ -277,25 +180,4 @@ function nodesFor(gpus: number, gpusPerNode: number): number {
   let nodes = Math.ceil(gpus / gpusPerNode);
   while (gpus % nodes !== 0) nodes += 1;
   return nodes;
-}
-
-/** A remark about exported settings, for people. */
-export interface Remark {
-  readonly what: Sentence;
-  readonly reason: Sentence;
-  /** Set by whoever starts the file: on how many nodes and GPUs. */
-  readonly isOfStart?: true;
-}
-
-/** Remarks at the top of a file, each on one line whatever the title holds. */
-export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): readonly string[] {
-  const { title, tensor, pipeline, data, context, expert, gpu, predicted } = plan;
-  const sizes = [`tensor ${tensor}`, `pipeline ${pipeline}`, `data ${data}`, ...(context > 1 ? [`context ${context}`] : [])].join(' x ');
-  return [
-    printable(
-      `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusUsed(plan))} ${gpu}.`,
-    ),
-    printable(`Predicted: ${predicted}.`),
-    ...gaps.map(({ what, reason }) => printable(`Not written: ${say(what)}: ${say(reason)}.`)),
-  ];
 }

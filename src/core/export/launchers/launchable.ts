@@ -1,14 +1,14 @@
 import { schedulesOfFormat } from '../../layout-search/abilities';
 import { choose } from '../../planner/choose';
 import { chosenOf, type Plan } from '../../planner/plan';
-import { traitsFor } from '../../partition/scheduling';
+import { traitsFor } from '../../schedules/on-layout';
 import { withStagesOf } from '../../planner/candidates/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { predict } from '../../planner/predict/predict';
 import { onMegatron, replacedBy } from '../slices/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
-import type { NewFormat } from './new-launcher';
+import type { NewFormat } from '../../launchers/editors';
 import { sentence } from '../../sentence';
 
 const names: Readonly<Record<NewFormat, string>> = {

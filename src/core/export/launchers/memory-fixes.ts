@@ -4,9 +4,9 @@ import type { TextEdit } from '../../findings';
 import { isLauncher } from '../../launchers/registry';
 import type { Plan } from '../../planner/plan';
 import { requireEdited, writtenInto } from './edit-launcher';
-import { isEditable } from './editors';
+import { isEditable } from '../../launchers/editors';
 import { stepOf } from './launch-settings';
-import type { PlanSetting } from './desired-setting';
+import type { PlanSetting } from '../../launchers/writing/desired-setting';
 
 /** A launcher's file with its reader. */
 export interface Launched {

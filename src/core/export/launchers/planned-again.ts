@@ -17,14 +17,16 @@ import type { Located } from '../../domain/located';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { measure } from '../../planner/predict/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
-import { mostTriedOperations, kindFor, operationCount, plainName } from '../../partition/scheduling';
+import { mostTriedOperations, kindFor, operationCount } from '../../partition/scheduling';
+import { plainName } from '../../schedules/on-layout';
 import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/candidates/splits';
 import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../domain/schedule-names';
-import type { EditableFormat } from './editors';
-import type { PlannedStep, Remark } from './launch-settings';
-import { planSettings, type PlanSetting, type DesiredSetting } from './desired-setting';
+import type { EditableFormat } from '../../launchers/editors';
+import type { PlannedStep } from './launch-settings';
+import type { Remark } from '../../launchers/writing/launch-settings';
+import { planSettings, type PlanSetting, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import { say, sentence, type Value } from '../../sentence';
 
 /** The file that was written for a step, and what is known of it. */

@@ -13,7 +13,7 @@ import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { splitRules, type SequenceSplit } from '../../domain/sequence-split';
 import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
-import type { Remark } from '../launchers/launch-settings';
+import type { Remark } from '../../launchers/writing/launch-settings';
 
 /** Refuses what a runtime does not run. */
 export function refused(runtime: string, what: Value, remedy: Sentence): ExpectedError {

@@ -1,6 +1,6 @@
 import type { LauncherReader } from '../../formats/facts';
 import type { Plan } from '../../planner/plan';
-import type { Remark } from '../launchers/launch-settings';
+import type { Remark } from '../../launchers/writing/launch-settings';
 
 /** A file that tells a runtime of a plan's slices. */
 export interface WrittenSlices {

@@ -8,7 +8,7 @@ import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { findingAt } from '../../rules/settings';
 import { say, sentence, type Value } from '../../sentence';
 import { requireEdited, writtenInto } from '../launchers/edit-launcher';
-import { isEditable } from '../launchers/editors';
+import { isEditable } from '../../launchers/editors';
 import type { Launched } from '../launchers/memory-fixes';
 import { stepOf } from '../launchers/launch-settings';
 import { ownSplit } from './runs';

@@ -8,7 +8,9 @@ import { environmentOnly } from '../../languages/yaml/references';
 import { anyOf, word } from '../tables/reads';
 import { parseYaml } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
-import { nanotronEngines } from './engines';
+
+/** Schedules by nanotron's names of them (`pp_engine`); GPipe is all forwards before all backwards. */
+export const nanotronEngines = { '1f1b': '1F1B', afab: 'GPipe' } as const;
 
 const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 

@@ -2,13 +2,13 @@ import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../../errors';
 import { equalWorkLengths, workOf } from '../../slicing/chunk-rules';
-import { splitRules, type SequenceSplit, type SplitRule } from '../../domain/sequence-split';
+import { splitName, splitRules, type SequenceSplit, type SplitRule } from '../../domain/sequence-split';
 import type { PlanRequest } from '../../domain/request';
 import type { Scheme } from '../../domain/scheme';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import { solvedAlike } from './terapipe-slices';
-import { counted, sentence, type Sentence } from '../../sentence';
+import { sentence } from '../../sentence';
 
 /** What decides how a runtime cuts a sequence. */
 type Cut = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
@@ -59,18 +59,6 @@ export function schemeAlike({ training, layout }: Pick<Cut, 'training' | 'layout
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   if (!Number.isInteger(microBatches)) return null;
   return Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: lengths }));
-}
-
-/** `8 equal slices`, `5 slices of equal work`, `6 slices`. */
-export function splitName({ slices, rule }: Pick<SequenceSplit, 'slices' | 'rule'>): Sentence {
-  switch (rule) {
-    case 'average':
-      return sentence`${slices} equal slices`;
-    case 'equal-work':
-      return sentence`${slices} slices of equal work`;
-    case 'list':
-      return counted(slices, 'slice');
-  }
 }
 
 /** Numbers of slices that are tried, and operations of all tries together at most. */

@@ -1,5 +1,5 @@
 import type { ServedCut, ServingRuntime } from './serving';
-import { shellValue } from '../../../core/export/launchers/shell-syntax';
+import { shellValue } from '../../../core/launchers/megatron/shell-syntax';
 import { sentence, type Sentence } from '../../../core/sentence';
 
 /** A launch of a serving engine. */

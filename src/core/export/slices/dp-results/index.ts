@@ -9,7 +9,7 @@ import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../domain/request';
 import { roundsOf, type Scheme } from '../../../domain/scheme';
 import { quoted } from '../../../text';
-import type { Remark } from '../../launchers/launch-settings';
+import type { Remark } from '../../../launchers/writing/launch-settings';
 import type { WrittenSlices, SliceExport } from '../slice-export';
 import { refused, replacedBy, without } from '../runs';
 import { readDpResults, schemeOfEntry, type DpResult } from './entries';

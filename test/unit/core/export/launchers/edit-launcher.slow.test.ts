@@ -7,8 +7,8 @@ import type { Facts, LauncherReader } from '../../../../../src/core/formats/fact
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../../launchers/tables/yaml-readers';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
-import { editors, type EditableFormat } from '../../../../../src/core/export/launchers/editors';
-import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
+import { editors, type EditableFormat } from '../../../../../src/core/launchers/editors';
+import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { readerOf } from '../../../../../src/core/config-files/readers';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';

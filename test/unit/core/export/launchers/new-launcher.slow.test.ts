@@ -4,10 +4,11 @@ import { readDeepSpeed } from '../../../../../src/core/launchers/deepspeed/reade
 import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../../launchers/tables/yaml-readers';
-import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { completeInline } from '../../../../../src/core/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
-import { newLauncher, type NewFormat } from '../../../../../src/core/export/launchers/new-launcher';
+import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
+import type { NewFormat } from '../../../../../src/core/launchers/editors';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 import { shellReader } from '../../launchers/shell/shell-reader';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { evenStageContents } from '../../../../../src/core/partition/stages';
 
 /** A small Llama on one node, with what is given instead. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { patternOf } from '../../../../../src/core/export/launchers/stage-layers';
+import { patternOf } from '../../../../../src/core/launchers/stage-layers';
 import { stagesOfPattern, titanStages } from '../../../../../src/core/launchers/stage-layers';
 
 describe("layers of a launcher's stages", () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
-import type { LaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
+import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { readerOf } from '../../../../../src/core/config-files/readers';
 import { planWith } from './plans';
 import { said } from '../../../said';

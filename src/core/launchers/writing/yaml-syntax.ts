@@ -2,13 +2,26 @@ import type { FactName, LauncherFile } from '../../formats/facts';
 import { removalOf } from '../../languages/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
 import type { TextRange } from '../../domain/located';
-import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { SettingEdit, SettingValue } from './desired-setting';
-import { hasArguments, yamlDialects, type YamlDialect, type YamlFormat } from './yaml-dialects';
+import { type Syntax } from './syntax';
+import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import type { SettingEdit } from './desired-setting';
+import type { SettingValue } from '../../languages/text-edits';
+import type { KeyNames } from './key-names';
 
-/** YAML of launchers, comments and layout kept. */
-export function yamlSyntax(format: YamlFormat): Syntax {
-  const dialect: YamlDialect = yamlDialects[format];
+/** In what the YAML of one launcher is written otherwise than that of the others. */
+export interface YamlDialect {
+  /** Paths of each setting from the root of a file; the first is written where none is there. */
+  readonly keys: (document: YamlDocument, launcher: LauncherFile) => KeyNames;
+  /** What is not set is taken out; otherwise it is null, so that a remark behind it stays. */
+  readonly removes?: true;
+  /** The path of a precision that is a switch of its own name; absent: a precision is a value. */
+  readonly precisionSwitch?: (document: YamlDocument, precision: string) => readonly string[];
+  /** What is written for values of ours that have other words. */
+  readonly spelled?: Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;
+}
+
+/** YAML of one launcher, comments and layout kept. */
+export function yamlSyntax(dialect: YamlDialect): Syntax {
   return {
     open: (launcher) => openEntries(launcher, dialect),
     edit: (launcher, edit) => editYaml(launcher, dialect, edit),
@@ -61,7 +74,8 @@ function isAround(outer: TextRange, inner: TextRange): boolean {
 function editYaml(launcher: LauncherFile, dialect: YamlDialect, { fact, value, flag }: SettingEdit): readonly string[] {
   const { text } = launcher;
   const document = parsed(launcher);
-  if (fact === 'precision' && dialect.switchesIn !== null) return editSwitch(launcher, document, dialect.switchesIn(document), value);
+  if (fact === 'precision' && dialect.precisionSwitch !== undefined)
+    return editSwitch(launcher, document, (name) => dialect.precisionSwitch?.(document, name) ?? [name], value);
   const paths = flag === undefined ? pathsOf(document, dialect, launcher, fact) : [flag.split('.')];
   const existing = paths.filter((path) => entryAt(document.root, path) !== null);
   const spelled = flag === undefined ? spelledAs(dialect, fact, value) : value;
@@ -106,7 +120,7 @@ function withEach(
 }
 
 function without(text: string, entry: YamlEntry, { removes }: YamlDialect): string | null {
-  if (!removes) return replaced(text, entry, 'null');
+  if (removes !== true) return replaced(text, entry, 'null');
   const range = removalOf(text, entry);
   return range === undefined ? null : spliced(text, range, '');
 }
@@ -129,22 +143,27 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
   );
 }
 
-/** `bf16: true` or `--bf16: true`: the precision is the key. @param section where it stands if it is not there. */
-function editSwitch(launcher: LauncherFile, document: YamlDocument, section: readonly string[], value: SettingValue): readonly string[] {
+/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where it stands if it is not there. */
+function editSwitch(
+  launcher: LauncherFile,
+  document: YamlDocument,
+  pathOf: (name: string) => readonly string[],
+  value: SettingValue,
+): readonly string[] {
   const { text, facts, file } = launcher;
   const { source } = facts.precision ?? {};
   const given = source?.kind === 'file' && source.place.file === file ? pathAt(document.root, source.place.range) : null;
-  const isArguments = hasArguments(document);
-  const keyOf = (name: string): string => (isArguments ? `--${name}` : name);
   const old = given === null ? null : entryAt(document.root, given);
   if (typeof value !== 'string') {
     const cut = old === null ? undefined : removalOf(text, old);
     return old === null ? [text] : cut === undefined ? [] : [spliced(text, cut, '')];
   }
-  const path = [...(given === null ? section : given.slice(0, -1)), keyOf(value)];
+  const usual = pathOf(value);
+  const key = usual.at(-1) ?? value;
+  const path = given === null ? usual : [...given.slice(0, -1), key];
   if (old === null) return withSwitchOn(document, path);
   const off = replaced(text, old, false);
-  return [spliced(text, old.keyRange, keyOf(value)), ...(off === null ? [] : withSwitchOn(parsed({ file, text: off }), path))];
+  return [spliced(text, old.keyRange, key), ...(off === null ? [] : withSwitchOn(parsed({ file, text: off }), path))];
 }
 
 function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly string[] {
@@ -155,10 +174,10 @@ function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly
 
 /** What a format writes for a value of ours; undefined: nothing. */
 function spelledAs({ spelled, removes }: YamlDialect, fact: FactName, value: SettingValue): SettingValue {
-  const other = spelled[fact];
+  const other = spelled?.[fact];
   if (other !== undefined) return other(value);
   // A switch of an argument list is there or not.
-  return removes && value === false ? undefined : value;
+  return removes === true && value === false ? undefined : value;
 }
 
 /** Settings that stand together. */

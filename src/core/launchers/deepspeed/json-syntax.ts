@@ -1,20 +1,21 @@
 import { changeJson, type JsonChange } from '../../terapipe/change-json';
-import { deepspeedFactsOf } from '../../launchers/deepspeed/reader';
+import { deepspeedFactsOf } from './reader';
 import { fillTemplate } from '../../languages/json/template';
 import type { FactName, LauncherFile } from '../../formats/facts';
-import { deepspeedKeys } from './key-names';
-import { spliced, type Syntax } from './syntax';
-import type { SettingEdit } from './desired-setting';
+import type { KeyNames } from '../writing/key-names';
+import { type Syntax } from '../writing/syntax';
+import { spliced } from '../../languages/text-edits';
+import type { SettingEdit } from '../writing/desired-setting';
 
 /** DeepSpeed JSON and its templates, comments and layout kept. */
-export const jsonSyntax: Syntax = {
+export const jsonSyntax = (keys: KeyNames): Syntax => ({
   open: openSettings,
   edit: (launcher, edit) => {
     // What fills the template would no longer find its place.
-    const changes = openSettings(launcher).has(edit.fact) ? null : changesFor(launcher, edit);
+    const changes = openSettings(launcher).has(edit.fact) ? null : changesFor(keys, launcher, edit);
     return changes === null ? [] : [changed(launcher.text, changes)];
   },
-};
+});
 
 function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, string> {
   return new Map(
@@ -22,9 +23,9 @@ function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, strin
   );
 }
 
-function changesFor({ facts }: LauncherFile, { fact, value }: SettingEdit): readonly JsonChange[] | null {
+function changesFor(known: KeyNames, { facts }: LauncherFile, { fact, value }: SettingEdit): readonly JsonChange[] | null {
   if (fact === 'precision') return precisionChanges(facts.precision?.name, value);
-  const path = facts[fact]?.name ?? deepspeedKeys[fact]?.[0];
+  const path = facts[fact]?.name ?? known[fact]?.[0];
   if (path === undefined || typeof value === 'object') return null;
   // The form before stages existed was "zero_optimization": true.
   const keys = path === 'zero_optimization' ? ['zero_optimization', 'stage'] : path.split('.');

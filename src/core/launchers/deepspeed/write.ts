@@ -1,8 +1,8 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
-import { countOf } from '../../launchers/layout-sizes';
+import { countOf } from '../layout-sizes';
 import { schedulesOf } from '../../schedules/registry';
-import { accumulationSteps, type LaunchSettings } from './launch-settings';
+import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import {
   never,
   countSetting,
@@ -15,14 +15,35 @@ import {
   sizeSettings,
   type SettingEdit,
   type DesiredSetting,
-} from './desired-setting';
+} from '../writing/desired-setting';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
+import type { Editor, NewFile } from '../writing/editor';
+import { settingsByPath, type KeyNames } from '../writing/key-names';
+import { jsonSyntax } from './json-syntax';
+
+/** DeepSpeed. A precision has an object of its own. */
+const deepspeedKeys: KeyNames = {
+  globalBatch: ['train_batch_size'],
+  microBatch: ['train_micro_batch_size_per_gpu'],
+  gradientAccumulation: ['gradient_accumulation_steps'],
+  zeroStage: ['zero_optimization.stage'],
+  tensor: ['tensor_parallel.autotp_size'],
+  pipeline: ['pipeline.stages'],
+  recomputeGranularity: ['pipeline.activation_checkpoint_interval'],
+};
+
+/** DeepSpeed's JSON. */
+export const deepspeedEditor = {
+  settings: deepspeedSettings,
+  syntax: jsonSyntax(deepspeedKeys),
+  newFile: { fileName: 'ds_config.json', keys: deepspeedKeys, write: deepspeedJson },
+} as const satisfies Editor & { readonly newFile: NewFile };
 
 /**
  * What a DeepSpeed JSON needs for a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file.
  */
-export function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const { tensor, pipeline, context, expert, virtualStages, sequenceLength, zeroStage, stageLayers } = plan;
   const script = sentence`that is up to the training script, not to this file`;
   return [
@@ -154,4 +175,16 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
           : [],
     reason: sentence`what is recomputed is up to the model's code; this file only says how it is kept`,
   };
+}
+
+/** Strict JSON has no remarks: Transformers and Accelerate refuse them. */
+function deepspeedJson({ precision }: LaunchSettings, edits: readonly SettingEdit[]): string {
+  const root: Record<string, unknown> = {};
+  for (const [path, value] of settingsByPath(edits, deepspeedKeys, (_, given) => given)) {
+    const [section = '', key] = path.split('.');
+    if (key === undefined) root[section] = value;
+    else root[section] = { ...(root[section] as object | undefined), [key]: value };
+  }
+  if (precision !== 'fp32') root[precision] = { enabled: true };
+  return `${JSON.stringify(root, null, 2)}\n`;
 }

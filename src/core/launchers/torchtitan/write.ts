@@ -1,12 +1,11 @@
 import type { Facts } from '../../formats/facts';
-import { countOf, titanStagesPerRankOf } from '../../launchers/layout-sizes';
-import { traitsFor } from '../../partition/scheduling';
+import { countOf, titanStagesPerRankOf } from '../layout-sizes';
+import { traitsFor } from '../../schedules/on-layout';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../domain/schedule-names';
-import { runsSlices, type LaunchSettings } from './launch-settings';
-import { titanStages, titanStagesOf } from '../../launchers/stage-layers';
-import { isSame, moduleNames, splitPoints } from './stage-layers';
+import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
+import { titanStages, titanStagesOf, isSame } from '../stage-layers';
 import {
   never,
   countSetting,
@@ -19,8 +18,46 @@ import {
   type SettingEdit,
   type Alternative,
   type DesiredSetting,
-} from './desired-setting';
+} from '../writing/desired-setting';
+import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
+import type { Editor, NewFile } from '../writing/editor';
+import type { KeyNames } from '../writing/key-names';
+import { titanToml } from './new-toml';
+import { tomlSyntax } from './toml-syntax';
+
+/** TorchTitan, `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
+export const titanKeys: KeyNames = {
+  tensor: ['parallelism.tensor_parallel_degree'],
+  pipeline: ['parallelism.pipeline_parallel_degree'],
+  context: ['parallelism.context_parallel_degree'],
+  expert: ['parallelism.expert_parallel_degree'],
+  expertTensor: ['parallelism.expert_tensor_parallel_degree'],
+  dataReplicate: ['parallelism.data_parallel_replicate_degree'],
+  dataShard: ['parallelism.data_parallel_shard_degree'],
+  schedule: ['parallelism.pipeline_parallel_schedule'],
+  scheduleCsv: ['parallelism.pipeline_parallel_schedule_csv'],
+  microBatch: ['parallelism.pipeline_parallel_microbatch_size'],
+  microBatches: ['parallelism.pipeline_parallel_microbatches'],
+  layersPerStage: ['parallelism.pipeline_parallel_layers_per_stage'],
+  firstStageLessLayers: ['parallelism.pipeline_parallel_first_stage_less_layers'],
+  lastStageLessLayers: ['parallelism.pipeline_parallel_last_stage_less_layers'],
+  totalStages: ['parallelism.module_fqns_per_model_part', 'parallelism.pipeline_parallel_split_points'],
+  sequenceParallel: ['parallelism.enable_sequence_parallel'],
+  sequenceLength: ['training.seq_len'],
+  localBatch: ['training.local_batch_size'],
+  globalBatch: ['training.global_batch_size'],
+  precision: ['training.mixed_precision_param'],
+  recomputeGranularity: ['activation_checkpoint.mode'],
+  recomputeOption: ['activation_checkpoint.selective_ac_option'],
+};
+
+/** TorchTitan's TOML. */
+export const titanEditor = {
+  settings: titanSettings,
+  syntax: tomlSyntax(titanKeys),
+  newFile: { fileName: 'train.toml', keys: titanKeys, write: (plan, edits, gaps) => titanToml(titanKeys, plan, edits, gaps) },
+} as const satisfies Editor & { readonly newFile: NewFile };
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
 const known = scheduleKinds.filter(({ name }) => scheduleDescriptions[name].runtimes.includes('torchtitan'));
@@ -249,4 +286,19 @@ function recomputeSetting({ recompute: { granularity, option, modules, layers } 
         : [],
     reason: sentence`TorchTitan recomputes whole layers, every n-th layer, or by its own list of operations`,
   };
+}
+
+/** The layers that begin each stage but the first, as `pipeline_parallel_split_points` lists them (torchtitan 2024). */
+function splitPoints(stageLayers: readonly number[]): readonly string[] {
+  return stageLayers.slice(1).map((_, stage) => `layers.${sum(stageLayers.slice(0, stage + 1))}`);
+}
+
+/** The modules of each stage, as `module_fqns_per_model_part` lists them (torchtitan 2025-07). */
+function moduleNames(stageLayers: readonly number[]): readonly (readonly string[])[] {
+  const last = stageLayers.length - 1;
+  return stageLayers.map((count, stage) => [
+    ...(stage === 0 ? ['tok_embeddings'] : []),
+    ...Array.from({ length: count }, (_, layer) => `layers.${sum(stageLayers.slice(0, stage)) + layer}`),
+    ...(stage === last ? ['norm', 'output'] : []),
+  ]);
 }

@@ -1,8 +1,8 @@
 import type { Facts } from '../../formats/facts';
-import { countOf } from '../../launchers/layout-sizes';
+import { countOf } from '../layout-sizes';
 import { counted, sentence, type Sentence } from '../../sentence';
-import { never, removed, type DesiredSetting, type SettingEdit } from './desired-setting';
-import type { LaunchSettings } from './launch-settings';
+import { never, removed, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
+import type { LaunchSettings } from '../writing/launch-settings';
 
 /** `recompute full of 8 layers a stage, 2 layers together`. */
 export function recomputeName(

@@ -1,9 +1,11 @@
 import type { FactName, LauncherFile } from '../../formats/facts';
-import { flagKey, flagWords } from '../../launchers/megatron/megatron-flags';
+import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
-import { megatronFlags } from './key-names';
-import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced, type Syntax } from './syntax';
-import type { SettingEdit, SettingValue } from './desired-setting';
+import { megatronFlags } from './written-keys';
+import { type Syntax } from '../writing/syntax';
+import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import type { SettingEdit } from '../writing/desired-setting';
+import type { SettingValue } from '../../languages/text-edits';
 
 /** Scripts that launch Megatron, and files of its arguments: values are changed where they stand, in the variable that a flag takes. */
 export const shellSyntax: Syntax = { open, edit: put };

@@ -1,13 +1,11 @@
+import type { SettingValue } from '../../languages/text-edits';
 import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraitsOf } from '../registry';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
-import type { countOf } from '../../launchers/layout-sizes';
+import type { countOf } from '../layout-sizes';
 import { sentence, type Sentence } from '../../sentence';
-
-/** A value as it is written; undefined: the setting is not there. */
-export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
 
 /** One setting to write; without a value: to remove. */
 export interface SettingEdit {

@@ -1,19 +1,44 @@
 import type { Facts } from '../../formats/facts';
 import { hybridLayersOf } from '../../formats/hybrid';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraitsOf } from '../registry';
+import type { LauncherFormat } from '../../formats/config-format';
+import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';
-import { countOf } from '../../launchers/layout-sizes';
-import { megatronStages } from '../../launchers/stage-layers';
+import { countOf } from '../layout-sizes';
+import { megatronStages } from '../stage-layers';
 import { counted, sentence } from '../../sentence';
-import { isGiven, removed, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
-import type { LaunchSettings } from './launch-settings';
-import { megatronDialects, type MegatronFormat } from './megatron-dialects';
-import { hybridLetters } from './megatron-model';
-import { isSame, patternOf } from './stage-layers';
+import { isGiven, removed, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
+import type { LaunchSettings } from '../writing/launch-settings';
+import { hybridLetters } from './model-flags';
+import { isSame, patternOf } from '../stage-layers';
+
+/** How the settings of one format differ from those of the others on Megatron Core. */
+export interface MegatronDialect {
+  readonly format: LauncherFormat;
+  /** Formats of GEMMs that a new file names. */
+  readonly narrow: readonly NarrowFormat[];
+  /** Bars may cut the pattern of a hybrid into stages. */
+  readonly barsInPattern: boolean;
+  /** The number of virtual stages is a setting in every version. */
+  readonly countsVirtualStages: boolean;
+  /** The number of offloaded layers switches the offload on. */
+  readonly offloadsByNumber: boolean;
+  /** The number of nodes has a place in every file. */
+  readonly saysNodes: boolean;
+}
+
+/** Megatron-LM's own; the others spread it. */
+export const plainDialect: Omit<MegatronDialect, 'format'> = {
+  narrow: [],
+  barsInPattern: true,
+  countsVirtualStages: false,
+  offloadsByNumber: false,
+  saysNodes: false,
+};
 
 /** Layers of each stage, and virtual stages, in the words that the file has or can have. */
-export function stagesSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
+export function stagesSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
   const { stageLayers, pipeline, virtualStages } = plan;
   const isEven = new Set(stageLayers).size === 1;
   const each = stageLayers[0] ?? 0;
@@ -27,22 +52,22 @@ export function stagesSetting(plan: LaunchSettings, format: MegatronFormat): Des
       ...(['stageLayers', 'emptyLayers'] as const),
     ],
     isMet: (facts) => {
-      const stages = megatronStages(facts, format, sum(stageLayers));
+      const stages = megatronStages(facts, dialect.format, sum(stageLayers));
       const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
       return isSame(stages, stageLayers) && isLone;
     },
-    alternatives: (facts) => stageAlternatives(plan, format, facts),
+    alternatives: (facts) => stageAlternatives(plan, dialect, facts),
     reason: sentence`no setting assigns the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 
-function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
+function stageAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, pipeline, virtualStages } = plan;
   if (plan.model.stacks !== undefined) return splitAlternatives(plan);
   const letters = hybridLettersIn(plan, facts);
-  if (letters !== null) return hybridAlternatives(plan, letters, format, facts);
-  if (isGiven(facts, 'emptyLayers')) return emptiedAlternatives(plan, format, facts);
-  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, format, facts);
+  if (letters !== null) return hybridAlternatives(plan, letters, dialect, facts);
+  if (isGiven(facts, 'emptyLayers')) return emptiedAlternatives(plan, dialect, facts);
+  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, dialect, facts);
   const first = stageLayers[0] ?? 0;
   const last = stageLayers.at(-1) ?? 0;
   const middle = stageLayers.slice(1, -1);
@@ -54,7 +79,7 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
     { fact: 'pipelineLayout', value: patternOf(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
   ];
   if (isGiven(facts, 'pipelineLayout')) return [layout];
-  const virtual: Alternative = virtualStageEdits(virtualStages, each, format, facts);
+  const virtual: Alternative = virtualStageEdits(virtualStages, each, dialect, facts);
   if (stageLayers.every((layers) => layers === first)) return [[...plainEnds, ...virtual], layout];
   const isLevel = middle.every((layers) => layers === each);
   const ends: SettingEdit[] = [
@@ -65,7 +90,8 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
     { fact: 'embeddingAsLayer', value: each - first === 1 },
     { fact: 'lossAsLayer', value: each - last === 1 },
   ];
-  const light = [each - first, each - last].every((less) => less === 0 || less === 1) && launcherTraitsOf(format).takesMegatronArguments;
+  const light =
+    [each - first, each - last].every((less) => less === 0 || less === 1) && launcherTraitsOf(dialect.format).takesMegatronArguments;
   return [
     ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...removed('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
     ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
@@ -74,19 +100,19 @@ function stageAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: 
 }
 
 /** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
-function listedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
+function listedAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
   const others: Facts = Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'stageLayers'));
   const list: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
     { fact: 'stageLayers', value: stageLayers.join(',') },
   ];
-  const usual = stageAlternatives(plan, format, others).map((edits) => [...removed('stageLayers'), ...edits]);
+  const usual = stageAlternatives(plan, dialect, others).map((edits) => [...removed('stageLayers'), ...edits]);
   return virtualStages === 1 && stageLayers.length > 1 ? [list, ...usual] : usual;
 }
 
 /** MindSpeed-LLM divides layers evenly and leaves some out: those that a stage has too many, of as many layers in all as divide. */
-function emptiedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts: Facts): readonly Alternative[] {
+function emptiedAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
   const stages = stageLayers.length;
   const most = Math.max(...stageLayers);
@@ -96,7 +122,7 @@ function emptiedAlternatives(plan: LaunchSettings, format: MegatronFormat, facts
     const empty = stageLayers.flatMap((count, stage) => Array.from({ length: each - count }, (_, index) => stage * each + count + index));
     return [
       ...removed('firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer'),
-      ...virtualStageEdits(virtualStages, each, format, facts),
+      ...virtualStageEdits(virtualStages, each, dialect, facts),
       empty.length === 0 ? { fact: 'emptyLayers' } : { fact: 'emptyLayers', value: empty.join(',') },
       ...(each * stages === given ? [] : [{ fact: 'layers' as const, value: each * stages }]),
     ];
@@ -124,7 +150,7 @@ function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern
 function hybridAlternatives(
   { stageLayers, pipeline, virtualStages }: LaunchSettings,
   letters: string,
-  format: MegatronFormat,
+  dialect: MegatronDialect,
   facts: Facts,
 ): readonly Alternative[] {
   const [first = 0, last = 0] = [stageLayers[0], stageLayers.at(-1)];
@@ -141,16 +167,16 @@ function hybridAlternatives(
   return [
     ...(virtualStages === 1 && new Set(stageLayers).size === 1 ? [plain] : []),
     ...(virtualStages === 1 && pipeline > 1 && new Set(middle).size <= 1 ? [ends] : []),
-    ...(isOld || !megatronDialects[format].barsInPattern
+    ...(isOld || !dialect.barsInPattern
       ? []
       : [[...others, ...removed('firstStageLayers', 'lastStageLayers'), { fact: 'hybridPattern', value: barred + prediction } as const]]),
   ];
 }
 
 /** Virtual stages in the words that the file has for them already; else, for Megatron-LM, in those that all its versions know. */
-function virtualStageEdits(virtualStages: number, layersOfOne: number, format: MegatronFormat, facts: Facts): readonly SettingEdit[] {
+function virtualStageEdits(virtualStages: number, layersOfOne: number, dialect: MegatronDialect, facts: Facts): readonly SettingEdit[] {
   if (virtualStages === 1) return removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout');
-  const counts = isGiven(facts, 'virtualStages') || megatronDialects[format].countsVirtualStages;
+  const counts = isGiven(facts, 'virtualStages') || dialect.countsVirtualStages;
   return [
     ...removed(counts ? 'layersPerVirtualStage' : 'virtualStages', 'pipelineLayout'),
     counts ? { fact: 'virtualStages', value: virtualStages } : { fact: 'layersPerVirtualStage', value: layersOfOne },

@@ -1,14 +1,13 @@
 import type { Facts } from '../../formats/facts';
 import { formatCount } from '../../format';
-import { worldOf } from '../../launchers/layout-sizes';
-import { runsSlices, type LaunchSettings } from './launch-settings';
-import { launcherTraitsOf } from '../../launchers/registry';
-import { plainName } from '../../partition/scheduling';
+import { worldOf } from '../layout-sizes';
+import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
+import { launcherTraitsOf } from '../registry';
+import { plainName } from '../../schedules/on-layout';
 import { schedulesOf } from '../../schedules/registry';
-import { gpusSetting, nodesOf } from './gpus-setting';
-import { megatronDialects, type MegatronFormat } from './megatron-dialects';
-import { recomputeSetting } from './megatron-recompute';
-import { stagesSetting } from './megatron-stages';
+import { gpusSetting, nodesOf } from '../writing/common-settings';
+import { recomputeSetting } from './recompute-setting';
+import { stagesSetting, type MegatronDialect } from './stages-setting';
 import { sliceSettings } from './slice-settings';
 import {
   never,
@@ -23,44 +22,46 @@ import {
   switchSetting,
   type SettingEdit,
   type DesiredSetting,
-} from './desired-setting';
+} from '../writing/desired-setting';
 import { counted, sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
 
 /** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
 export function megatronSettings(
   plan: LaunchSettings,
-  format: MegatronFormat,
+  dialect: MegatronDialect,
   recompute: DesiredSetting = recomputeSetting(plan),
 ): readonly DesiredSetting[] {
-  const silent = silentSize(format);
+  const silent = silentSize(dialect.format);
   return [
     ...sizeSettings(plan, { tensor: silent, pipeline: silent, context: silent, expert: plan.model.experts === null ? 1 : silent }),
     ...(plan.expertTensor === null
       ? []
       : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
-    stagesSetting(plan, format),
+    stagesSetting(plan, dialect),
     ...sizeSettings(plan, { sequenceLength: null }),
     positionsSetting(plan),
     ...sizeSettings(plan, { microBatch: null, globalBatch: null }),
-    precisionSetting(plan, format),
-    ...narrowFormatSettings(plan.gemmPrecision, megatronDialects[format].narrow, sentence`set the format and its recipe yourself`),
+    precisionSetting(plan, dialect),
+    ...narrowFormatSettings(plan.gemmPrecision, dialect.narrow, sentence`set the format and its recipe yourself`),
     ...orderSettings(plan),
     ...overlapSettings(plan),
-    shardingSetting(plan, format),
+    shardingSetting(plan, dialect),
     switchSetting(
       sentence`sequence parallelism`,
       'sequenceParallel',
       plan.sequenceParallel,
-      launcherTraitsOf(format).leavesOpen ? null : false,
+      launcherTraitsOf(dialect.format).leavesOpen ? null : false,
       () => plan.tensor > 1,
     ),
     recompute,
-    ...activationOffloadSettings(plan, format),
+    ...activationOffloadSettings(plan, dialect),
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...contextParallelCommSettings(plan),
-    worldSetting(plan, format),
-    ...(plan.sliced !== undefined && launcherTraitsOf(format).takesMegatronArguments ? sliceSettings(plan.sliced) : scheduleGaps(plan)),
+    worldSetting(plan, dialect),
+    ...(plan.sliced !== undefined && launcherTraitsOf(dialect.format).takesMegatronArguments
+      ? sliceSettings(plan.sliced)
+      : scheduleGaps(plan)),
   ];
 }
 
@@ -75,8 +76,8 @@ function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
   };
 }
 
-function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const isOpen = launcherTraitsOf(format).leavesOpen;
+function precisionSetting({ precision }: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
+  const isOpen = launcherTraitsOf(dialect.format).leavesOpen;
   const silent = isOpen ? null : 'fp32';
   return {
     what: sentence`precision ${precision}`,
@@ -93,8 +94,8 @@ function precisionSetting({ precision }: LaunchSettings, format: MegatronFormat)
   };
 }
 
-function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat): DesiredSetting {
-  const isOpen = launcherTraitsOf(format).leavesOpen;
+function shardingSetting({ zeroStage }: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
+  const isOpen = launcherTraitsOf(dialect.format).leavesOpen;
   const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || isOpen;
   const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
     stage?.value ?? (distributed === undefined ? (isOpen ? null : 0) : distributed.value ? 1 : 0);
@@ -121,7 +122,7 @@ function shardingSetting({ zeroStage }: LaunchSettings, format: MegatronFormat):
 /** Whole layers whose activations go to the host: a number on a command line, a number and a switch in a config. */
 function activationOffloadSettings(
   { activationOffloadLayers = 0, pipeline, recompute }: LaunchSettings,
-  format: MegatronFormat,
+  dialect: MegatronDialect,
 ): readonly DesiredSetting[] {
   if (activationOffloadLayers > 0 && (pipeline > 1 || recompute.granularity !== 'none'))
     return unsupported(
@@ -142,7 +143,7 @@ function activationOffloadSettings(
       alternatives: () => {
         if (activationOffloadLayers === 0) return [removed('cpuOffloading', 'activationOffloadLayers')];
         const layers: SettingEdit = { fact: 'activationOffloadLayers', value: activationOffloadLayers };
-        return megatronDialects[format].offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
+        return dialect.offloadsByNumber ? [[layers]] : [[{ fact: 'cpuOffloading', value: true }, layers], [layers]];
       },
       reason: never,
     },
@@ -191,13 +192,13 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
   ];
 }
 
-function worldSetting(plan: LaunchSettings, format: MegatronFormat): DesiredSetting {
+function worldSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
   const gpus = gpusUsed(plan);
   return gpusSetting(plan, {
     isMet: (facts) => worldOf(facts) === gpus,
     alternatives: (facts) => {
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
-      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || megatronDialects[format].saysNodes;
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialect.saysNodes;
       return isThere && plan.nodes * plan.gpusPerNode === gpus ? [nodesOf(plan)] : [];
     },
   });

@@ -1,16 +1,20 @@
 import type { LauncherFile } from '../../formats/facts';
 import type { Settings } from '../../formats/fact-table';
-import { parseToml } from '../../launchers/torchtitan/toml';
-import { titanKeys } from './key-names';
-import { inPlaceOf, lineBreakOf, lineEnd, spliced, type Syntax } from './syntax';
-import type { SettingEdit, SettingValue } from './desired-setting';
+import { parseToml } from './toml';
+import type { KeyNames } from '../writing/key-names';
+import { type Syntax } from '../writing/syntax';
+import { inPlaceOf, lineBreakOf, lineEnd, spliced } from '../../languages/text-edits';
+import type { SettingEdit } from '../writing/desired-setting';
+import type { SettingValue } from '../../languages/text-edits';
 
 /** TorchTitan TOML, comments and layout kept. */
-export const tomlSyntax: Syntax = { open: () => new Map(), edit: (launcher, edit) => editToml(launcher, edit) };
+export function tomlSyntax(keys: KeyNames): Syntax {
+  return { open: () => new Map(), edit: (launcher, edit) => editToml(keys, launcher, edit) };
+}
 
-function editToml({ file, text, facts }: LauncherFile, { fact, value }: SettingEdit): readonly string[] {
+function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, value }: SettingEdit): readonly string[] {
   const settings = parseToml(file, text);
-  const names = [facts[fact]?.name, ...keysFor(fact, facts)].filter((name) => name !== undefined);
+  const names = [facts[fact]?.name, ...keysFor(known, fact, facts)].filter((name) => name !== undefined);
   const setting = names.map((name) => settings.get(name)).find((found) => found !== undefined);
   if (value === undefined) return [setting === undefined ? text : spliced(text, setting.whole, '')];
   const spelled = tomlValue(value);
@@ -19,16 +23,16 @@ function editToml({ file, text, facts }: LauncherFile, { fact, value }: SettingE
     return [spliced(text, range, inPlaceOf(text.slice(range.start, range.end), setting.value, value, spelled))];
   }
   // Split points are a plain list, modules a list of lists.
-  const keys = keysFor(fact, facts);
+  const keys = keysFor(known, fact, facts);
   const name = typeof value === 'object' && typeof value[0] === 'string' ? keys.at(-1) : keys[0];
   return name === undefined ? [] : [inserted(text, settings, name, spelled)];
 }
 
 /** Sizes of parallelism stood under [training] and [experimental] before they had a section of their own. */
-function keysFor(fact: SettingEdit['fact'], facts: LauncherFile['facts']): readonly string[] {
+function keysFor(known: KeyNames, fact: SettingEdit['fact'], facts: LauncherFile['facts']): readonly string[] {
   const beside = facts.pipeline?.name ?? facts.tensor?.name;
   const section = beside?.slice(0, beside.indexOf('.') + 1) ?? 'parallelism.';
-  return (titanKeys[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
+  return (known[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
 }
 
 /** After the last setting of its section; the section is added where there is none. */

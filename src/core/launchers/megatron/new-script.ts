@@ -1,10 +1,11 @@
-import { headerLines, type LaunchSettings, type Remark } from './launch-settings';
-import { hybridLetters, modelFlags } from './megatron-model';
-import { megatronDefaultValues } from '../../launchers/megatron/megatron-defaults';
+import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { hybridLetters, modelFlags } from './model-flags';
+import { megatronDefaultValues } from './megatron-defaults';
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
-import { megatronFlags, type KeyNames } from './key-names';
-import type { SettingEdit } from './desired-setting';
+import type { KeyNames } from '../writing/key-names';
+import { megatronFlags } from './written-keys';
+import type { SettingEdit } from '../writing/desired-setting';
 
 /** How layers are issued, and how tokens get to their experts. */
 function issueFlags({

@@ -1,16 +1,33 @@
 import type { Program } from '../../formats/facts';
-import { llamaFactory } from '../../launchers/hf-trainer/programs';
+import { llamaFactory } from './programs';
 import { counted, sentence } from '../../sentence';
-import { never, removed, sizeSettings, unsupported, type DesiredSetting } from './desired-setting';
-import { gpusSetting } from './gpus-setting';
-import { accumulationSteps, type LaunchSettings } from './launch-settings';
+import { never, removed, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
+import { gpusSetting } from '../writing/common-settings';
+import type { Editor } from '../writing/editor';
+import type { KeyNames } from '../writing/key-names';
+import { yamlSyntax } from '../writing/yaml-syntax';
+import type { YamlMap } from '../../languages/yaml/document';
+import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
+
+/** YAML of LLaMA-Factory, Axolotl and TRL. */
+export const trainerEditor: Editor = { settings: trainerSettings, syntax: yamlSyntax({ keys: ({ root }) => trainerKeys(root) }) };
+
+/** Axolotl's names, or those of the Trainer, which LLaMA-Factory and TRL take. */
+function trainerKeys({ entries }: YamlMap): KeyNames {
+  return {
+    microBatch: [entries.has('base_model') ? 'micro_batch_size' : 'per_device_train_batch_size'],
+    gradientAccumulation: ['gradient_accumulation_steps'],
+    tensor: ['tensor_parallel_size'],
+    context: ['context_parallel_size'],
+  };
+}
 
 /**
  * What a YAML of LLaMA-Factory, Axolotl or TRL needs for a plan: micro-batch, accumulation and checkpointing. The rest is in what launches
  * it: the number of GPUs, and how they shard.
  * @param program whose keys and defaults the file has.
  */
-export function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {
+function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {
   const { pipeline, expert } = plan;
   const elsewhere = sentence`that is up to what launches the file`;
   return [

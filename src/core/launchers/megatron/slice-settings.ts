@@ -1,9 +1,9 @@
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { FlagWord } from '../../slice-runtimes/slice-runtime';
 import type { Facts } from '../../formats/facts';
-import { splitName } from '../../planner/candidates/splits';
+import { splitName } from '../../domain/sequence-split';
 import type { SequenceSplit } from '../../domain/sequence-split';
-import { never, type Alternative, type DesiredSetting, type SettingEdit } from './desired-setting';
+import { never, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import { sentence } from '../../sentence';
 
 /** The flags with which a runtime cuts every sequence as a plan does; none for a runtime that is not known. */

@@ -1,6 +1,6 @@
 import { layerGroups } from '../../model/layers';
 import { sublayers } from '../../model/mixers';
-import { llama3Scaling, megatronDefaultValues, rotaryDefaults } from '../../launchers/megatron/megatron-defaults';
+import { llama3Scaling, megatronDefaultValues, rotaryDefaults } from './megatron-defaults';
 import { ropeScalingSizes, type LayerKind, type ModelSpec, type RopeScaling } from '../../domain/model';
 import { formatCount } from '../../format';
 import { sentence, type Sentence } from '../../sentence';

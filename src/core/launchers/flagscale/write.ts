@@ -1,0 +1,32 @@
+import type { FactName } from '../../formats/facts';
+import type { YamlDocument } from '../../languages/yaml/document';
+import { megatronSettings } from '../megatron/plan-settings';
+import { plainDialect } from '../megatron/stages-setting';
+import { argumentNames } from '../megatron/written-keys';
+import type { Editor } from '../writing/editor';
+import type { KeyNames } from '../writing/key-names';
+import { yamlSyntax } from '../writing/yaml-syntax';
+
+/** FlagScale's tasks, and files of their group `train`. */
+export const flagScaleEditor: Editor = {
+  settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'flagscale' }),
+  syntax: yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainOf(document), 'system', name] }),
+};
+
+/** A task has its training in a section; a file of the group `train` is that section. */
+function trainOf({ root }: YamlDocument): readonly string[] {
+  return root.entries.has('experiment') ? ['train'] : [];
+}
+
+const inModel: readonly FactName[] = ['layers', 'sequenceLength', 'maxPositions', 'microBatch', 'globalBatch'];
+
+function flagScaleKeys(document: YamlDocument): KeyNames {
+  const train = [...trainOf(document), ''].join('.');
+  const named = Object.entries(argumentNames) as [FactName, readonly string[]][];
+  return {
+    ...Object.fromEntries(
+      named.map(([fact, names]) => [fact, names.map((name) => `${train}${inModel.includes(fact) ? 'model' : 'system'}.${name}`)]),
+    ),
+    ...(train === '' ? {} : { nodes: ['experiment.runner.nnodes'], gpusPerNode: ['experiment.runner.nproc_per_node'] }),
+  };
+}

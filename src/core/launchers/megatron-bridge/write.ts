@@ -1,0 +1,108 @@
+import type { ModelSpec } from '../../domain/model';
+import type { Fp8Recipe } from '../../domain/number-formats';
+import { plural } from '../../format';
+import type { SettingValue } from '../../languages/text-edits';
+import { printable } from '../../text';
+import { megatronDefaultValues } from '../megatron/megatron-defaults';
+import { megatronSettings } from '../megatron/plan-settings';
+import { plainDialect } from '../megatron/stages-setting';
+import { coreKeysUnder } from '../megatron/written-keys';
+import type { SettingEdit } from '../writing/desired-setting';
+import type { Editor, NewFile } from '../writing/editor';
+import { settingsByPath, type KeyNames } from '../writing/key-names';
+import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
+
+/** Overrides of a Megatron-Bridge recipe (`ConfigContainer`). */
+export const bridgeKeys: KeyNames = {
+  ...coreKeysUnder('model.'),
+  sequenceLength: ['model.seq_length', 'dataset.seq_length', 'dataset.sequence_length'],
+  microBatch: ['train.micro_batch_size'],
+  globalBatch: ['train.global_batch_size'],
+  distributedOptimizer: ['ddp.use_distributed_optimizer', 'optimizer.use_distributed_optimizer'],
+  zeroStage: ['ddp.data_parallel_sharding_strategy'],
+  stagesBeforeReplicas: ['dist.use_tp_pp_dp_mapping'],
+  overlapGradReduce: ['ddp.overlap_grad_reduce'],
+  overlapParamGather: ['ddp.overlap_param_gather'],
+  precision: ['mixed_precision'],
+};
+
+const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
+
+/** Overrides of a recipe of Megatron-Bridge. */
+export const bridgeDialect: YamlDialect = {
+  keys: () => bridgeKeys,
+  spelled: {
+    precision: (value) => (typeof value === 'string' ? `${value}_mixed` : value),
+    zeroStage: (value) => (value === undefined ? undefined : (shardings[String(value)] ?? 'optim')),
+  },
+};
+
+/** Megatron-Bridge. */
+export const bridgeEditor = {
+  settings: (plan: LaunchSettings) =>
+    megatronSettings(plan, { ...plainDialect, format: 'megatron-bridge', narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
+  syntax: yamlSyntax(bridgeDialect),
+  newFile: { fileName: 'overrides.yaml', keys: bridgeKeys, write: bridgeYaml },
+} as const satisfies Editor & { readonly newFile: NewFile };
+
+/** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
+function narrowRecipe({ gemmPrecision, fp8Recipe = 'tensorwise' }: LaunchSettings): string {
+  if (gemmPrecision === undefined) return '';
+  return gemmPrecision === 'nvfp4' ? '_with_nvfp4' : fp8Recipes[fp8Recipe];
+}
+
+const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
+  delayed: '_with_fp8_delayed_scaling',
+  tensorwise: '_with_fp8_current_scaling',
+  // torchao's, which Transformer Engine lacks
+  rowwise: '_with_fp8_current_scaling',
+  mxfp8: '_with_mxfp8',
+  blockwise: '_with_fp8_subchannel_scaling',
+};
+
+function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
+  const written = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
+  const given = settingsByPath(written, bridgeKeys, (fact, value) =>
+    fact === 'precision'
+      ? `${String(value)}${narrowRecipe(plan)}_mixed`
+      : fact === 'zeroStage'
+        ? (shardings[String(value)] ?? 'no_shard')
+        : value,
+  );
+  const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
+  const rows: readonly (readonly [string, SettingValue])[] = [
+    ...given,
+    ...bridgePositions(plan.model),
+    ['model.attention_dropout', attentionDropout],
+    ['model.hidden_dropout', hiddenDropout],
+    ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
+    ['dataset.seq_length', plan.sequenceLength],
+  ];
+  const header = [
+    ...headerLines(plan, gaps),
+    `Overrides of a Megatron-Bridge recipe of the model${plan.model.rotary?.scaling === undefined ? '' : ` (RoPE scaling ${printable(plan.model.rotary.scaling.kind)} is the recipe's)`}. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+    ...(plan.asyncTensorParallel === true
+      ? ['Planned with collectives beside GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
+      : []),
+    ...(plan.gradAccumulationFp32
+      ? []
+      : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python.']),
+  ];
+  const sections = ['model', 'dataset', 'train', 'ddp', 'dist'].flatMap((section) => {
+    const own = rows.filter(([path]) => path.startsWith(`${section}.`));
+    return own.length === 0
+      ? []
+      : [`${section}:`, ...own.map(([path, value]) => `  ${path.slice(section.length + 1)}: ${yamlValue(value)}`)];
+  });
+  const roots = rows.filter(([path]) => !path.includes('.')).map(([path, value]) => `${path}: ${yamlValue(value)}`);
+  return [...header.map((line) => `# ${line}`), ...sections, ...roots, ''].join('\n');
+}
+
+/** What a recipe of another model of the family may have otherwise. */
+function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: ModelSpec): readonly (readonly [string, SettingValue])[] {
+  return [
+    ...(positions === 'rotary' && base !== undefined ? [['model.rotary_base', base] as const] : []),
+    ...(normEpsilon === undefined ? [] : [['model.layernorm_epsilon', normEpsilon] as const]),
+  ];
+}

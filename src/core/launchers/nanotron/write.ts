@@ -1,0 +1,67 @@
+import { sentence } from '../../sentence';
+import { lacking, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
+import { countSetting, never, sizeSettings, type DesiredSetting } from '../writing/desired-setting';
+import type { Editor } from '../writing/editor';
+import type { KeyNames } from '../writing/key-names';
+import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
+import { yamlSyntax } from '../writing/yaml-syntax';
+import { nanotronEngines } from './nanotron';
+
+/** nanotron, `Config` of src/nanotron/config/config.py. */
+const nanotronKeys = {
+  tensor: ['parallelism.tp'],
+  pipeline: ['parallelism.pp'],
+  data: ['parallelism.dp'],
+  context: ['parallelism.context_parallel_size'],
+  expert: ['parallelism.expert_parallel_size'],
+  schedule: ['parallelism.pp_engine'],
+  sequenceParallel: ['parallelism.tp_mode'],
+  recomputeGranularity: ['parallelism.recompute_layer'],
+  sequenceLength: ['tokens.sequence_length'],
+  microBatch: ['tokens.micro_batch_size'],
+  gradientAccumulation: ['tokens.batch_accumulation_per_replica'],
+  zeroStage: ['optimizer.zero_stage'],
+} as const satisfies KeyNames;
+
+/** nanotron. */
+export const nanotronEditor: Editor = {
+  settings: nanotronSettings,
+  syntax: yamlSyntax({
+    keys: () => nanotronKeys,
+    spelled: {
+      recomputeGranularity: (value) => value === 'full',
+      sequenceParallel: (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),
+      schedule: (value) => engineOf(String(value)),
+    },
+  }),
+};
+
+/** nanotron's name of a schedule; undefined: it does not run it. */
+function engineOf(schedule: string): string | undefined {
+  return Object.entries(nanotronEngines).find(([, name]) => name === schedule)?.[0];
+}
+
+/** What a nanotron YAML needs for a plan. */
+function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  return [
+    ...sizeSettings(plan, { tensor: null, pipeline: null, data: null, context: 1, expert: 1 }),
+    engineSetting(plan),
+    ...sizeSettings(plan, { sequenceLength: null, microBatch: null }),
+    countSetting(sentence`gradient accumulation steps`, 'gradientAccumulation', accumulationSteps(plan), null),
+    { ...countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0), reason: sentence`nanotron shards the optimizer only` },
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan),
+    ...lacking(plan, 'nanotron'),
+  ];
+}
+
+function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
+  const isKnown = engineOf(schedule) !== undefined;
+  return {
+    what: sentence`schedule ${schedule}`,
+    facts: ['schedule'],
+    isMet: (facts) => pipeline === 1 || (facts.schedule?.value ?? 'GPipe') === schedule,
+    alternatives: () => (isKnown ? [[{ fact: 'schedule', value: schedule }]] : []),
+    reason: isKnown ? never : sentence`nanotron runs 1F1B and GPipe`,
+  };
+}

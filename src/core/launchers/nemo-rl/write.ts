@@ -1,0 +1,92 @@
+import type { Program } from '../../formats/facts';
+import { sentence } from '../../sentence';
+import { megatronSettings } from '../megatron/plan-settings';
+import { recomputeName, recomputes } from '../megatron/recompute-setting';
+import { plainDialect } from '../megatron/stages-setting';
+import { nemoKeys } from '../nemo/write';
+import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
+import { never, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
+import type { Editor } from '../writing/editor';
+import { keysUnder, leavesOf, type KeyNames } from '../writing/key-names';
+import type { LaunchSettings } from '../writing/launch-settings';
+import { yamlSyntax } from '../writing/yaml-syntax';
+
+/** NeMo-RL's policy, whose names of lengths and batches its backends share. */
+const policyKeys: KeyNames = {
+  sequenceLength: ['policy.max_total_sequence_length'],
+  microBatch: ['policy.train_micro_batch_size'],
+  globalBatch: ['policy.train_global_batch_size'],
+  precision: ['policy.precision'],
+  nodes: ['cluster.num_nodes'],
+  gpusPerNode: ['cluster.gpus_per_node'],
+};
+
+const rlKeys: KeyNames = {
+  ...keysUnder('policy.megatron_cfg.', leavesOf(nemoKeys)),
+  ...policyKeys,
+  distributedOptimizer: ['policy.megatron_cfg.optimizer.use_distributed_optimizer'],
+  overlapGradReduce: ['policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce'],
+  overlapParamGather: ['policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather'],
+  recomputeGranularity: ['policy.megatron_cfg.recompute_granularity'],
+};
+
+const dtensorKeys: KeyNames = {
+  ...policyKeys,
+  tensor: ['policy.dtensor_cfg.tensor_parallel_size'],
+  context: ['policy.dtensor_cfg.context_parallel_size'],
+  expert: ['policy.dtensor_cfg.expert_parallel_size'],
+  sequenceParallel: ['policy.dtensor_cfg.sequence_parallel'],
+  recomputeGranularity: ['policy.dtensor_cfg.activation_checkpointing'],
+};
+
+const dialect = { ...plainDialect, format: 'nemo-rl', barsInPattern: false, countsVirtualStages: true, saysNodes: true } as const;
+
+/** NeMo-RL with Megatron Core or DTensor. */
+export const nemoRlEditor: Editor = {
+  settings: rlSettings,
+  syntax: yamlSyntax({ keys: (_, { program }) => (program === undefined ? rlKeys : dtensorKeys) }),
+};
+
+/** What a NeMo-RL YAML needs for a plan. @param program DTensor; undefined: Megatron Core. */
+function rlSettings(plan: LaunchSettings, program: Program | undefined): readonly DesiredSetting[] {
+  return program === undefined ? megatronSettings(plan, dialect, recomputeSetting(plan)) : dtensorSettings(plan);
+}
+
+const section = 'policy.megatron_cfg';
+
+/** A switch of its own, and what of the layers: all, or modules of each (nemo_rl/models/megatron/setup.py 1071 to 1086). */
+function recomputeSetting({ recompute }: LaunchSettings): DesiredSetting {
+  const { granularity, modules, layers, group = 1 } = recompute;
+  const isSaid = layers === undefined && group === 1;
+  const switched = (value: boolean) => ({ fact: 'recomputeGranularity' as const, flag: `${section}.activation_checkpointing`, value });
+  const kind = { fact: 'recomputeGranularity' as const, flag: `${section}.recompute_granularity`, value: granularity };
+  return {
+    what: recomputeName(granularity, { modules, group: 1 }),
+    facts: ['recomputeGranularity', 'recomputeModules'],
+    carries: ['recompute'],
+    isMet: (facts) =>
+      isSaid &&
+      (facts.recomputeGranularity?.value ?? 'none') === granularity &&
+      (granularity !== 'selective' || recomputes(facts, modules ?? [])),
+    alternatives: () => {
+      if (!isSaid) return [];
+      if (granularity === 'none') return [[switched(false)]];
+      const named = modules === undefined ? [] : [{ fact: 'recomputeModules' as const, value: modules }];
+      return granularity === 'full' ? [[switched(true)], [switched(true), kind]] : [[switched(true), kind, ...named]];
+    },
+    reason: isSaid ? never : sentence`NeMo-RL recomputes all layers alike`,
+  };
+}
+
+/** What a NeMo-RL YAML of the DTensor backend needs for a plan: FSDP2 takes the GPUs that the sizes leave. */
+function dtensorSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  return [
+    ...sizeSettings(plan, { tensor: 1, context: 1, expert: 1, sequenceLength: null, microBatch: null, globalBatch: null }),
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan),
+    nodesSetting(plan),
+    ...lacking(plan, 'NeMo-RL'),
+    ...unsupported('pipeline', sentence`pipeline parallel size ${plan.pipeline}`, sentence`DTensor has no pipeline`, plan.pipeline > 1),
+    ...unsupported('zeroStage', sentence`ZeRO ${plan.zeroStage}`, sentence`FSDP2 shards weights`, plan.zeroStage !== 3 && plan.data > 1),
+  ];
+}

@@ -1,0 +1,91 @@
+import { formatCount } from '../../format';
+import type { YamlMap } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
+import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
+import {
+  countSetting,
+  isGiven,
+  never,
+  optimizerOffloadSetting,
+  sizeSettings,
+  unsupported,
+  type DesiredSetting,
+} from '../writing/desired-setting';
+import type { Editor } from '../writing/editor';
+import { spelledWith, type KeyNames } from '../writing/key-names';
+import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
+import { yamlSyntax } from '../writing/yaml-syntax';
+
+/** GPT-NeoX, whose keys take dashes too. */
+const neoxKeys = {
+  tensor: ['model_parallel_size'],
+  pipeline: ['pipe_parallel_size'],
+  expert: ['moe_expert_parallel_size'],
+  sequenceParallel: ['sequence_parallel'],
+  sequenceLength: ['seq_length'],
+  maxPositions: ['max_position_embeddings'],
+  microBatch: ['train_micro_batch_size_per_gpu'],
+  globalBatch: ['train_batch_size'],
+  gradientAccumulation: ['gradient_accumulation_steps'],
+  zeroStage: ['zero_optimization.stage'],
+  recomputeGranularity: ['checkpoint_activations'],
+  recomputeLayers: ['checkpoint_num_layers'],
+  offloadOptimizer: ['zero_optimization.offload_optimizer.device'],
+  nodes: ['num_nodes'],
+  gpusPerNode: ['num_gpus'],
+} as const satisfies KeyNames;
+
+/** GPT-NeoX. */
+export const neoxEditor: Editor = {
+  settings: neoxSettings,
+  syntax: yamlSyntax({
+    keys: ({ root }) => (isDashed(root) ? spelledWith(neoxKeys, (name) => name.replaceAll('_', '-')) : neoxKeys),
+    removes: true,
+    spelled: { recomputeGranularity: (value) => value !== undefined },
+  }),
+};
+
+/** Whether keys of a GPT-NeoX file are written with dashes, as it takes them too. */
+function isDashed({ entries }: YamlMap): boolean {
+  const names = [...entries.keys()];
+  return names.filter((name) => name.includes('-')).length > names.filter((name) => name.includes('_')).length;
+}
+
+/** What a GPT-NeoX YAML needs for a plan: DeepSpeed's engine under Megatron's sizes. */
+function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
+  return [
+    ...sizeSettings(plan, { tensor: 1, pipeline: 1, expert: 1, sequenceLength: null, microBatch: null }),
+    globalBatchSetting(plan),
+    countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0),
+    sequenceParallelSetting(plan),
+    wholeRecomputeSetting(plan, true),
+    optimizerOffloadSetting(plan.offloadOptimizer === true),
+    nodesSetting(plan),
+    ...lacking(plan, 'GPT-NeoX'),
+    ...unsupported('context', sentence`context parallel size ${plan.context}`, sentence`its files have no key for it`, plan.context > 1),
+  ];
+}
+
+/** Of micro-batch, accumulation and global batch the file has two or three; those that it has agree. */
+function globalBatchSetting(plan: LaunchSettings): DesiredSetting {
+  const { globalBatch } = plan;
+  const steps = accumulationSteps(plan);
+  return {
+    what: sentence`global batch size ${formatCount(globalBatch)}`,
+    facts: ['globalBatch', 'gradientAccumulation'],
+    carries: ['globalBatch'],
+    isMet: ({ globalBatch: all, gradientAccumulation: accumulated }) =>
+      (all === undefined || all.value === globalBatch) &&
+      (accumulated === undefined || accumulated.value === steps) &&
+      (all !== undefined || (accumulated?.value ?? 1) === steps),
+    alternatives: (facts) => {
+      const wanted = [
+        { fact: 'globalBatch', value: globalBatch },
+        { fact: 'gradientAccumulation', value: steps },
+      ] as const;
+      const given = wanted.filter(({ fact }) => isGiven(facts, fact));
+      return [given.length > 0 ? given : wanted.slice(1)];
+    },
+    reason: never,
+  };
+}

@@ -1,0 +1,22 @@
+import type { Program } from '../../formats/facts';
+import type { DesiredSetting, SettingEdit } from './desired-setting';
+import type { KeyNames } from './key-names';
+import type { LaunchSettings, Remark } from './launch-settings';
+import type { Syntax } from './syntax';
+
+/** How plans are written into the files of one launcher. */
+export interface Editor {
+  /** The settings that a file should have for a plan. @param program the one that the file starts, of several. */
+  readonly settings: (plan: LaunchSettings, program?: Program) => readonly DesiredSetting[];
+  /** How one of them is written. */
+  readonly syntax: Syntax;
+}
+
+/** How a file is written from nothing. */
+export interface NewFile {
+  /** A name that the reader of the format knows it by. */
+  readonly fileName: string;
+  /** Where each setting stands; what has no entry cannot be expressed. */
+  readonly keys: KeyNames;
+  readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
+}

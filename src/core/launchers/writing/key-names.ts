@@ -1,0 +1,33 @@
+import type { FactName } from '../../formats/facts';
+import type { SettingValue } from '../../languages/text-edits';
+import type { SettingEdit } from './desired-setting';
+
+/** Where each setting stands in a file that has it not yet: flags, or dotted keys, the first of which is written. */
+export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
+
+/** The same settings under names that are spelled otherwise. */
+export function spelledWith(keys: KeyNames, spelling: (path: string) => string): KeyNames {
+  return Object.fromEntries(Object.entries(keys).map(([fact, paths]) => [fact, paths.map(spelling)]));
+}
+
+/** The same keys in a section. @param prefix `model.`. */
+export function keysUnder(prefix: string, keys: KeyNames): KeyNames {
+  return spelledWith(keys, (path) => prefix + path);
+}
+
+/** Names without their sections. */
+export function leavesOf(keys: KeyNames): KeyNames {
+  return spelledWith(keys, (path) => path.slice(path.lastIndexOf('.') + 1));
+}
+
+/** What a new file says of each edit, by its path; edits of settings without a key are left out. */
+export function settingsByPath(
+  edits: readonly SettingEdit[],
+  keyNames: KeyNames,
+  value: (fact: FactName, given: SettingValue) => SettingValue,
+): readonly [string, SettingValue][] {
+  return edits.flatMap(({ fact, value: given }): [string, SettingValue][] => {
+    const path = keyNames[fact]?.[0];
+    return path === undefined ? [] : [[path, value(fact, given)]];
+  });
+}
