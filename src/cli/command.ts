@@ -43,7 +43,7 @@ export interface Line {
   readonly defaults: ResolveDefaults;
   /** A profile to plan with, overriding the files; `none`: none. */
   readonly profile: string | null;
-  /** Options that stand before FILE. */
+  /** Options that are before FILE. */
   readonly beforePath: ReadonlySet<string>;
 }
 

@@ -14,7 +14,7 @@ import { sentence } from '../core/sentence';
 const maximumDepth = 12;
 const maximumFiles = 20_000;
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
-/** Files that are configs by their name alone. */
+/** Files that are configs only by their name. */
 const ownName = /(^|\.)terapipe\.json$/i;
 
 /** What lies under a folder. */

@@ -8,7 +8,7 @@ import { sentence } from '../core/sentence';
 type Content = string | Iterable<string>;
 
 /**
- * Writes a new file; one that is there stays as it is.
+ * Writes a new file; one that exists stays as it is.
  * @throws ExpectedError `export-exists`, `export-not-saved`.
  */
 export async function writeNewFile(file: string, content: Content): Promise<void> {

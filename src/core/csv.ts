@@ -104,7 +104,7 @@ export function lineAt({ text }: Csv, start: number): TextRange {
   return { start: Math.min(start, text.length), end: length === -1 ? text.length : start + length };
 }
 
-/** Where a cell of a row stands, quotes and blanks included; the row's end where the row has no such cell. */
+/** Where a cell of a row is, quotes and blanks included; the row's end where the row has no such cell. */
 export function cellRange(csv: Csv, row: number, index: number): TextRange {
   const { text, delimiter } = csv;
   let start = csv.rows[row]?.start ?? 0;

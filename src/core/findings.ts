@@ -51,7 +51,7 @@ export function startErrors<F extends Pick<Finding, 'code' | 'severity'>>(findin
   return findings.filter(({ code, severity }) => severity === 'error' && code !== 'memory-over-capacity');
 }
 
-/** Of a file's informations so many are shown at once; one line counts the rest. */
+/** Of a file's informations this many are shown at once; one line counts the rest. */
 const shownInformations = 5;
 
 /** What is shown of a file's findings, and the informations that are not. */

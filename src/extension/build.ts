@@ -66,7 +66,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const rehearsals = keep(createRehearsals(profilerFile));
   const workerFile = context.asAbsolutePath('dist/worker.js');
   const planner = keep(createPlannerClient(workerFile));
-  // Plans are waited for: a search never stands before one.
+  // Plans are waited for: a search never is before one.
   const searcher = keep(createPlannerClient(workerFile));
   // Nor does a measured run that is read.
   const comparer = keep(createPlannerClient(workerFile));
@@ -201,7 +201,7 @@ function followSettings(sessions: PlanSessions, onError: (error: unknown) => voi
 /** Which page has the keyboard focus: the context key of their keys. */
 const focus = createPageFocus((on) => void vscode.commands.executeCommand('setContext', 'terapipe.pageFocus', on));
 
-/** What stands in the editor. */
+/** What is in the editor. */
 function keepLanguage(
   context: vscode.ExtensionContext,
   keep: (part: { dispose: () => unknown }) => unknown,

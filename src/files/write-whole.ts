@@ -13,7 +13,7 @@ export type Disk = Pick<
 >;
 
 interface WriteOptions {
-  /** False: a file that is there stays as it is, and the write fails with EEXIST. */
+  /** False: a file that exists stays as it is, and the write fails with EEXIST. */
   readonly replace: boolean;
   /** Called last, before the new file takes the old one's place; what it throws stops the write. */
   readonly beforeReplacing?: () => Promise<unknown>;
@@ -89,7 +89,7 @@ export async function tryWriting(folder: string, disk: Disk = nodeDisk): Promise
 const prefix = '.terapipe-';
 const ending = '.tmp';
 const temporaryName = /^\.terapipe-[0-9a-f]{16}\.tmp$/;
-/** A temporary file that nobody wrote to for so long is nobody's: the pieces of one that is being written come in milliseconds. */
+/** A temporary file that nobody wrote to for this long is nobody's: the pieces of one that is being written come in milliseconds. */
 const abandonedMs = 600_000;
 /** As many as the system follows itself. */
 const maximumLinks = 40;

@@ -59,8 +59,8 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
     return { limits, graph, inputs, warm: new Set(), largestBytes: 0 };
   };
   /**
-   * Sessions whose buffers hold the cell: those for all cells of the job if they leave room, else for those that came so far, else for this
-   * one alone.
+   * Sessions whose buffers hold the cell: those for all cells of the job if they leave room, else for those that came so far, else only for
+   * this one.
    */
   const sessionFor = async (part: TimedPart, direction: Direction, cell: Cell): Promise<Timed> => {
     const key = `${part} ${direction}`;

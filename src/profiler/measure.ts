@@ -13,7 +13,7 @@ export interface MeasureTask {
   readonly title: string;
   readonly tensor: number;
   readonly job: ProfilerJob;
-  /** Slices are multiples of so many tokens. */
+  /** Slices are multiples of this many tokens. */
   readonly unit: number;
   readonly budgetMs: number;
   /** Warnings known before measuring. */
@@ -65,7 +65,7 @@ interface Course {
   readonly measuredAt: string;
 }
 
-/** Cells added at a time once all are settled: enough to keep noise from hitting one of them alone. */
+/** Cells added at a time once all are settled: enough to keep noise from hitting one only of them. */
 const cellsAtATime = 4;
 /** Rounds when all cells are measured again. */
 const secondPassRounds = 4;

@@ -31,7 +31,7 @@ export function profilesFolder(configFile: string, root?: string): string {
   return path.join(has('.terapipe') ?? has('.git') ?? own, '.terapipe', 'profiles');
 }
 
-/** The profiles of a folder, by name, and what could not be read of it. A folder that is not there has none. Never rejects. */
+/** The profiles of a folder, by name, and what could not be read of it. A folder that is missing has none. Never rejects. */
 export async function readProfiles(
   folder: string,
 ): Promise<{ readonly found: readonly NamedProfile[]; readonly broken: readonly ExpectedError[] }> {

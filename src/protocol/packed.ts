@@ -3,7 +3,7 @@
  * counts these in one byte: of more than some 250 the rest is lost without a word. So all columns of a message share one buffer, large ones
  * in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A large buffer travels
  * in pieces for the same reason: each is made when it is sent. Numbers that JSON does not have (`Infinity` of a forbidden cut) travel
- * there, too. What stands in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
+ * there, too. What is in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
  */
 
 const columnTypes = { Uint8Array, Uint32Array, Float64Array } as const;
@@ -59,7 +59,7 @@ export interface PackedPiece {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Packs plain data with typed arrays, which is left as it is, as one message. A column that stands in several places travels once. */
+/** Packs plain data with typed arrays, which is left as it is, as one message. A column that is in several places travels once. */
 export function packMessage(message: unknown): PackedMessage {
   const { head, places } = pack(message);
   return { ...head, buffer: bytesOf(places, 0, head.byteLength).buffer };

@@ -5,7 +5,7 @@ import { knownModels } from './known-models';
 import { pageFocuses } from './page-keys';
 
 /*
- * Messages of a page to the host, declared once: `page.ts` takes its types from here. Pages run scripts of ours alone, but they show texts
+ * Messages of a page to the host, declared once: `page.ts` takes its types from here. Pages run scripts only of ours, but they show texts
  * of others: what arrives is checked to the last field.
  * A file of its own, since pages need only the types.
  */
@@ -75,7 +75,7 @@ export const whatIfSets = v.pipe(
 );
 
 /**
- * Files that the host makes of a candidate: the report of the plan; for PyTorch (passes alone, or with communication, for 2.15 or older);
+ * Files that the host makes of a candidate: the report of the plan; for PyTorch (passes only, or with communication, for 2.15 or older);
  * for Perfetto.
  */
 export const exportFormat = v.picklist(['html', 'pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
@@ -94,7 +94,7 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('change'), change: controlChange }),
   // Make the edits of a finding's quick fix, by its English title.
   v.object({ type: v.literal('fix'), code: text(100), title: text(1000) }),
-  // Null where a run is planned as an elastic one alone, of which there is a report.
+  // Null where a run is planned only as an elastic one, of which there is a report.
   v.object({ type: v.literal('export'), format: exportFormat, candidate: v.nullable(candidate) }),
   v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(candidate), v.maxLength(candidateIds.length), v.readonly()) }),
   // Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again.

@@ -99,7 +99,7 @@ export interface PageState extends TabParts {
   readonly trusted: boolean;
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;
-  /** In the side view with the chosen candidate alone. */
+  /** In the side view only with the chosen candidate. */
   readonly plan: Plan | null;
   /** Timelines that were left out; a page that wants to draw one asks (`draw`). */
   readonly withheld?: readonly WithheldTimeline[];

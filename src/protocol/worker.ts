@@ -62,7 +62,7 @@ export type WorkerData = v.InferOutput<typeof workerData>;
 
 /** Client to worker. One at a time: the next only after the last was answered. */
 const workerRequest = v.variant('type', [
-  // `first`: where a schedule is asked for, its plan alone is wanted before the whole.
+  // `first`: where a schedule is asked for, only its plan is wanted before the whole.
   v.object({ type: v.literal('plan'), id, request: planRequest, first: v.boolean() }),
   v.object({ type: v.literal('resolve'), id, ...resolveAsked.entries }),
   v.object({
@@ -89,7 +89,7 @@ const workerRequest = v.variant('type', [
     improvements: v.boolean(),
   }),
   v.object({ type: v.literal('compare'), id, plan, against }),
-  // `plan` has the timeline of the candidate that it chose, and that alone.
+  // `plan` has the timeline of the candidate that it chose, and only that.
   v.object({
     type: v.literal('rehearsal'),
     id,

@@ -31,7 +31,7 @@ export interface JobQueue {
 export interface JobQueueOptions {
   /** How long a cancelled planner may take to notice before its process is stopped, ms. */
   readonly patienceMs?: number;
-  /** Without a request for so long the process is stopped, ms: what it takes of memory is given back. */
+  /** Without a request for this long the process is stopped, ms: what it takes of memory is given back. */
   readonly restMs?: number;
 }
 

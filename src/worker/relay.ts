@@ -6,7 +6,7 @@ import { memoryLimitMb, type ProcessRequest, type ThreadEnd } from './process';
 const youngMb = 24;
 
 /**
- * The planner's process: plans on a thread started from `file`, and stands between it and the process that started this one. A thread that
+ * The planner's process: plans on a thread started from `file`, and is between it and the process that started this one. A thread that
  * plans reads no messages, so cancellation is passed through a flag that both threads share. Ends with its thread, and when nobody is left
  * to answer.
  */

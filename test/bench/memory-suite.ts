@@ -24,7 +24,7 @@ export interface MemoryBench {
   readonly openingsARound: number;
 }
 
-/** A person types on before each edit is planned: of so many one is waited for. */
+/** A person types on before each edit is planned: of this many one is waited for. */
 const plannedEvery = 10;
 
 /** Called by VS Code. */

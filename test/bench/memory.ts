@@ -10,13 +10,13 @@ import { ensureTools, type Tools } from '../harness/tools.mjs';
 import { developmentHost, launchBrowser, openWorkbench } from '../vscode/workbench';
 import type { MemoryBench } from './memory-suite';
 
-/** Without an answer for so long the bench gives up. */
+/** Without an answer for this long the bench gives up. */
 const patienceMs = 300_000;
 const pollMs = 200;
 const [rounds = 10, editsARound = 100, openingsARound = 20] = process.argv.slice(2, 5).map(Number);
 const wanted = process.argv[5] ?? '';
 
-/** What is done in one extension host, started for it alone. */
+/** What is done in one extension host, started for it by itself. */
 interface BenchedHost extends Pick<MemoryBench, 'hasExtension' | 'rounds' | 'editsARound' | 'openingsARound'> {
   readonly title: string;
   /** Text of the file that is opened; left out: the sample's config. */

@@ -27,7 +27,7 @@ const shellLines: readonly ((index: number) => string)[] = [
   (index) => `echo "starting part ${index} on $(hostname)" >> "$LOG/part-${index}.log"`,
 ];
 
-/** A launch script of about so many lines, of assignments, lists that grow, conditions and comments, with faults in its flags. */
+/** A launch script of about this many lines, of assignments, lists that grow, conditions and comments, with faults in its flags. */
 export function longShell(lines: number): string {
   const around = (shellHead + shellTail).split('\n').length;
   const middle = Array.from({ length: lines - around }, (_, index) => pickOf(shellLines, index)(index));
@@ -55,7 +55,7 @@ const yamlLines: readonly ((index: number) => string)[] = [
   (index) => `  --list-${index}: [${index}, ${index + 1}, "${index + 2}"]`,
 ];
 
-/** The arguments of a functional test of about so many lines, with faults. */
+/** The arguments of a functional test of about this many lines, with faults. */
 export function longYaml(lines: number): string {
   const middle = Array.from({ length: lines - yamlHead.split('\n').length }, (_, index) => pickOf(yamlLines, index)(index));
   return `${yamlHead}${middle.join('\n')}\n`;

@@ -9,7 +9,7 @@ import { say } from '../../src/core/sentence';
 
 const page = join(resolve(import.meta.dirname, '../..'), 'docs/findings.md');
 
-/** Between these lines of docs/findings.md stands what the table of rules says. */
+/** Between these lines of docs/findings.md is what the table of rules says. */
 const [start, end] = ['<!-- rules: written by `npm run docs -- --write` from src/core/rules/table.ts -->', '<!-- end of rules -->'];
 
 /** docs/findings.md with what the table of rules says of every code; the rest, about errors, is kept. */

@@ -1,5 +1,5 @@
 /**
- * Words of each sentence of a page in Markdown, items of lists included; headings, tables, code and formulas that stand by themselves are
+ * Words of each sentence of a page in Markdown, items of lists included; headings, tables, code and formulas that are by themselves are
  * left out. A code span, a formula in the text and a link count as what they are called: one word, or the words of the link. What has fewer
  * than three words is a label.
  */

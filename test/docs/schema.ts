@@ -74,7 +74,7 @@ export function withRules(schema: RootSchema): RootSchema {
   return { ...schema, ...ruled('', schema), definitions: Object.fromEntries(definitions) as RootSchema['definitions'] };
 }
 
-/** The schema of a profile, whole: its descriptions stand with its values. */
+/** The schema of a profile, whole: its descriptions are with its values. */
 export function profileJsonSchema(): object {
   // A list of versions, which `v.record` would take, is refused before: the output says what is left.
   return toJsonSchema(profileSchema, { target: 'draft-07', definitions: profileParts, typeMode: 'output' });

@@ -134,7 +134,7 @@ function picture(source: string, runs: readonly Compared[]): string {
 
 const tickText = (value: number): string => value.toLocaleString('en-US');
 
-/** 1, 2 and 5 times powers of ten, or the powers alone where there would be too many. */
+/** 1, 2 and 5 times powers of ten, or only the powers where there would be too many. */
 function ticksWithin(least: number, most: number): readonly number[] {
   const decades = Array.from(
     { length: Math.ceil(Math.log10(most)) - Math.floor(Math.log10(least)) + 1 },

@@ -38,7 +38,7 @@ export interface Goal {
   readonly isAim?: true;
 }
 
-/** Tests whose titles match are promises, at least so many of them. */
+/** Tests whose titles match are promises, at least this many of them. */
 export interface PromisedTests {
   /** From the repository's root, without what follows the name: `.test.ts`, or `.slow.test.ts`. */
   readonly file: string;

@@ -33,7 +33,7 @@ interface NemoCase {
   /** CUDA graphs, dispatcher and `overlap`; null for dense models; absent: as most recipes of its release and system. */
   readonly recipe?: string | null;
   readonly recompute?: string | null;
-  /** GPUs that share weights, gradients and states; null or absent: the states alone are shared. */
+  /** GPUs that share weights, gradients and states; null or absent: only the states are shared. */
   readonly fsdp?: number | null;
 }
 

@@ -248,7 +248,7 @@ export function cellsOf(line: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** Where the table whose first line has these cells stands in a text, by lines; throws where it does not. */
+/** Where the table whose first line has these cells is in a text, by lines; throws where it does not. */
 function placeOf(lines: readonly string[], header: string): { readonly start: number; readonly end: number } {
   const start = lines.findIndex((line) => cellsOf(line).join('|') === cellsOf(header).join('|'));
   if (start < 0) throw new Error(`There is no table with the columns ${header}`);

@@ -1,5 +1,5 @@
 // Prints our predictions beside every reference measurement, and at the end what was promised beside what came out: `npm run golden`.
-// Nothing is fitted here; the constants stand in src/core.
+// Nothing is fitted here; the constants are in src/core.
 // Ends with 1 where something promised is not met. `npm run golden -- --write-readme` writes the tables of README and docs/accuracy.md
 // instead.
 import { spawnSync } from 'node:child_process';
@@ -87,7 +87,7 @@ function times(title: string, rows: readonly Row[]): void {
   );
 }
 
-/** Writes a module, formatted, where it is another than the one that is there. */
+/** Writes a module, formatted, where it is another than the one that exists. */
 async function rewritten(file: string, module: string): Promise<boolean> {
   const text = await format(module, { ...(await resolveConfig(file)), parser: 'typescript' });
   if (text === readFileSync(file, 'utf8')) return false;

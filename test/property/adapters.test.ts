@@ -47,7 +47,7 @@ function adapterOf({ rank, targets, baseBits }: Drawn, quantised: boolean): Adap
   return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits }) };
 }
 
-/** All that is always there, and the most of a unit's backward, bytes. */
+/** All that is always present, and the most of a unit's backward, bytes. */
 function bytesOf(inputs: PlanRequest): number {
   const { forward, backward } = unitMemory(inputs, stage, unit, false, 1);
   return totalBytes(staticBytes(inputs, stage)) + Math.max(momentBytes(forward), momentBytes(backward));
@@ -64,7 +64,7 @@ describe('adapters of any rank up to 32 beside any matrices', () => {
     });
   });
 
-  it('take memory in proportion to their rank, and at rank 0 leave the frozen weights alone', () => {
+  it('take memory in proportion to their rank, and at rank 0 leave only the frozen weights', () => {
     check((one) => {
       const bytes = (rank: number): number => totalBytes(staticBytes(requestOf(one, { ...adapterOf(one, true), rank }), stage));
       const [none, few, many] = [bytes(0), bytes(one.rank), bytes(2 * one.rank)];
@@ -75,7 +75,7 @@ describe('adapters of any rank up to 32 beside any matrices', () => {
     });
   });
 
-  it('take longer than a forward, and less where they stand beside one matrix than training all weights', () => {
+  it('take longer than a forward, and less where they are beside one matrix than training all weights', () => {
     check((one) => {
       const ms = (inputs: PlanRequest): readonly [number, number] => {
         const { forwardMs, backwardMs } = stageCost(inputs, 3, stage)(1, 4096, 0);

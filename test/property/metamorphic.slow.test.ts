@@ -8,7 +8,7 @@ import { predictAll, relations, type Direction, type Relation } from './relation
 
 const runs = cases(15, 2000);
 /**
- * Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges stand out by more than its products became
+ * Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges are out by more than its products became
  * shorter.
  */
 const exposed: Drawn = {

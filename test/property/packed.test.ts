@@ -66,7 +66,7 @@ describe('a packed message', () => {
     assert.equal(arrived.kind.buffer, arrived.rows.buffer);
   });
 
-  it('writes out once what stands in several places, which arrives as one again', () => {
+  it('writes out once what is in several places, which arrives as one again', () => {
     const chunk = { kindOf: Uint8Array.of(1, 2), alike: [{ bytes: 1 }, { bytes: Infinity }] };
     const stages = Array.from({ length: 1000 }, () => chunk);
     const sent = { candidates: [{ stages }, { stages, last: chunk }, { stages: [chunk.alike, stages] }], apart: structuredClone(chunk) };

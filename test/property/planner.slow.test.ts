@@ -38,7 +38,7 @@ function ends({ kind, chunk, unit, endMs, overlapsNext }: Timeline): Map<string,
   const all = new Map<string, number>();
   kind.forEach((what, row) => {
     const name = what === operationKind.forward ? 'F' : what === operationKind.backwardWeight ? 'W' : 'B';
-    // What an overlapped pair hands on is there when the pair ends.
+    // What an overlapped pair sends is ready when the pair ends.
     all.set(`${name}${chunk[row]},${unit[row]}`, endMs[overlapsNext?.[row] === 1 ? row + 1 : row]!);
   });
   return all;

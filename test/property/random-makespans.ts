@@ -27,7 +27,7 @@ export function drawn(seed: number): () => number {
 const usualKinds: readonly ScheduleName[] = ['Seq1F1B', 'TeraPipe'];
 
 /**
- * Problems of 4 to 16 stages, 2 to 64 micro-batches and 4,096 to 131,072 tokens in units of 64 and more, on models and GPUs that are there:
+ * Problems of 4 to 16 stages, 2 to 64 micro-batches and 4,096 to 131,072 tokens in units of 64 and more, on models and GPUs that exist:
  * times and sends are the planner's, so the last stage has the head. The same whatever their number. Two chunks a stage where a kind takes
  * several.
  */

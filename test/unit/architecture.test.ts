@@ -122,7 +122,7 @@ describe('architecture', () => {
     assert.deepEqual(offences, []);
   });
 
-  it('gives the DOM to the webview alone', () => {
+  it('gives the DOM only to the webview', () => {
     const options = (path: string): { lib?: readonly string[] } => {
       const config = ts.readConfigFile(join(root, path), (file) => readFileSync(file, 'utf8')).config as {
         compilerOptions: { lib?: readonly string[] };

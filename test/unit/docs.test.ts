@@ -70,7 +70,7 @@ describe('documents', () => {
     assert.equal(median([3, 1, 2]), 2);
   });
 
-  it('name no file or folder that is not there', () => {
+  it('name no file or folder that is missing', () => {
     const named = documents.flatMap(({ file, text }) =>
       codeSpans(text).flatMap((span) => (rooms.test(span) ? [{ file, path: span }] : [])),
     );
@@ -110,7 +110,7 @@ describe('documents', () => {
     assert.deepEqual(wrong, []);
   });
 
-  it('link to files and headings that are there', () => {
+  it('link to files and headings that exist', () => {
     const links = documents.flatMap(({ file, text }) =>
       [...text.matchAll(/\]\((?!https?:)([^()\s]+)\)/g)].map(([, target = '']) => ({ file, target })),
     );
@@ -201,7 +201,7 @@ describe('documents', () => {
     }
   });
 
-  it('are cited in code by headings that are there', () => {
+  it('are cited in code by headings that exist', () => {
     const cited = ['src', 'webview', 'test'].flatMap((folder) =>
       filesUnder(folder, '.ts').flatMap((file) => {
         if (file === 'test/unit/docs.test.ts') return [];

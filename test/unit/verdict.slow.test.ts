@@ -32,7 +32,7 @@ import { say } from '../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 
-/** A plan whose layout and schedule are given, on GPUs of so many GB. */
+/** A plan whose layout and schedule are given, on GPUs of this many GB. */
 async function planOn(memoryGB: number): Promise<{ run: Run; plan: Plan }> {
   const run = await loadObject({
     model: { layers: 4, hidden: 2048, heads: 16, vocab: 32_000 },

@@ -19,8 +19,8 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 }
 
 /**
- * Takes pictures of a page into a folder. `look` is for people, in a full run alone: a picture costs as much as many a step. `failed` is
- * taken whenever something failed.
+ * Takes pictures of a page into a folder. `look` is for people, in a full run by itself: a picture costs as much as many a step. `failed`
+ * is taken whenever something failed.
  */
 export function picturesOf(
   page: Page,
@@ -152,7 +152,7 @@ export async function goBehind(page: Page, text: string): Promise<void> {
   await page.keyboard.press('ArrowRight');
 }
 
-/** Replaces the end of a text that is there once: `retype(page, '"unit": 8', '8', '64')`. */
+/** Replaces the end of a text that exists once: `retype(page, '"unit": 8', '8', '64')`. */
 export async function retype(page: Page, text: string, old: string, fresh: string): Promise<void> {
   await goBehind(page, text);
   for (let left = old.length; left > 0; left -= 1) await page.keyboard.press('Backspace');

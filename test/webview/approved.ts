@@ -13,7 +13,7 @@ import type { ThemeName } from './themes';
 const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), 'approved');
 const fileOf = (name: string): string => path.join(folder, name);
 
-/** With what the approved pictures were taken: elsewhere pixels differ and only where things stand and what is drawn is compared. */
+/** With what the approved pictures were taken: elsewhere pixels differ and only where things are and what is drawn is compared. */
 interface TakenWith {
   readonly chromium: string;
   readonly font: string;

@@ -22,7 +22,7 @@ export interface AxeResult {
   readonly why: string;
 }
 
-/** What axe-core says of a page as it stands. */
+/** What axe-core says of a page as it is. */
 export interface AxeReport {
   readonly violations: readonly AxeResult[];
   readonly incomplete: readonly AxeResult[];
@@ -36,7 +36,7 @@ export async function injectAxe(page: Pick<Page, 'evaluate'>): Promise<string> {
   return page.evaluate<string>('axe.version');
 }
 
-/** Has axe-core look at the page as it stands. */
+/** Has axe-core look at the page as it is. */
 export async function runAxe(page: Pick<Page, 'evaluate'>, rules: 'all' | 'colors'): Promise<AxeReport> {
   const runOnly = JSON.stringify(rules === 'all' ? allRules : colorRules);
   const context = JSON.stringify({ include: ['html'], exclude: [rowsAlike] });

@@ -5,7 +5,7 @@ import type { OpenOptions, OpenPage } from './browser';
 export interface Case {
   readonly name: string;
   readonly options: OpenOptions;
-  /** Sent before the steps; null sends nothing, as a host that is not there yet. */
+  /** Sent before the steps; null sends nothing, as a host that is missing yet. */
   readonly state: () => PageState | null;
   /** Resolves to a line worth printing, or nothing. */
   readonly steps: (open: OpenPage) => Promise<string | undefined>;

@@ -9,7 +9,7 @@ export interface DrawnCanvas {
   readonly texts: readonly string[];
 }
 
-/** Where something stands on the page: left, top, width and height in whole CSS px. */
+/** Where something is on the page: left, top, width and height in whole CSS px. */
 export type Box = readonly [what: string, left: number, top: number, width: number, height: number];
 
 /** Writes down what canvases draw from now on. */
@@ -49,7 +49,7 @@ export async function drawnNow(page: Page): Promise<readonly DrawnCanvas[]> {
     .map(({ marks, ...rest }) => ({ ...rest, marks: Object.fromEntries(Object.entries(marks).sort(([a], [b]) => (a < b ? -1 : 1))) }))`);
 }
 
-/** Where canvases, headings, controls and rows of tables stand. */
+/** Where canvases, headings, controls and rows of tables are. */
 export async function boxesNow(page: Page): Promise<readonly Box[]> {
   return page.evaluate<Box[]>(`(() => {
     const found = document.querySelectorAll('canvas, h1, h2, p, button, vscode-button, vscode-dropdown, [role=tab], [role=spinbutton], dt, dd, th, td');

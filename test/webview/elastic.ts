@@ -20,7 +20,7 @@ export function elasticOf(changes: Partial<ElasticRequest> = {}): PageElastic {
   return pageElasticOf(answerElastic(request), 'tab');
 }
 
-/** A page of a run that is planned as an elastic one alone. */
+/** A page of a run that is planned only as an elastic one. */
 export function elasticState(elastic: PageElastic, change: Partial<PageState> = {}): PageState {
   return stateOf('tab', null, { elastic, file: 'vit-elastic/terapipe.json', ...change });
 }

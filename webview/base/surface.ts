@@ -60,7 +60,7 @@ export function makeSurface(className: string, draw: (surface: Surface) => void)
   return surface;
 }
 
-/** Diagonal lines, for kinds that high contrast must not distinguish by colour alone. */
+/** Diagonal lines, for kinds that high contrast must not distinguish only by colour. */
 export function hatchPattern(context: CanvasRenderingContext2D, color: string, distance = 5): CanvasPattern | null {
   const tile = document.createElement('canvas');
   tile.width = tile.height = distance;

@@ -155,7 +155,7 @@ export function filterField(
   return { element, show };
 }
 
-/** The toolkit names a field by its content alone, which `base.css` hides. */
+/** The toolkit names a field only by its content, which `base.css` hides. */
 function namedField(label: string, placeholder: string): HTMLElement {
   const element = document.createElement('vscode-text-field');
   setAttributes(element, { placeholder });

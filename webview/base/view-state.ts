@@ -15,7 +15,10 @@ export type Selection =
       readonly lastStage: number;
     };
 
-/** The view state: tab, selection, zoom, and what tabs let the person set. VS Code keeps it over reloads; it holds nothing of the plan itself. */
+/**
+ * The view state: tab, selection, zoom, and what tabs let the person set. VS Code keeps it over reloads; it holds nothing of the plan
+ * itself.
+ */
 export interface ViewState {
   readonly tab: TabId;
   /** Null: the one the plan chose. */

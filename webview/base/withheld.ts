@@ -2,7 +2,7 @@ import type { CandidateId, Plan } from '../../src/core/planner/plan';
 import type { PageState } from '../../src/protocol/page';
 import { comparedCandidate, shownCandidate, type Store } from './store';
 
-/** Timelines of so many operations together come in a fraction of a second; a million take 35 MB. */
+/** Timelines of this many operations together come in a fraction of a second; a million take 35 MB. */
 const affordableOperations = 400_000;
 
 /** Whether the host keeps a candidate's timeline until it is asked for. */

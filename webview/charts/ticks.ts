@@ -26,7 +26,7 @@ const timeUnits = [
   { unit: 'ns', sizeMs: 1e-6 },
 ] as const;
 
-/** Writes steps of one axis alike: the number alone. */
+/** Writes steps of one axis alike: only the number. */
 export function stepLabels(step: number): (steps: number) => string {
   const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
   const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -17,7 +17,7 @@ const svgWidth = 1600;
 /** What the export menu offers. `tell` says in words how copying went. */
 export function exportItems(store: Store, tell: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
-  // A run that is planned as an elastic one alone has no candidate.
+  // A run that is planned only as an elastic one has no candidate.
   const isOffered = (): boolean => ofFile || store.state().plan !== null;
   const exportOf = (label: string, format: ExportFormat): MenuItem => ({
     label,
@@ -133,7 +133,7 @@ function shownItems(store: Store, tell: (message: string) => void): readonly Men
   ];
 }
 
-/** The tab on screen: a run that is planned as an elastic one alone has that one, whichever was picked before. */
+/** The tab on screen: a run that is planned only as an elastic one has that one, whichever was picked before. */
 function tabName(store: Store): string {
   const { plan, schedule, elastic } = store.state();
   return plan === null && schedule === null && elastic !== null ? 'elastic' : store.view().tab;

@@ -29,7 +29,7 @@ function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, 
   return sums;
 }
 
-/** Idle time of a range by the causes of the step's list, in its order, with their names; those that are not there are left out. */
+/** Idle time of a range by the causes of the step's list, in its order, with their names; those that are missing are left out. */
 export function rangeIdle(causes: ReadonlyMap<IdleCause, number>): readonly (readonly [name: string, ms: number])[] {
   const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
   for (const [cause, ms] of causes) sums.set(groupOf[cause], (sums.get(groupOf[cause]) ?? 0) + ms);

@@ -143,7 +143,7 @@ function causeName(cause: BubbleCause, stage: number, stages: number): string {
 const shownFixes = 2;
 
 /**
- * What would make it fit: a search of layouts, the one button that is always there and always means that; and the cheapest fixes, among
+ * What would make it fit: a search of layouts, the one button that is always present and always means that; and the cheapest fixes, among
  * them the best layout of a search that has ended. Empty where no finding says that it does not fit.
  */
 function helpOf(state: PageState, host: Host): Help[] {
@@ -162,7 +162,7 @@ function helpOf(state: PageState, host: Host): Help[] {
   ];
 }
 
-/** The answer of a search that is there or under way; else a new search. */
+/** The answer of a search that exists or under way; else a new search. */
 function openSearch({ layout }: PageState, host: Host): void {
   const isThere = layout !== null && (layout.running !== null || (layout.answer !== null && layout.staleEdits === 0));
   if (isThere) host.post({ type: 'openTab', tab: 'layout', candidate: null });

@@ -35,7 +35,7 @@ interface ExportOptions {
   /** A file to change. */
   readonly into: string | null;
   readonly out: string | null;
-  /** Change `into` in place; replace `out` where it is there. */
+  /** Change `into` in place; replace `out` where it exists. */
   readonly write: boolean;
 }
 

@@ -10,7 +10,7 @@ import { sentence, type Value } from '../../core/sentence';
 
 /**
  * Opens a raw problem for `solve` or `simulate`. Keys that look like a misspelt one of `known` are refused; other keys (an id, a note, the
- * expected answer) are left alone: a problem is often one case of a larger file.
+ * expected answer) are left unchanged: a problem is often one case of a larger file.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`.
  */
 export function openProblem(text: string, file: string, known: readonly string[]): Section {
@@ -43,7 +43,7 @@ export function required<T>(section: Section, name: string, rule: Rule<T>): Loca
   return field;
 }
 
-/** The error for a key that must be there. */
+/** The error for a key that must exist. */
 export function missing(section: Section, name: string, expects: Value): ExpectedError {
   return configError(
     'config-inconsistent',

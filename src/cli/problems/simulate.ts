@@ -30,7 +30,7 @@ export interface SimulationProblem {
   readonly microBatches: number | null;
   readonly slices: number;
   readonly chunksPerStage: number;
-  /** Of one micro-batch (slice) on one whole stage, ms, one entry for each of so many stages. */
+  /** Of one micro-batch (slice) on one whole stage, ms, one entry for each of this many stages. */
   readonly times: (stages: number) => PassTimes;
   /** Null when the problem has nothing on memory. */
   readonly memory: PassMemory | null;

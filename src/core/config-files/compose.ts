@@ -7,10 +7,10 @@ import type { ReadReferenced } from '../formats/run';
 import { quoted } from '../text';
 import { sentence } from '../sentence';
 
-/** A chain of files may be so long, and a run may have so many. */
+/** A chain of files may be this long, and a run may have this many. */
 const mostLayers = 100;
 
-/** What a config is composed of, weakest first, the opened file last; and what of it is not there. */
+/** What a config is composed of, weakest first, the opened file last; and what of it is missing. */
 interface Layers {
   readonly layers: readonly Layer[];
   readonly missing: readonly Base[];

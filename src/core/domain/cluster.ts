@@ -11,7 +11,7 @@ export interface GpuSpec {
   readonly name: string;
   readonly memoryBytes: number;
   /**
-   * Dense (not sparse) peak per data type, in TFLOP/s; of GEMMs alone in the formats narrower than a `Precision`, absent where the GPU has
+   * Dense (not sparse) peak per data type, in TFLOP/s; only of GEMMs in the formats narrower than a `Precision`, absent where the GPU has
    * none.
    */
   readonly peakTflops: Readonly<Record<Precision, number>> & { readonly fp8?: number; readonly nvfp4?: number };

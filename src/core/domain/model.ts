@@ -16,7 +16,7 @@ export interface LayerKind {
   readonly window: number | null;
   /**
    * Of an encoder-decoder model: every token of the source attends to all others, or the target attends to its earlier tokens and to the
-   * encoder's output. Absent: a decoder alone.
+   * encoder's output. Absent: only a decoder.
    */
   readonly stack?: Stack;
   /** Absent: attention. */
@@ -28,7 +28,7 @@ export type Stack = 'encoder' | 'decoder';
 
 /** What an encoder-decoder model has in addition to the sizes of its encoder, which are the model's own. */
 export interface Stacks {
-  /** Of the model's layers, so many first ones. */
+  /** Of the model's layers, this many first ones. */
   readonly encoderLayers: number;
   /** Heads and feed-forward width of the decoder; absent: as the encoder's. */
   readonly decoderHeads?: number;
@@ -48,7 +48,7 @@ export interface Stacks {
    */
   readonly relativeBias?: { readonly buckets: number; readonly everyLayer: boolean };
   /**
-   * The source is sound: two convolutions of width 3, the second with stride 2, over spectra of so many bins take the place of the
+   * The source is sound: two convolutions of width 3, the second with stride 2, over spectra of this many bins take the place of the
    * embedding (Whisper).
    */
   readonly melBins?: number;
@@ -58,7 +58,7 @@ export interface Stacks {
 
 /**
  * What carries something from token to token in a layer: attention, a state of fixed size (the model's `state`), both side by side on one
- * input, or nothing (the layer is a feed-forward network alone).
+ * input, or nothing (the layer is only a feed-forward network).
  */
 export type Mixer = 'attention' | 'state' | 'both' | 'none';
 
@@ -77,7 +77,7 @@ export interface StateMixer {
   readonly headDim: number;
   /** State size of Mamba; size of a key head of the others. */
   readonly stateDim: number;
-  /** Heads share the pair by which a state is written and read (B and C of Mamba, key and query of the others): so many pairs. */
+  /** Heads share the pair by which a state is written and read (B and C of Mamba, key and query of the others): this many pairs. */
   readonly groups: number;
   /** Tokens that the causal convolution before it spans; 0: there is none. */
   readonly convolution: number;
@@ -102,7 +102,7 @@ export interface Experts {
   readonly sharedFfn?: number;
   /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */
   readonly sharedGate?: boolean;
-  /** Experts lie in so many groups, of which a token visits those of so many (DeepSeek-V3); absent: any. */
+  /** Experts lie in this many groups, of which a token visits those of this many (DeepSeek-V3); absent: any. */
   readonly groups?: { readonly count: number; readonly active: number };
   /** The router adds a bias to its scores (gpt-oss). */
   readonly routerBias?: boolean;
@@ -198,7 +198,7 @@ export interface ModelSpec {
   readonly mtpLayers?: number;
   /** One per layer, from the first; absent: all alike, with experts if the model has them, and attending to all earlier tokens. */
   readonly layerKinds?: readonly LayerKind[];
-  /** An encoder and a decoder that attends to its output; absent: a decoder alone. */
+  /** An encoder and a decoder that attends to its output; absent: only a decoder. */
   readonly stacks?: Stacks;
   /** What the layers have whose mixer is or has a state; absent: all layers attend. */
   readonly state?: StateMixer;

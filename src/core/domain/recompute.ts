@@ -1,4 +1,4 @@
-/** Parts of a layer that can be recomputed alone, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
+/** Parts of a layer that can be recomputed by itself, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
 export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp', 'moe', 'moe_act', 'shared_experts'] as const;
 export type RecomputeModule = (typeof recomputeModules)[number];
 
@@ -13,7 +13,7 @@ type RecomputeMode = (typeof recomputeModes)[number];
 export interface Recompute {
   readonly recompute: RecomputeMode;
   /**
-   * Under `full`: so many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its
+   * Under `full`: this many layers of each chunk, which is a stage without virtual ones (Megatron-LM's block method counts in its
    * `TransformerBlock`, one per virtual stage); absent: all.
    */
   readonly recomputeLayers?: number;
@@ -22,13 +22,13 @@ export interface Recompute {
    * absent: each by itself.
    */
   readonly recomputeGroup?: number;
-  /** Under `selective`: what is recomputed; absent: the attention core alone. */
+  /** Under `selective`: what is recomputed; absent: only the attention core. */
   readonly recomputeModules?: readonly RecomputeModule[];
   /** Under `every`: the period, in layers; absent: 2. */
   readonly recomputeEvery?: number;
 }
 
-/** Whether `module` is recomputed alone. */
+/** Whether `module` is recomputed by itself. */
 export function isRecomputed({ recompute, recomputeModules: named }: Recompute, module: RecomputeModule): boolean {
   return recompute === 'selective' && (named === undefined ? module === 'core_attn' : named.includes(module));
 }

@@ -95,7 +95,10 @@ export interface TrainingSpec extends Recompute {
    * (DeepEP, HybridEP); absent: all-to-all.
    */
   readonly expertDispatcher?: ExpertDispatcher;
-  /** That exchange overlaps with the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent: alone. */
+  /**
+   * That exchange overlaps with the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent:
+   * separately.
+   */
   readonly overlapExpertComm?: boolean;
   readonly fusedCrossEntropy: boolean;
   readonly dropout: boolean;
@@ -167,7 +170,7 @@ export function defaultUnit(sequenceLength: number): number {
 interface SlicingSpec {
   /** Slice lengths are multiples of this many tokens; null: chosen. */
   readonly unit: number | null;
-  /** A scheme to predict as it stands instead of solving for one. */
+  /** A scheme to predict as it is instead of solving for one. */
   readonly scheme: Scheme | null;
   /** How a launcher's flags gave `scheme`; absent: they did not. */
   readonly split?: SequenceSplit;

@@ -47,7 +47,7 @@ export interface RuntimeProfile {
    */
   readonly postValidates: boolean;
   /**
-   * What stays between the two halves of a split backward: the factors of the weight gradients alone, or the whole graph, as autograd keeps
+   * What stays between the two halves of a split backward: the factors only of the weight gradients, or the whole graph, as autograd keeps
    * it until its second half has run, and also the gradients of the products' outputs.
    */
   readonly splitKeeps: 'factors' | 'graph';
@@ -65,8 +65,8 @@ export interface RuntimeProfile {
   /** How many times the issue floor an operation of forward takes at least, where Python issues it but not those of backward; absent: 1. */
   readonly forwardFloors?: number;
   /**
-   * How often backward reads or writes the keys, and the values, of a whole sequence for every slice; absent: it touches those of the slice
-   * alone.
+   * How often backward reads or writes the keys, and the values, of a whole sequence for every slice; absent: it touches those only of the
+   * slice.
    */
   readonly cachePasses?: number;
   /** Tensor-parallel collectives overlap with the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */

@@ -8,7 +8,7 @@ export interface BatchSlice {
    */
   readonly endsRound?: true;
   /**
-   * Lengths of the documents that are packed in the one slice of a chunk of one sequence, each of which attends to itself alone; absent:
+   * Lengths of the documents that are packed in the one slice of a chunk of one sequence, each of which attends only to itself; absent:
    * one document.
    */
   readonly documents?: readonly number[];

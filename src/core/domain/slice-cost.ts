@@ -21,9 +21,9 @@ export interface SliceTime {
 
 /**
  * Cost of a slice of `tokens` tokens of each of `batch` sequences, after `context` earlier tokens of the same sequences (TeraPipe eq. 4).
- * Pure and deterministic; integers >= 1 for batch and tokens, >= 0 for context.
- * `documents`: lengths, which add up to `tokens`, of the documents that are packed in the slice after no context, each of which attends to
- * itself alone (docs/model/lengths.md, A pack); absent: one.
+ * Pure and deterministic; integers >= 1 for batch and tokens, >= 0 for context. `documents`: lengths, which add up to `tokens`, of the
+ * documents that are packed in the slice after no context, each of which attends only to itself (docs/model/lengths.md, A pack); absent:
+ * one.
  */
 export type SliceCost = (batch: number, tokens: number, context: number, documents?: readonly number[]) => SliceTime;
 

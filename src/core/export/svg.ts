@@ -200,7 +200,7 @@ function styles({ gradientExchange, optimizer, ...colors }: SvgColors): string {
   );
 }
 
-/** A colour cannot end the style it stands in. */
+/** A colour cannot end the style it is in. */
 function safe(color: string): string {
   return /^[#\w(),.%\s/-]*$/.test(color) ? color : 'currentColor';
 }

@@ -9,7 +9,7 @@ import { own } from '../records';
  * changes neither time nor memory.
  */
 export interface GivenAdapters {
-  /** The setting by which the run trains adapters alone, and its name as written. */
+  /** The setting by which the run trains only adapters, and its name as written. */
   readonly place: Place;
   readonly name: string;
   /** What is trained instead of LoRA, which nobody prices here. */
@@ -123,7 +123,7 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
 export const coreModules = ['linear_qkv', 'linear_proj', 'linear_fc1', 'linear_fc2'] as const;
 
 /**
- * LoRA of NeMo, Megatron-Bridge and what is built on them, whose settings stand in one section.
+ * LoRA of NeMo, Megatron-Bridge and what is built on them, whose settings are in one section.
  * @param find of a setting in that section.
  */
 export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' | 'name'> {

@@ -116,7 +116,9 @@ export interface FactValues {
   readonly microBatchGroup: number;
   /** Megatron's `--pipeline-model-parallel-layout`, as written. */
   readonly pipelineLayout: string;
-  /** Megatron's `--pipeline-model-parallel-split-rank`: of the stages of an encoder-decoder model, so many first ones are the encoder's. */
+  /**
+   * Megatron's `--pipeline-model-parallel-split-rank`: of the stages of an encoder-decoder model, this many first ones are the encoder's.
+   */
   readonly splitRank: number;
   readonly firstStageLayers: number;
   readonly lastStageLayers: number;
@@ -204,7 +206,7 @@ export interface FactValues {
   readonly overlapParamGather: boolean;
   /** How FP8 is scaled; absent: as its runtime does by default. */
   readonly fp8Recipe: Fp8Recipe;
-  /** The layers' weights are kept in FP8 alone. */
+  /** The layers' weights are kept only in FP8. */
   readonly fp8ParamGather: boolean;
   /** Shares that are dropped out of hidden states and of attention's probabilities. */
   readonly hiddenDropout: number;
@@ -239,7 +241,7 @@ export interface FactValues {
 
 export type FactName = keyof FactValues;
 
-/** A value with where it stands (`source.place` is exactly the value's text, so that a fix can replace it). */
+/** A value with where it is (`source.place` is exactly the value's text, so that a fix can replace it). */
 export interface Fact<T> extends Located<T> {
   /**
    * What to cut out to remove the setting with its key or flag, so that the rest stays well-formed: a YAML line with its newline, ` --flag
@@ -294,7 +296,7 @@ export interface LauncherFile {
   readonly purpose?: Purpose;
   /** Settings that may change what is planned and that are left out: unknown ones, and those that are not planned. */
   readonly leftOut?: readonly string[];
-  /** The run trains adapters alone: gradients and optimizer states are those of few weights. */
+  /** The run trains only adapters: gradients and optimizer states are those of few weights. */
   readonly adapters?: GivenAdapters;
   /** Settings that another script completes and starts: what is missing here is no mistake. */
   readonly isPart?: true;

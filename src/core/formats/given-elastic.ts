@@ -44,7 +44,7 @@ export interface WrittenElastic {
   readonly evaluationSamples: number;
   readonly evaluationEvery: number;
   readonly trainingEvaluationEvery: number;
-  /** Samples that one GPU takes through all layers in a second, forward alone. */
+  /** Samples that one GPU takes through all layers in a second, forward only. */
   readonly frozenSamplesPerSecond: number;
   readonly classes: number;
   readonly throughputs: WrittenThroughput[];

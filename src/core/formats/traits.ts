@@ -84,9 +84,7 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
   }));
 }
 
-/**
- * What mixes tokens in layers of a kind, by HuggingFace's names; null for a feed-forward network alone and for kinds that are not known.
- */
+/** What mixes tokens in layers of a kind, by HuggingFace's names; null only for a feed-forward network and for kinds that are not known. */
 const mixerOf: Readonly<Record<string, Mixer>> = {
   mamba: 'state',
   linear_attention: 'state',

@@ -34,7 +34,7 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
   readonly activeExperts: number | null;
   /** Feed-forward width of one expert; null: `ffn`. */
   readonly expertFfn: number | null;
-  /** Of `layers`, those of the encoder of an encoder-decoder model; null: a decoder alone. */
+  /** Of `layers`, those of the encoder of an encoder-decoder model; null: only a decoder. */
   readonly encoderLayers: number | null;
 };
 

@@ -43,7 +43,7 @@ interface FamilyStacks extends Pick<Stacks, 'sourcePositions' | 'finalNorms' | '
   readonly decoderLayers: number | null;
   /** Decoders have heads and a feed-forward width of their own. */
   readonly ownSizes?: true;
-  /** Longest source: as the decoder's positions, or so many unless set otherwise; null: no limit. */
+  /** Longest source: as the decoder's positions, or this many unless set otherwise; null: no limit. */
   readonly maxSource: 'like-target' | number | null;
   /** Attention inside the stacks is biased by distance, in each one's first layer for all or in every layer. */
   readonly relativeBias?: 'first' | 'every';
@@ -104,7 +104,7 @@ export interface Family {
   readonly stacks?: FamilyStacks;
   readonly extras?: Readonly<Partial<Record<ExtraField, number>>>;
   readonly window?: WindowRule;
-  /** One layer in so many attends to the whole sequence, the others to `kind`; the last of each period is the whole one. */
+  /** One layer in this many attends to the whole sequence, the others to `kind`; the last of each period is the whole one. */
   readonly pattern?: { readonly period: number; readonly keys: readonly string[]; readonly kind: string };
   /** What every model of the family has beyond sizes. */
   readonly traits?: ModelTraits;
@@ -138,7 +138,7 @@ export interface StateFamily {
   readonly chunk: { readonly key?: string; readonly otherwise: number };
   /** How the kinds of the layers are written where no list of them is. */
   readonly layers: 'all' | 'parallel' | 'periods' | 'indices' | 'pattern' | 'interval' | 'alternating';
-  /** Every layer is a mixer or a feed-forward network alone. */
+  /** Every layer is a mixer or only a feed-forward network. */
   readonly isSingleSublayer?: true;
 }
 

@@ -6,7 +6,7 @@ export interface ModelOfLauncher {
   /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */
   readonly home: { readonly launcher: string } | 'hub' | 'preset';
   readonly config: string | null;
-  /** These are the sizes of its language model alone: what turns images and sound into tokens is left out. */
+  /** These are the sizes only of its language model: what turns images and sound into tokens is left out. */
   readonly isPart?: true;
 }
 

@@ -166,7 +166,7 @@ export const llamaFamilies = {
     keys: llamaKeys,
     defaults: { ...llama.defaults, layers: 40, kvHeads: 8, ffn: 14336, vocab: 128256, maxPositions: 131072 },
     always: llamaAlways,
-    // eight words of images in the embedding alone; layers of cross-attention norm queries and keys and weigh both outputs
+    // eight words of images only in the embedding; layers of cross-attention norm queries and keys and weigh both outputs
     small: ({ hidden, headDim, list }) => ({ model: 8 * hidden + (list('cross_attention_layers')?.length ?? 8) * (2 * headDim + 2) }),
   },
 } as const satisfies Readonly<Record<string, Family>>;

@@ -78,7 +78,7 @@ function documentOf(file: string, text: string): JsonDocument {
   }
 }
 
-/** What it says of the model alone. */
+/** What it sets only for the model. */
 export function describedBy({ model, traits, facts, assumedFields, unplanned, encoder }: HuggingFaceModel): RunModel {
   return {
     model,

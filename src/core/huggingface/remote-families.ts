@@ -52,7 +52,7 @@ export const remoteFamilies = {
   internlm2: variantOf(llama, 'InternLM2Config', { kvHeads: 8, ffn: 14336, vocab: 92544, maxPositions: 32768 }, { keys: withBias }),
   // openbmb/MiniCPM-2B-sft-bf16
   minicpm: variantOf(llama, 'MiniCPMConfig', { layers: 40, hidden: 2304, heads: 36, ffn: 5760, vocab: 122753, ...tied }),
-  // allenai/Molmo-7B-D-0924, whose words of images are in the embedding alone
+  // allenai/Molmo-7B-D-0924, whose words of images are only in the embedding
   molmo: variantOf(
     qwen2,
     'MolmoConfig',

@@ -10,7 +10,7 @@ export interface Layer {
 export interface Base {
   readonly written: string;
   readonly place: Place;
-  /** Where it may lie, from the file that names it: the first that is there counts. */
+  /** Where it may lie, from the file that names it: the first that exists counts. */
   readonly paths: readonly string[];
 }
 

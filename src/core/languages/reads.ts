@@ -83,7 +83,7 @@ export function choice<const T extends string>(options: Readonly<Record<string, 
   };
 }
 
-/** One of several words as it stands. */
+/** One of several words as it is. */
 export function keep(options: readonly string[]): FlagRead<string> {
   return {
     words: 'one',
@@ -195,7 +195,7 @@ export const deviceCount: FlagRead<number> = {
   },
 };
 
-/** Tasks of Slurm or MPI: one alone is no GPU count but a launcher of its own. */
+/** Tasks of Slurm or MPI: one by itself is not a GPU count but a launcher of its own. */
 export const taskCount: FlagRead<number> = {
   words: 'one',
   of: (words) => {

@@ -22,7 +22,7 @@ function booleanLike(bare: string, value: boolean): string {
   return /^[A-Z]/.test(bare) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
 }
 
-/** A value as it is written; undefined: the setting is not there. */
+/** A value as it is written; undefined: the setting is missing. */
 export type SettingValue = number | string | boolean | readonly (string | readonly string[])[] | undefined;
 
 /** A text with a range replaced. */

@@ -33,7 +33,7 @@ export function programTraitsOf({ format, program }: Pick<LauncherFile, 'format'
 
 const parallelSizes = ['tensor', 'pipeline'] as const;
 
-/** Remarks of readers that a part of the run is not there to be read. */
+/** Remarks of readers that a part of the run is missing to be read. */
 const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
 
 /** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */

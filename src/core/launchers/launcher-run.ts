@@ -28,7 +28,7 @@ interface JoinedModel extends RunModel {
 /**
  * The run that a launcher describes, as planning takes it. Sizes that the launcher gives win over those of the model config joined to it;
  * what neither gives follows the defaults of numbers given inline.
- * What planning does not support stays in the facts alone.
+ * What planning does not support stays only in the facts.
  *
  * @throws ExpectedError `config-model-incomplete` at the launcher's first fact when layers, hidden size or heads are known from nowhere.
  */

@@ -179,7 +179,7 @@ function titanCut(facts: Facts, text: string, layers: number): readonly number[]
   return titanStagesOf(known, text, stages, layers);
 }
 
-/** The pattern that gives every stage so many layers, with `mtpLayers` of multi-token prediction before the loss. */
+/** The pattern that gives every stage this many layers, with `mtpLayers` of multi-token prediction before the loss. */
 export function patternOf(stageLayers: readonly number[], mtpLayers = 0): string {
   const last = stageLayers.length - 1;
   const run = (letter: string, count: number): string => (count === 0 ? '' : count === 1 ? letter : `${letter}*${count}`);

@@ -140,9 +140,9 @@ function keptFreeIn({ keptFree }: SearchProblem, { isKept, keptMs }: Searched, b
 }
 
 /**
- * What a plan of the request as it stands chooses, with the layout that the files launch or the assumed one, and then the best of each
- * schedule that it might choose. They are members of every search, whatever the space leaves out (cuts, ZeRO stages, tensor parallelism
- * across nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
+ * What a plan of the request as it is chooses, with the layout that the files launch or the assumed one, and then the best of each schedule
+ * that it might choose. They are members of every search, whatever the space leaves out (cuts, ZeRO stages, tensor parallelism across
+ * nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
  */
 function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSignal): readonly FoundPlan[] {
   const { fixed, schedules } = problem;
@@ -168,7 +168,7 @@ function ownFound(request: SearchProblem['request'], candidate: Candidate, detai
   return details.found(point, { ...candidate, name: own === request ? nameInSearch(candidate) : groupName(point) });
 }
 
-/** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names its schedule alone. */
+/** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names only its schedule. */
 function nameInSearch({ name, schedule, scheme }: Candidate): Value {
   const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
   return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
@@ -362,7 +362,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
       if (first === undefined) return [];
       const { point, bound } = first;
-      // where the bound alone would fit, what it was ruled out by
+      // where the bound by itself would fit, what it was ruled out by
       const usableBytes = evaluator.usableBytes(point);
       const peakBytes = bound.peakBytes > usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
       return peakBytes > usableBytes ? [{ family: group, bound: { ...bound, peakBytes } }] : [];

@@ -40,7 +40,7 @@ export interface Bound {
 }
 
 export interface Bounds {
-  /** What no cut goes below of what is always there, bytes. */
+  /** What no cut goes below of what is always present, bytes. */
   readonly heldBytes: (group: KeyedGroup) => number;
   readonly groupBound: (group: CandidateGroup) => Bound;
   readonly pointBound: (point: SearchPoint) => Bound;
@@ -132,7 +132,7 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
   return Math.max(0, stage) + least / weights;
 }
 
-/** The same of static bytes alone: the mean of the stages. */
+/** The same of only static bytes: the mean of the stages. */
 function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known): number {
   let sum = 0;
   let least = Infinity;
@@ -303,7 +303,7 @@ function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: 
   return sums;
 }
 
-/** Of the first, second and last stage: what is always there and the micro-batches in flight, chunk by chunk where the order tells. */
+/** Of the first, second and last stage: what is always present and the micro-batches in flight, chunk by chunk where the order tells. */
 function peakBound(
   request: PlanRequest,
   group: CandidateGroup,

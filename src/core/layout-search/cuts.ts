@@ -11,7 +11,7 @@ export type StageLayers = readonly number[];
 
 /** Stages in the middle may have this many layers more than an equal share, rounded up. */
 const mostExtraLayers = 1;
-/** With two stages, the last may have so many layers fewer than half. */
+/** With two stages, the last may have this many layers fewer than half. */
 const mostShiftedLayers = 8;
 
 /** The cut that a problem fixes, one entry for each stage or virtual stage; null where pipeline or virtual stages are free. */
@@ -82,8 +82,8 @@ function endsOf(stages: number, placement: Placement): readonly Ends[] {
 }
 
 /**
- * Whether chunks on stages of so many layers are all alike except for the ends, which may hold embedding or head alone; no stage is without
- * a layer.
+ * Whether chunks on stages of this many layers are all alike except for the ends, which may hold embedding or head alone; no stage is
+ * without a layer.
  */
 function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
   const each = (layers + first + last) / stages;

@@ -189,7 +189,7 @@ export interface Room {
  * Least makespan, ms, of any order that holds no more than `room` on any stage:
  * - a micro-batch is on a chunk from its forward on through the later chunks and back, and what all of them hold, for as long, is no more
  *   than the room for the whole time;
- * - before the first input gradient on a stage there is room for so many forwards.
+ * - before the first input gradient on a stage there is room for this many forwards.
  *
  * @param own chunks of each stage, in order of the layers.
  * @param spans as in `anyOrderBound`.

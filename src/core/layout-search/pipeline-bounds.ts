@@ -43,8 +43,8 @@ export function oneForwardOneBackwardBound(stages: readonly StageTimes[], microB
 }
 
 /**
- * Least makespan, ms, of schedules that run all forwards before any backward: all forwards of a stage stand between those of the first
- * slice before it and of the last slice after it, and the backwards in the same way.
+ * Least makespan, ms, of schedules that run all forwards before any backward: all forwards of a stage are between those of the first slice
+ * before it and of the last slice after it, and the backwards in the same way.
  *
  * @param transfersMs of each slice of a micro-batch, when they hold the stage; null: none do.
  */

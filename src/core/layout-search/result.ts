@@ -15,11 +15,11 @@ export { stepPartNames, stepParts, type StepPart } from '../planner/explain/step
 /** Whether layouts of an answer keep memory free that predictions may be off by, and whether its best does. */
 export interface KeptFreeAnswer extends KeptFree {
   /**
-   * `launched`: the files' own layout keeps less, and is faster than those that keep so much. `tight`: no layout keeps so much, or only
+   * `launched`: the files' own layout keeps less, and is faster than those that keep this much. `tight`: no layout keeps this much, or only
    * ones that are slower by more than times are known.
    */
   readonly best: 'keeps' | 'launched' | 'tight';
-  /** Of `tight`: the time of the fastest that keeps so much over that of the best; null or absent where none does. */
+  /** Of `tight`: the time of the fastest that keeps this much over that of the best; null or absent where none does. */
   readonly slowdown?: number | null;
 }
 

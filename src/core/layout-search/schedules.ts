@@ -30,7 +30,7 @@ const mostVirtualStages = 16;
  * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual
  * stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as
  * launchers accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned
- * for given times up to so many passes as a plan compares by itself.
+ * for given times up to this many passes as a plan compares by itself.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = fixedSchedule(problem);
@@ -140,7 +140,7 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   const { request, fixed, strict = false } = problem;
   const { asked, name, kind, virtualStages } = wanted;
   const { chunks } = kind;
-  // Bounds are of stages that do their own work alone.
+  // Bounds are of stages that do only their own work.
   if (kind.exchangesAttention === true) return false;
   if (!asked && pipeline > 1 && chunks === 1 && hidesExpertExchange(request)) return false;
   if (request.model.stacks !== undefined && (!runsStacks(name) || virtualStages > 1)) return false;
@@ -181,8 +181,8 @@ function slicesOf(
 }
 
 /**
- * The slices that the files give, for so many micro-batches: as they are where they cover them; where every sequence is cut alike, assigned
- * to them again. Null where no file gives any, or those of another batch.
+ * The slices that the files give, for this many micro-batches: as they are where they cover them; where every sequence is cut alike,
+ * assigned to them again. Null where no file gives any, or those of another batch.
  */
 export function givenScheme(
   { slicing }: PlanRequest,

@@ -8,7 +8,7 @@ export interface SearchProblem {
   readonly request: PlanRequest;
   /** Keys whose value in `request` stays. */
   readonly fixed: ReadonlySet<SearchKey>;
-  /** What there is to choose the schedule from; absent: any. 1F1B stands for interleaved 1F1B too, which may stand alone. */
+  /** What there is to choose the schedule from; absent: any. 1F1B stands for interleaved 1F1B too, which may be alone. */
   readonly schedules?: readonly ScheduleName[];
   /** A launcher runs the answer: what it refuses is left out, though a plan of it could be made. */
   readonly strict?: boolean;
@@ -22,6 +22,6 @@ export interface SearchProblem {
   readonly withoutPlanned?: boolean;
   /** Share of each GPU's memory that layouts keep free where some can; left out: none. */
   readonly keptFree?: KeptFree;
-  /** The layout of `request` is one that a file launches, whole: the answer says where it stands. */
+  /** The layout of `request` is one that a file launches, whole: the answer says where it is. */
   readonly launched?: boolean;
 }

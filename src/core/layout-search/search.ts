@@ -95,8 +95,8 @@ export const planningAnyway = 40e6;
 const mostPlanning = 200e6;
 /**
  * Layouts whose slices are solved for the Pareto front and the sizes too; beyond that, only for those that may be the fastest of all or of
- * their schedule, up to so many, and those of simulated makespans within so many steps: a few seconds. The counts and the bound say what is
- * left out.
+ * their schedule, up to this many, and those of simulated makespans within this many steps: a few seconds. The counts and the bound say
+ * what is left out.
  */
 export const solvedAnyway = 16;
 const mostSolved = 100;
@@ -241,7 +241,7 @@ function isDrained({ schedule, layout }: CandidateGroup): boolean {
 function planningBudget(evaluator: Evaluator) {
   let left = mostPlanning;
   return {
-    /** Whether orders of this schedule are planned for layouts alone that may be the fastest. */
+    /** Whether orders of this schedule are planned only for layouts that may be the fastest. */
     isForFastest: ({ schedule }: CandidateGroup): boolean => scheduleKind(schedule).planned && mostPlanning - left > planningAnyway,
     /** Spends what planning a point takes; false where nothing is left. */
     affords: (point: SearchPoint): boolean => {

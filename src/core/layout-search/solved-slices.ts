@@ -108,7 +108,7 @@ export function leastRatio(own: GridTimes, base: GridTimes): number {
   return least === Infinity ? 0 : least;
 }
 
-/** The least over all cuts of the sum of all slices of so many micro-batches and `weight` times the slowest, ms, on one stage. */
+/** The least over all cuts of the sum of all slices of this many micro-batches and `weight` times the slowest, ms, on one stage. */
 export function leastWeighed({ units, forwardMs, backwardMs }: GridTimes, microBatches: number, weight: number): number {
   return solveSlicing({
     batch: microBatches,

@@ -34,7 +34,7 @@ export function gpusOf({ request, fixed, launched = false }: SearchProblem): num
 const mostStages = 128;
 const mostMicroBatch = 16;
 /**
- * Context parallelism leaves each rank so many tokens of a sequence, as published layouts do: with fewer its kernels are short and its
+ * Context parallelism leaves each rank this many tokens of a sequence, as published layouts do: with fewer its kernels are short and its
  * exchanges take longer than what it saves.
  */
 const leastContextTokens = 4096;
@@ -125,7 +125,7 @@ export function withSolvedSlices<Group extends CandidateGroup>(request: PlanRequ
   return { ...group, slices, solved: true, keys: { ...keys, sliced: slicedKey(keys.time, slices, true) } };
 }
 
-/** Candidate groups that are skipped before they are made: their static memory alone does not fit. */
+/** Candidate groups that are skipped before they are made: their static memory by itself does not fit. */
 export interface Skipping {
   readonly tooLarge: (group: Pick<CandidateGroup, 'layout' | 'training' | 'keys'>) => boolean;
   readonly onSkipped: (groups: number) => void;

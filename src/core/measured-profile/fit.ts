@@ -21,7 +21,7 @@ const leastWithContext = 0.5;
 /** Huber's constant: residuals beyond this many standard deviations count less (95 % efficiency on normal noise). */
 const huber = 1.345;
 const reweightings = 4;
-/** Leaving out one sample in turn stops at this many, evenly chosen, and at so many samples fitted in all. */
+/** Leaving out one sample in turn stops at this many, evenly chosen, and at this many samples fitted in all. */
 const mostLeftOut = 100;
 const mostRefitted = 50_000;
 
@@ -119,7 +119,7 @@ const noContext: TimeFit['context'] = { constant: 0, perRow: 0, perContext: 0, p
 
 /**
  * Table of slices without context, then the square term, then the context terms on what the two leave over. The square term comes from
- * batches (the same rows as one sequence and as several differ by it alone); without them it is half the slope of the context, since of a
+ * batches (the same rows as one sequence and as several differ only by it); without them it is half the slope of the context, since of a
  * slice's own keys a token sees half on average.
  */
 function fitTimes(cells: readonly TimedCell[]): TimeFit | null {

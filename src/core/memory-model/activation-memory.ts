@@ -59,7 +59,7 @@ export function savedBytes(
   const depths = stage.last ? mtpDepths(model) : 0;
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
-  // spread over stages, the head takes what it is broadcast, and the norm is on the last alone
+  // spread over stages, the head takes what it is broadcast, and the norm is only on the last
   const read = isTrained(training, 'head') ? 1 : 0;
   const finalNorm = !head ? 0 : stage.last ? (1 + read + normCopyBytes(inputs) / element) * boundary : boundary;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;

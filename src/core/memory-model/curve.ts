@@ -70,7 +70,7 @@ interface Step {
 }
 
 /**
- * Goes through the operations of one stage in order. They run one after the other, so what is alive depends on the order alone; an
+ * Goes through the operations of one stage in order. They run one after the other, so what is alive depends only on the order; an
  * overlapped pair counts as its forward, then its backward, which is the most it can hold.
  */
 function walkStage(
@@ -216,7 +216,7 @@ export function liveParts(timeline: Timeline, chunks: readonly ChunkMemory[], st
 /**
  * Most units that are on one stage at once, from the start of their forward to the end of their backward, the weight gradient included; a
  * unit counts once for each chunk that it is on.
- * Depends on the order alone.
+ * Depends only on the order.
  */
 export function maximumUnitsInFlight({ rowStart, kind }: Schedule, stage: number): number {
   const { forward, backwardInput } = operationKind;

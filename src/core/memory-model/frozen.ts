@@ -13,8 +13,8 @@ import { gatheredAtOnce } from './zero';
  */
 
 /**
- * What is always there on a rank that trains adapters: for what it trains as the runtime keeps it, and the frozen weights in the bytes that
- * they are held in, sharded as the runtime shards weights.
+ * What is always present on a rank that trains adapters: for what it trains as the runtime keeps it, and the frozen weights in the bytes
+ * that they are held in, sharded as the runtime shards weights.
  * @param trained of `held`, as without frozen weights.
  */
 export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, trained: StaticBytes): StaticBytes {

@@ -77,7 +77,7 @@ export interface Held {
   readonly expertShards: number;
 }
 
-/** Bytes that are always there on one rank. */
+/** Bytes that are always present on one rank. */
 export interface StaticBytes {
   readonly weights: number;
   readonly gradients: number;

@@ -74,7 +74,7 @@ export interface WorkingSet {
 /** How a layer keeps its activations. */
 interface ActivationPolicy {
   readonly kind: LayerKind;
-  /** Recomputed whole, so many layers together, and the share of an input that each keeps. */
+  /** Recomputed whole, this many layers together, and the share of an input that each keeps. */
   readonly whole: boolean;
   readonly groupSize: number;
   readonly inputs: number;

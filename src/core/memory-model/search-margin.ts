@@ -22,7 +22,7 @@ export interface RuntimeMemory extends MeasuredMemory {
   readonly runtime: Runtime;
 }
 
-/** A share of each GPU's memory, 0 to less than 1, that is kept free, and why so much. */
+/** A share of each GPU's memory, 0 to less than 1, that is kept free, and why this much. */
 export interface KeptFree {
   readonly share: number;
   readonly because: Sentence;

@@ -13,12 +13,12 @@ import type { MemoryInputs } from './memory-inputs';
 import { optimizerBytes } from './optimizer-states';
 import { deepspeedBytes, zeroStepBytes } from './zero';
 
-/** All that is always there. */
+/** All that is always present. */
 export function totalBytes({ weights, gradients, optimizer, dummyGradients, workspaces }: StaticBytes): number {
   return weights + gradients + optimizer + dummyGradients + workspaces;
 }
 
-/** Bytes that are always there on one rank. */
+/** Bytes that are always present on one rank. */
 export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { training } = inputs;
   const held = trainedOf(inputs, stage);

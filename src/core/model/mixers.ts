@@ -24,8 +24,7 @@ export function sublayers({ mixer, feedForward }: LayerKind): number {
 }
 
 /**
- * Norms of a layer that are a state's alone: Megatron-LM recomputes those of its Transformer layers alone (`--recompute-modules
- * layernorm`).
+ * Norms of a layer that are only a state's: Megatron-LM recomputes those only of its Transformer layers (`--recompute-modules layernorm`).
  */
 export function normOfState({ mixer }: LayerKind): number {
   return mixer === 'state' ? 1 : 0;
@@ -125,7 +124,7 @@ export function splitsModel(model: ModelSpec, tensor: number): boolean {
   return widths.every((width) => width % tensor === 0) && splitsHeads(model, tensor);
 }
 
-/** Whether so many ranks of tensor and context parallelism share out the heads alike, as all-to-all needs, which hands them on. */
+/** Whether this many ranks of tensor and context parallelism share out the heads alike, as all-to-all needs, which hands them on. */
 export function sharesHeads({ heads, kvHeads }: Pick<ModelSpec, 'heads' | 'kvHeads'>, ranks: number): boolean {
   return heads % ranks === 0 && kvHeads % ranks === 0;
 }

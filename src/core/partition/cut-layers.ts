@@ -150,7 +150,9 @@ interface Windows {
   readonly last: Int32Array;
 }
 
-/** Where stages can end at all, so far as those before can take so many layers and those after can take the rest; null where one cannot. */
+/**
+ * Where stages can end at all, so far as those before can take this many layers and those after can take the rest; null where one cannot.
+ */
 function windowsUnder({ layers, stages, timeMs, fewest, earlier, later }: Bounded, isAllowed: IsAllowed): Windows | null {
   const first = new Int32Array(stages);
   const last = new Int32Array(stages);

@@ -35,8 +35,8 @@ export interface MixedProblem extends Watch {
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
 /**
- * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) of those that fit, or the one that
- * comes nearest: every stage is on nodes of one kind, with as many GPUs as every other (tensor x data x context), tensor parallelism inside
+ * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) that fits, or the one that comes
+ * nearest: every stage is on nodes of one kind, with as many GPUs as every other (tensor x data x context), tensor parallelism inside
  * nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that does is
  * possible.
  *

@@ -12,7 +12,7 @@ import { counted, sentence, type Sentence } from '../sentence';
  * (`AsyncDoubleBufferGroupOffloadHandler`, 1.x): a pass takes as long as the layers' work or all of its copies, whichever is longer.
  */
 
-/** Bytes that leave in the forward of so many tokens of `batch` sequences, and come back in its backward. */
+/** Bytes that leave in the forward of this many tokens of `batch` sequences, and come back in its backward. */
 export function offloadedBytes(inputs: CostInputs, contents: StageContents, batch: number, tokens: number, context: number): number {
   const unit = { microBatch: 0, slice: 0, batch, tokens, context };
   return activationGroups(inputs, contents).reduce(

@@ -84,8 +84,8 @@ export function cutOf({ model, training, layout }: MemoryInputs, schedule: Sched
 }
 
 /**
- * Layers that a schedule's chunks want at least: one each, but that where files ask for so many chunks the embedding and the head can each
- * be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
+ * Layers that a schedule's chunks want at least: one each, but that where files ask for this many chunks the embedding and the head can
+ * each be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
  */
 export function fewestLayers(
   { vocab }: Pick<ModelSpec, 'vocab'>,
@@ -144,7 +144,7 @@ export interface PlannedFor {
  * The order in which the chunks of a schedule run a scheme.
  *
  * @param plannedFor what planners plan for, by the first unit; left out, equal times.
- * @throws ExpectedError `schedule-unmet` when it cannot run on so many stages, layers or micro-batches; CancelledError.
+ * @throws ExpectedError `schedule-unmet` when it cannot run on this many stages, layers or micro-batches; CancelledError.
  */
 export function orderOf(
   { kind, inputs, chunkContents, stageOfChunk }: Chunks,
@@ -171,7 +171,7 @@ export function orderOf(
 }
 
 /**
- * No stage holds more than so many forwards of the larger of the first two stages (sail-sg/zero-bubble-pipeline-parallelism at 39f2c186,
+ * No stage holds more than this many forwards of the larger of the first two stages (sail-sg/zero-bubble-pipeline-parallelism at 39f2c186,
  * `scheduler` of megatron/core/pipeline_parallel/zerobubble/runtime.py): the first stage has the embedding, and often fewer layers.
  */
 function limitedTo(pending: number | undefined, memory: ChunkPasses['memory'], stageOfChunk: ArrayLike<number>): ChunkPasses['memory'] {
@@ -195,7 +195,7 @@ export function memoryOf(inputs: MemoryInputs, schedule: ScheduleName, scheme: S
   return unlessUnmet(() => judged(chunksOf(inputs, kindFor(schedule, inputs.layout)), scheme, gpuMemory, countMemory));
 }
 
-/** Whether the memory of a scheme on chunks that are there fits; false where it cannot run, or has too many operations to look. */
+/** Whether the memory of a scheme on chunks that exist fits; false where it cannot run, or has too many operations to look. */
 export function fitsOn(chunks: Chunks, scheme: Scheme, gpuMemory: GpuMemory): boolean {
   return unlessUnmet(() => judged(chunks, scheme, gpuMemory, fitsGpuMemory)) ?? false;
 }

@@ -42,7 +42,8 @@ export function emptyStagesOf(layers: number, stages: number, balanced = true): 
 }
 
 /**
- * Stages, or chunks, of so many layers each, in order of the layers; of a `model` the last one also has those that predict further tokens.
+ * Stages, or chunks, of this many layers each, in order of the layers; of a `model` the last one also has those that predict further
+ * tokens.
  */
 export function cutContents(stageLayers: readonly number[], model?: ModelSpec): StageContents[] {
   let from = 0;

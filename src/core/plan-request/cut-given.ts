@@ -5,7 +5,7 @@ import type { ScheduleName } from '../domain/schedule-names';
 import type { ValueOrDefault } from './defaults-recorder';
 import { sentence } from '../sentence';
 
-/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have so many. */
+/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have this many. */
 export function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const chunks = schedule === undefined ? 1 : kindFor(schedule, { virtualStages: 1 }).chunksPerStage;

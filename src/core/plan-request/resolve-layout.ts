@@ -111,7 +111,7 @@ export function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<
   requireCut(layout, model, source.kind === 'file' ? source.place : undefined);
 }
 
-/** Why there are so many replicas, of so many GPUs each. */
+/** Why there are this many replicas, of this many GPUs each. */
 function replicasLeft(world: number, replica: number): Sentence {
   return replica > world
     ? sentence`one replica: it has ${formatCount(replica)} GPUs, more than the ${formatCount(world)} there are`

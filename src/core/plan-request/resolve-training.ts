@@ -189,7 +189,7 @@ function narrowProducts(
 }
 
 /**
- * Whether weights are kept in FP8 alone: as the file sets it; a launcher's file that leaves it out does not ask for it, others get what
+ * Whether weights are kept only in FP8: as the file sets it; a launcher's file that leaves it out does not ask for it, others get what
  * NeMo's and Megatron-Bridge's recipes in FP8 set (`fp8_params` of `bf16_with_fp8_mixed`, `fp8_param_gather` of `bf16_with_fp8_*_mixed`):
  * all but that with scales of blocks of 128 (`bf16_with_fp8_subchannel_scaling_mixed`).
  */

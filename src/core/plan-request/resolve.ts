@@ -194,7 +194,7 @@ function measuredStep(
   return { iterationMs, request: resolveRun(placed, { ...defaults, kept: scenarioOf(request) }, [], signal) };
 }
 
-/** What `work` gives; its errors without a place are put where the value stands. */
+/** What `work` gives; its errors without a place are put where the value is. */
 function placedAt<T>(value: Located<unknown> | undefined, work: () => T): T {
   try {
     return work();

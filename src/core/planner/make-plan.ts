@@ -29,7 +29,7 @@ export interface PlanOptions extends SlicingListener {
    */
   readonly drawnOperations?: number;
   /**
-   * Where a schedule is asked for, called with the plan of that alone as soon as it is there: what it is compared with comes with the whole
+   * Where a schedule is asked for, called with the plan only of that as soon as it is ready: what it is compared with comes with the whole
    * plan, which chooses the same.
    */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
@@ -163,7 +163,7 @@ function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, most
   return candidates.map((candidate) => (drawn.has(candidate.id) ? candidate : { ...candidate, timeline: null }));
 }
 
-/** What the analytic model alone would have planned, so that a plan from a profile can express how it differs; null without a profile. */
+/** What the analytic model would have planned, so that a plan from a profile can express how it differs; null without a profile. */
 function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan | null {
   if (request.profile === null) return null;
   const plan = makePlan({ ...request, profile: null }, { signal });

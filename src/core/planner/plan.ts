@@ -88,8 +88,8 @@ export interface Certificate {
   /** Thresholds solved, or parts of the space bounded where the makespan judges. */
   readonly evaluations: number;
   /**
-   * What decides how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is of the slowest stage
-   * alone, or of stages in proportion where they are (the note says); or the simulated makespan itself, of which the bound then is.
+   * What decides how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is only of the slowest stage,
+   * or of stages in proportion where they are (the note says); or the simulated makespan itself, of which the bound then is.
    */
   readonly judgedBy: 'formula' | 'simulation' | 'makespan';
   /** How others cut a sequence, by the same objective. */

@@ -149,7 +149,7 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
 }
 
 /**
- * As `requireStacks` for the sizes that a run's files give, where they stand.
+ * As `requireStacks` for the sizes that a run's files give, where they are.
  * @throws ExpectedError `plan-encoder-decoder`, placed.
  */
 export function requireStacksOf({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {

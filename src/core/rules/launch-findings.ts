@@ -10,8 +10,8 @@ import { fixesFor, type TextOf } from './fixes';
 import { viewAfter, type Change, type Issue, type Rule } from './rule';
 
 /**
- * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding stands at the value that should
- * change (never at a default); one that no value of a file causes stands at `file.place` if it is worse than information, and is left out
+ * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding is at the value that should
+ * change (never at a default); one that no value of a file causes is at `file.place` if it is worse than information, and is left out
  * otherwise. The fixes edit `file` alone, and each makes its finding go away.
  * @param model what is known of the model in addition to the file: sizes of its name, or of a config.json.
  */
@@ -32,12 +32,12 @@ export function launchFindings(written: LauncherFile, model: Facts = {}): Findin
   return mostSevereFirst(findings);
 }
 
-/** What settings alone would fail with is no error yet: the script that starts them adds its own, and repeats some. */
+/** What settings by themselves would fail with is no error yet: the script that starts them adds its own, and repeats some. */
 function partOf<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
   return isPart === true && judged.severity !== undefined ? { ...judged, severity: 'information' } : judged;
 }
 
-/** The issues that a rule finds, with only those changes that mend them; none where the rule does not apply or nothing is wrong. */
+/** The issues that a rule finds, only with those changes that mend them; none where the rule does not apply or nothing is wrong. */
 export function issuesWithFixes(rule: Rule, view: ConfigView): readonly Issue[] {
   if (!rule.formats.includes(view.format)) return [];
   const issues = issuesOf(rule, view);
@@ -70,7 +70,7 @@ export function placeOf(facts: ViewFacts, { at }: Issue): Place | null {
   for (const name of at) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind === 'file') return fact.source.place;
-    // what the command line gives stands nowhere
+    // what the command line gives is nowhere
     if (fact?.source.kind === 'override') return null;
   }
   return null;

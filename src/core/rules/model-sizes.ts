@@ -26,8 +26,8 @@ const modelFacts = [
 
 /**
  * What a launcher's file says, with the sizes of its model where the file leaves them out: known by a name of the hub, a flavor, or a
- * config.json. They count as defaults, so that findings stand at what the file itself says. Models of two stacks, and of layers with a
- * state, are left alone: their sizes do not mean the same to a launcher.
+ * config.json. They count as defaults, so that findings are at what the file itself says. Models of two stacks, and of layers with a state,
+ * are left unchanged: their sizes do not mean the same to a launcher.
  */
 export function withModelSizes(facts: Facts, model: Facts): Facts {
   if (model.encoderLayers !== undefined || model.stateKind !== undefined || facts.hybridPattern !== undefined) return facts;

@@ -16,7 +16,7 @@ export type Change = readonly Setting[];
 
 /** What a rule reports on a run. */
 export interface Issue {
-  /** What it is about, best first: the finding stands at the first of these that a file gives. */
+  /** What it is about, best first: the finding is at the first of these that a file gives. */
   readonly at: readonly SettingName[];
   /** Where it differs from the rule's own. */
   readonly severity?: Severity;

@@ -24,7 +24,7 @@ export function settingAt(run: Run, key: string): Located<unknown> | undefined {
   }
 }
 
-/** Where a setting stands, or where remarks on the whole run go when no file gives it. */
+/** Where a setting is, or where remarks on the whole run go when no file gives it. */
 function placeOfSetting(run: Run, key: string): Place {
   const source = settingAt(run, key)?.source;
   return source?.kind === 'file' ? source.place : run.place;

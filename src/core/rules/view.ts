@@ -17,7 +17,7 @@ import type { Scheme } from '../domain/scheme';
 import { settingAt } from './settings';
 import { sentence } from '../sentence';
 
-/** What a terapipe.json alone can express. */
+/** What only a terapipe.json can express. */
 interface OwnValues {
   readonly sliceUnit: number;
   readonly sliceScheme: Scheme;
@@ -29,7 +29,7 @@ export type ViewFacts = Facts & { readonly [K in keyof OwnValues]?: Fact<OwnValu
 
 export type SettingName = keyof ViewFacts;
 
-/** A loaded config as rules see it: plain values with their places, in one vocabulary whatever file they stand in. */
+/** A loaded config as rules see it: plain values with their places, in one vocabulary whatever file they are in. */
 export interface ConfigView {
   readonly facts: ViewFacts;
   readonly format: ConfigFormat;

@@ -7,7 +7,7 @@ import { operationKind } from './schedule';
  */
 type BlockStarts = readonly [number, number, number, number];
 
-/** A pass of each kind on two chunks: a micro-batch comes every so many passes. */
+/** A pass of each kind on two chunks: a micro-batch comes every this many passes. */
 const period = 6;
 
 /**

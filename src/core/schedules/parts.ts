@@ -12,7 +12,7 @@ export function partOf(kind: number | undefined): Part {
 }
 
 /**
- * Where each operation stands: entry `3 * (chunk * units.length + unit) + part` is its row, -1 where there is none. Built once for many
+ * Where each operation is: entry `3 * (chunk * units.length + unit) + part` is its row, -1 where there is none. Built once for many
  * questions.
  */
 export type Parts = Int32Array;

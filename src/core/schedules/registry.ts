@@ -121,7 +121,7 @@ function equalTimes(stages: number): PassTimes {
 
 /**
  * The order of operations of a schedule for a problem.
- * @throws ExpectedError `schedule-unknown`; `schedule-unmet` when the schedule cannot run on so many stages, chunks, micro-batches or
+ * @throws ExpectedError `schedule-unknown`; `schedule-unmet` when the schedule cannot run on this many stages, chunks, micro-batches or
  * slices, with what to change; CancelledError by those that plan.
  */
 export function generateSchedule(name: string, problem: ScheduleProblem): Schedule {

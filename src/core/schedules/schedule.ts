@@ -57,8 +57,8 @@ export interface Timeline extends Schedule {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
   /**
-   * When what a row hands on is there on the next (or for gradients the previous) chunk: later than its end by waiting for a link and
-   * sending. Null where everything is there as it ends.
+   * When what a row sends is ready on the next (or for gradients the previous) chunk: later than its end by waiting for a link and sending.
+   * Null where everything is ready as it ends.
    */
   readonly arrivalMs: Float64Array | null;
   readonly makespanMs: number;

@@ -17,11 +17,11 @@ export interface SliceRuntime {
   readonly name: string;
   /** Where its source is, at which commit, and the lines that the rest here rests on. */
   readonly source: string;
-  /** What switches slices on, where their number alone does not. */
+  /** What switches slices on, where their number by itself does not. */
   readonly on: FlagWord | null;
   /** The flag of the number of slices, and how many there are where it is left out. */
   readonly splits: { readonly flag: string; readonly usual: number };
-  /** The flag of the rule, with the word for each; null: equal slices alone. Left out it is `average`. */
+  /** The flag of the rule, with the word for each; null: only equal slices. Left out it is `average`. */
   readonly rule: { readonly flag: string; readonly words: Readonly<Record<SplitRule, string>> } | null;
   /** The flag of a list of lengths, and the word of `rule` that has it read; null: there is none. */
   readonly lengths: FlagWord | null;
@@ -30,7 +30,7 @@ export interface SliceRuntime {
   /** Flags of newer versions that it does not know, with the value that is as good as none; null: there is no such value. */
   readonly lacks: Readonly<Record<string, string | null>>;
   readonly limits: readonly SliceLimit[];
-  /** Slices of a multiple of so many tokens at least are worth it, by its makers' measurements; 1: not said. */
+  /** Slices of a multiple of this many tokens at least are worth it, by its makers' measurements; 1: not said. */
   readonly shortest: number;
   /** The end of the path of the file whose function returns the lengths. */
   readonly splitsFile: string | null;

@@ -2,7 +2,7 @@ import type { ChunkCut } from './token-program';
 
 /** Section 3.4: batches of 0..n sequences composed of chunks, an unbounded knapsack. n + 1 entries each. */
 export interface BatchProgram {
-  /** Cheapest sum of slices for so many sequences, ms, and the fewest slices that reach it. */
+  /** Cheapest sum of slices for this many sequences, ms, and the fewest slices that reach it. */
   readonly totals: Float64Array;
   readonly counts: Float64Array;
   /** Which kind of chunk comes last. */

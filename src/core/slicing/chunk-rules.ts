@@ -60,7 +60,7 @@ export interface DynamicRule {
   readonly smoothing: number;
   /** Shortest chunk that is asked for, as a share of the first. */
   readonly leastShare: number;
-  /** Chunks are multiples of so many tokens. */
+  /** Chunks are multiples of this many tokens. */
   readonly multiple: number;
   readonly rounding: 'down' | 'up';
   /** The longest prompt that is timed for the fit, in first chunks. */
@@ -73,7 +73,7 @@ export const sglangRule: Omit<DynamicRule, 'multiple'> = { smoothing: 0.75, leas
 /**
  * Chunks of a prompt as serving engines choose them: the time R(L) of a whole prompt is fitted by a quadratic, the next chunk d after L
  * tokens solves R(L + d) - R(L) = R(first) - R(0), and a share of the change is followed.
- * @param wholeMs time of a prompt of so many tokens at once, ms.
+ * @param wholeMs time of a prompt of this many tokens at once, ms.
  */
 export function dynamicChunks(tokens: number, first: number, rule: DynamicRule, wholeMs: (tokens: number) => number): number[] {
   const { smoothing, leastShare, multiple, rounding } = rule;

@@ -3,7 +3,7 @@ import { reach, stridesOf, type Lines, type Strides } from './lines';
 import type { CutLowerBound } from './slice-rows';
 
 /**
- * What any cut of so many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never
+ * What any cut of this many units under a limit takes at least: the prices of its units, `perUnit` for each of them and `perSlice`, never
  * negative, for each slice; ms.
  */
 export interface LineLowerBound extends CutLowerBound {

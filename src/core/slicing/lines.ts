@@ -104,7 +104,7 @@ function isSteadyStep(before: Segment, from: number, after: Segment, to: number,
   return true;
 }
 
-/** Where greedy slices under a limit lead: the farthest unit that so many of them reach. */
+/** Where greedy slices under a limit lead: the farthest unit that this many of them reach. */
 export interface Strides {
   /** No cut of the sequence under the limit has fewer slices; `Infinity`: none ends under it. */
   readonly slices: number;

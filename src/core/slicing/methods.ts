@@ -31,7 +31,7 @@ const mostLabels = 1_000_000;
 const roundVisits = 2e9;
 
 /**
- * Solves by what the problem asks for: the thresholds alone, one scheme for all chunks, rounds, or stages that differ. Null: every scheme
+ * Solves by what the problem asks for: only the thresholds, one scheme for all chunks, rounds, or stages that differ. Null: every scheme
  * holds a forbidden slice.
  */
 export function chooseMethod(

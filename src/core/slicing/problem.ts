@@ -23,7 +23,7 @@ export interface SlicingProblem {
   readonly minimumTokens?: number;
   /**
    * Contexts between which `cost` is affine in the context for every batch and length; empty: everywhere (TeraPipe eq. 9). The solver then
-   * needs two numbers per length instead of one per slice, and checks the middle of every piece. A function gives those of chunks of so
+   * needs two numbers per length instead of one per slice, and checks the middle of every piece. A function gives those of chunks of this
    * many sequences. Left out: nothing is known of the cost.
    */
   readonly contextKinks?: readonly number[] | ((batch: number) => readonly number[]);
@@ -42,7 +42,7 @@ export interface SlicingProblem {
    * bind then. Left out: no limit.
    */
   readonly maximumInFlight?: number;
-  /** `cost` is of the forward alone (prefill): the latency is the time to the first token. */
+  /** `cost` is of the forward only (prefill): the latency is the time to the first token. */
   readonly forwardOnly?: boolean;
   /** All chunks of the batch are cut at the same tokens, as the published runtime demands. */
   readonly oneScheme?: boolean;

@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, type SliceRows } from './slice-rows';
 import { roundingSlack, type FoundScheme } from './search';
 
-/** Plans that hold at most so many slices at a time. */
+/** Plans that hold at most this many slices at a time. */
 interface RoundsProblem {
   readonly kinds: readonly SliceRows[];
   readonly sequences: number;
@@ -13,7 +13,7 @@ interface RoundsProblem {
 }
 
 interface RoundsResult {
-  /** Rounds in order; null: no sequence can be cut into so few slices. */
+  /** Rounds in order; null: no sequence can be cut into this few slices. */
   readonly rounds: readonly FoundScheme[] | null;
   readonly objectiveMs: number;
   readonly boundMs: number;
@@ -21,7 +21,7 @@ interface RoundsResult {
   readonly evaluations: number;
 }
 
-/** The best round of so many sequences, and a bound on it. */
+/** The best round of this many sequences, and a bound on it. */
 interface Round {
   readonly plan: FoundScheme | null;
   readonly boundMs: number;
@@ -163,7 +163,7 @@ function cheapestWithFew(
 }
 
 interface CutsByCount {
-  /** Cheapest sum with exactly so many slices, ms. */
+  /** Cheapest sum with exactly this many slices, ms. */
   readonly totals: Float64Array;
   readonly cut: (count: number) => { readonly ends: Uint32Array; readonly slowestMs: number };
 }

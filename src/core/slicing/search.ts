@@ -17,7 +17,7 @@ export interface SearchOptions {
   readonly onMove: (best: FoundScheme | null, boundMs: number) => void;
 }
 
-/** A plan: chunks of so many sequences, cut at these units. */
+/** A plan: chunks of this many sequences, cut at these units. */
 export interface FoundScheme {
   readonly chunks: readonly { readonly sequences: number; readonly ends: Uint32Array }[];
   readonly objectiveMs: number;

@@ -45,7 +45,7 @@ function applyChange(text: string, { path: wanted, value }: JsonChange): string 
   return text;
 }
 
-/** The path of a key as the text has it: by its old name where that is there. */
+/** The path of a key as the text has it: by its old name where that exists. */
 function writtenPath(root: Node | undefined, path: readonly string[]): readonly string[] {
   const old = oldKey(path.join('.'))?.split('.');
   return root !== undefined && old !== undefined && findNodeAtLocation(root, old) !== undefined ? old : path;

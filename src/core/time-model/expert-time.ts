@@ -9,7 +9,7 @@ import { allToAllSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWait, type Tally } from './tally';
 
-/** Adds operations that belong to modules which may be recomputed alone. */
+/** Adds operations that belong to modules which may be recomputed by themselves. */
 type Within = (modules: readonly RecomputeModule[], add: () => void) => void;
 
 /**
@@ -122,7 +122,7 @@ function dispatcherOf({ expertDispatcher }: CostInputs['training']): ExpertDispa
  * Backward has twice as many. Fitted on Qwen3's rows of Megatron-Bridge's table.
  */
 const hostOperations = 1;
-/** By so much it takes the host longer to issue two micro-batches in turn, so that the exchange of one overlaps with the other. */
+/** By this much it takes the host longer to issue two micro-batches in turn, so that the exchange of one overlaps with the other. */
 const hostInTurn = 2;
 
 /** What a forward waits for the host in a layer with experts, seconds. */

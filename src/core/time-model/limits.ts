@@ -14,7 +14,7 @@ export interface StageLimits {
  *
  * @param stage with what it waits for copies to and from the host (`offloadMs`).
  * @param slices of one micro-batch, or the one that it is.
- * @param sendMs time that the sends over all boundaries of the stage take for so many sequences and tokens.
+ * @param sendMs time that the sends over all boundaries of the stage take for this many sequences and tokens.
  */
 export function stageLimits(
   inputs: CostInputs,

@@ -37,7 +37,9 @@ export interface DeviceRates {
   readonly cast: (elements: number) => number;
   /** Weights are frozen: products have no gradient of theirs. */
   readonly frozen: boolean;
-  /** Making so many quantised elements of a frozen weight again in the training precision, before each product; null: none is quantised. */
+  /**
+   * Making this many quantised elements of a frozen weight again in the training precision, before each product; null: none is quantised.
+   */
   readonly unpack: ((elements: number) => number) | null;
   /** Norms and activations leave the cast of what they make to the product that follows. */
   readonly castsApart: boolean;
@@ -45,7 +47,7 @@ export interface DeviceRates {
   readonly traffic: (bytesAtTwo: number) => number;
   /** The same of one kernel that nothing would be fused with. */
   readonly moved: (bytesAtTwo: number) => number;
-  /** Fused attention, forward, of so many FLOPs. */
+  /** Fused attention, forward, of this many FLOPs. */
   readonly fused: (flops: number) => number;
   /** Chunk products of a state's kernel. */
   readonly chunked: (flops: number) => number;

@@ -176,7 +176,7 @@ export function endCollectiveSeconds({ model, training, layout, cluster }: CostI
 
 /**
  * Head: logits GEMM forward, two backward (`weight` is the one for the weights), the loss's traffic over the logits (26 bytes an element,
- * 12 fused), and an all-reduce, seconds. `parts`: of one of so many stages that it is spread over.
+ * 12 fused), and an all-reduce, seconds. `parts`: of one of this many stages that it is spread over.
  */
 export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1): EndSeconds {
   const { model, layout, training } = inputs;
@@ -234,7 +234,7 @@ export function localParameters(
   ];
 }
 
-/** So much of what is exchanged has so long, ms. */
+/** So much of what is exchanged has this long, ms. */
 interface TimeFor {
   /** 0..1. */
   readonly share: number;

@@ -149,7 +149,7 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 
-/** Saves the report of what a page shows: of a plan, else of a run that is planned as an elastic one alone. */
+/** Saves the report of what a page shows: of a plan, else of a run that is planned only as an elastic one. */
 export async function exportReport(commands: ExportLayoutCommands, session: SessionState): Promise<void> {
   const { plan, elastic } = session;
   if (plan !== null) await report(commands, session, { plan });

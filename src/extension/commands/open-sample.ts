@@ -13,8 +13,8 @@ const firstFile = [samples[0], 'terapipe.json'] as const;
 
 /**
  * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own
- * storage or a folder of the user's choice. Files that are there already are kept. An open workspace keeps its window, except in a browser,
- * which blocks new ones. With the name of a sample as argument that one alone is opened, in this window.
+ * storage or a folder of the user's choice. Files that exist already are kept. An open workspace keeps its window, except in a browser,
+ * which blocks new ones. With the name of a sample as argument only that one is opened, in this window.
  */
 export async function openSampleCommand(context: vscode.ExtensionContext, argument: unknown): Promise<void> {
   if (argument === samples[0]) {

@@ -79,7 +79,7 @@ async function undoInEditor(document: vscode.TextDocument): Promise<void> {
   await vscode.window.showTextDocument(document, { viewColumn });
   await vscode.commands.executeCommand('undo');
   if (group !== undefined) await vscode.commands.executeCommand(`workbench.action.focus${group}EditorGroup`);
-  // The editor stood behind the page.
+  // The editor was behind the page.
   if (viewColumn === page.viewColumn && place >= 0) await vscode.commands.executeCommand('workbench.action.openEditorAtIndex', place);
 }
 
@@ -101,7 +101,7 @@ interface Part {
   readonly newText: string;
 }
 
-/** Replaces parts of texts as one edit; what reads so already is left alone. */
+/** Replaces parts of texts as one edit; what reads so already is left unchanged. */
 async function replace(texts: readonly { readonly document: vscode.TextDocument; readonly parts: readonly Part[] }[]): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   for (const { document, parts } of texts)

@@ -15,7 +15,7 @@ import { sentence } from '../../core/sentence';
 type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
 
 /**
- * Saves the plan of a config as JSON, as `terapipe plan --json` prints it; that of a run that is planned as an elastic one alone as
+ * Saves the plan of a config as JSON, as `terapipe plan --json` prints it; that of a run that is planned only as an elastic one as
  * `terapipe elastic --json` does.
  * @throws ExpectedError `no-plan` while there is none.
  */

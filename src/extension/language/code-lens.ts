@@ -72,7 +72,7 @@ export function registerCodeLens(
   );
 }
 
-/** Above the first line; of a launcher above the launch itself, which may stand far below. */
+/** Above the first line; of a launcher above the launch itself, which may be far below. */
 function rangeIn({ format, launcher, texts }: SessionState, uri: vscode.Uri): vscode.Range {
   const place = format !== 'pytorch-schedule' && isLauncher(format) ? launcher?.place : undefined;
   return place?.file === uri.toString() ? rangeOf(place, texts) : new vscode.Range(0, 0, 0, 0);

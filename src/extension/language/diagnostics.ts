@@ -81,7 +81,7 @@ function diagnosticOf(state: SessionState, finding: Finding, documentation: vsco
   return diagnostic;
 }
 
-/** Why a problem stands in a file that may be fine by itself: another one plans with it. */
+/** Why a problem is in a file that may be fine by itself: another one plans with it. */
 function namedBy(state: SessionState, place: Place | undefined): vscode.DiagnosticRelatedInformation {
   const uri = vscode.Uri.parse(state.file);
   const range = place === undefined ? new vscode.Range(0, 0, 0, 0) : rangeOf(place, state.texts);

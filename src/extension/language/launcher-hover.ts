@@ -41,7 +41,7 @@ function linesOf(name: FactName, state: SessionState, launcher: LauncherFile, fa
   return [sentence, ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
 }
 
-/** The plan counts these from sizes that it may have chosen itself; what follows from the files alone wins. */
+/** The plan counts these from sizes that it may have chosen itself; what follows only from the files wins. */
 const countedFromFacts: readonly string[] = ['model.layers', 'model.heads', 'model.experts', 'cluster.nodes', 'model.modelType'];
 
 function planLines(key: string | null, { plan, staleEdits }: SessionState, hasNumbers: boolean, t: Translate): readonly string[] {

@@ -98,7 +98,7 @@ const neededKeys = ['layers', 'hidden', 'heads'] as const satisfies readonly Mod
 /** Every number that a model given by numbers would not have by itself, and those that it needs. */
 function wholeModel({ model }: Run, { facts, place }: LauncherFile): readonly Line[] {
   const { layers, hidden, heads } = model;
-  // What the others follow from is written itself where it is not what numbers alone would be.
+  // What the others follow from is written itself where it is not what numbers by themselves would be.
   const bare = completeInline({ layers, hidden, heads }, place);
   const own = completeInline({ layers, hidden, heads, gatedMlp: model.gatedMlp, maxPositions: model.maxPositions }, place);
   return modelKeys.flatMap((key): Line[] => {

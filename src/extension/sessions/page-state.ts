@@ -94,7 +94,7 @@ export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page
   };
 }
 
-/** `file:line:column`, from 1; the file alone when its text was not read. */
+/** `file:line:column`, from 1; only the file when its text was not read. */
 export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, displayPath: (file: string) => string): string {
   const text = texts.get(place.file);
   if (text === undefined) return displayPath(place.file);
@@ -102,7 +102,7 @@ export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, di
   return `${displayPath(place.file)}:${line}:${column}`;
 }
 
-/** Where each value that a file gives stands, under the key that `terapipe.json` uses; `''` is the run itself. */
+/** Where each value that a file gives is, under the key that `terapipe.json` uses; `''` is the run itself. */
 function placesOf(run: Run): Readonly<Record<string, Place>> {
   const places: Record<string, Place> = { '': run.place };
   for (const [key, { source }] of locatedValues(run)) if (source.kind === 'file') places[key] = source.place;
@@ -145,7 +145,7 @@ function withheldTimelines({ candidates }: Plan, sent: readonly CandidateId[]): 
   );
 }
 
-/** With them goes what is drawn over them alone, the bytes of units in flight. */
+/** With them goes what is drawn over only them, the bytes of units in flight. */
 function withoutTimelines(plan: Plan, withheld: readonly WithheldTimeline[]): Plan {
   const isWithheld = ({ id }: Candidate): boolean => withheld.some((one) => one.id === id);
   const candidates = plan.candidates.map((each) =>

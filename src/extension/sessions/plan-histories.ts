@@ -7,7 +7,7 @@ import type { SessionState } from './session-state';
 export interface PlanHistories {
   /** Newest first; the first is the current plan. */
   readonly plansOf: (file: string) => readonly PastPlan[];
-  /** The plan itself, its chosen candidate alone; null once it was dropped. */
+  /** The plan itself, only its chosen candidate; null once it was dropped. */
   readonly planAt: (file: string, id: number) => Plan | null;
   /** Keeps a plan, however many come after it; not one more than `mostPinned`. */
   readonly pin: (file: string, id: number, isPinned: boolean) => void;
@@ -21,7 +21,7 @@ export interface PlanHistories {
 const mostKept = 20;
 /** Pinned plans of a config. */
 export const mostPinned = 6;
-/** Timelines of so many operations are kept, so that memory stays flat. */
+/** Timelines of this many operations are kept, so that memory stays flat. */
 const mostOperations = 20_000;
 
 interface Entry extends PastPlan {

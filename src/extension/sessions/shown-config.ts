@@ -23,7 +23,7 @@ export interface ShownConfig {
    * when it is no config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
-  /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show configs alone. */
+  /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show only configs. */
   readonly scheduleOf: (uri: vscode.Uri) => Promise<string | null>;
   /** Shows something when nothing is shown yet: the config of the last time, else the workspace's first. */
   readonly suggest: () => Promise<void>;

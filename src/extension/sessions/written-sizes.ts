@@ -6,14 +6,14 @@ import type { Plan } from '../../core/planner/plan';
 /** A key of terapipe.json with what it is set to; null removes it. */
 export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
 
-/** Whether the file of a launcher can express what was tried: schedules and slices are told in a terapipe.json alone. */
+/** Whether the file of a launcher can express what was tried: schedules and slices are set only in a terapipe.json. */
 export function isSaidByLaunchers([key]: WhatIfSet): boolean {
   return key !== 'schedule' && key !== 'slicing.unit';
 }
 
 /**
  * What a terapipe.json next to a model config or a launcher has to set, so that it is planned as what was tried: in addition to the sets
- * themselves what the other file alone says, or has the planner assume.
+ * themselves what only the other file says, or has the planner assume.
  * @param run of that file. @param plan what was tried.
  */
 export function setsBeside(

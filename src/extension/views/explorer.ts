@@ -34,7 +34,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     return roots;
   }
 
-  /** Menus of VS Code's own explorer show our commands on these alone: an ending is not enough. */
+  /** Menus of VS Code's own explorer show our commands only on these: an ending is not enough. */
   function offerMenus(launchers: readonly string[]): void {
     const before = launcherPaths.size;
     for (const file of launchers) launcherPaths.add(vscode.Uri.parse(file).fsPath);

@@ -16,7 +16,7 @@ import { partsOf, tabParts, type PartSources } from './tab-parts';
 
 /** What searches and measurements tell of their progress is not posted more often. */
 const postEveryMs = 100;
-/** What changes while a plan is made waits for it so long: most plans are there by then, and each message has the page drawn again. */
+/** What changes while a plan is made waits for it this long: most plans are there by then, and each message has the page drawn again. */
 const waitForPlanMs = 200;
 
 /** What all pages share. */

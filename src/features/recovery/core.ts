@@ -43,7 +43,7 @@ export interface Recovery {
   readonly replicas: number;
   readonly wholeStepMs: number;
   readonly ways: readonly RecoveryWay[];
-  /** The one whose hour is shortest, of those that fit where any does; null where none can be taken. */
+  /** The one whose hour is shortest, among those that fit if any do; null where none can be taken. */
   readonly cheapest: WayId | null;
 }
 
@@ -52,7 +52,7 @@ const regroupMs = 12_000;
 
 const hourMs = 3_600_000;
 
-/** Another layer is moved for a step that is shorter by so much. */
+/** Another layer is moved for a step that is shorter by this much. */
 const worthMoving = 0.999;
 
 /** Where a failure strikes: by stage the replicas that lost it, and all of those. */
@@ -146,7 +146,7 @@ function slownessOf({ loss }: Question): number {
   return loss.kind === 'slow' ? loss.factor : 1;
 }
 
-/** The pipeline whose stages take so many times as long. */
+/** The pipeline whose stages take this many times as long. */
 function slowed(pipeline: Pipeline, { schedule }: CandidateSpec, factorOf: (stage: number) => number): Pipeline {
   const scaled = (cost: SliceCost, factor: number): SliceCost =>
     factor === 1

@@ -15,7 +15,7 @@ export interface RehearsedStep {
   readonly batch: number;
   /** The head is the token table. */
   readonly tied: boolean;
-  /** Layers alone, forward alone: a prompt on its way to its first token. */
+  /** Layers alone, forward only: a prompt on its way to its first token. */
   readonly forwardOnly?: boolean;
 }
 
@@ -42,7 +42,7 @@ const request = v.variant('type', [
     stages: v.array(whole),
     addresses: v.array(v.string()),
   }),
-  /** Times each of these cells on each chunk of its stages, alone, so many times. */
+  /** Times each of these cells on each chunk of its stages, alone, this many times. */
   v.object({
     type: v.literal('time'),
     id: count,

@@ -6,7 +6,7 @@ import { ExpectedError } from '../../core/errors';
 import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';
 
-/** A config of the same model, if one is needed and there, and a remark on one that is not used. */
+/** A config of the same model, if one is needed and exists, and a remark on one that is not used. */
 interface ConfigBeside {
   readonly config: HuggingFaceModel | null;
   readonly doubts: readonly Sentence[];

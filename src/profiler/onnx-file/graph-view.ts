@@ -26,7 +26,7 @@ export interface Node {
   readonly name: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Which graph it stands in: 0 is the main one, others are branches and loop bodies. */
+  /** Which graph it is in: 0 is the main one, others are branches and loop bodies. */
   readonly graph: number;
   readonly attributes: ReadonlyMap<string, AttributeProto>;
 }

@@ -13,7 +13,7 @@ export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as cons
 
 /** What becomes of a field when a model is read for its structure. */
 export interface FieldRule {
-  /** `payload`: weights, kept only while small. `name`: text that others refer to, never dropped alone. */
+  /** `payload`: weights, kept only while small. `name`: text that others refer to, never dropped by itself. */
   readonly action: 'descend' | 'copy' | 'name' | 'payload' | 'drop';
   /** Of the message to descend into. */
   readonly schema: DescMessage | null;

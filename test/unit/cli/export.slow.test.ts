@@ -88,7 +88,7 @@ describe('terapipe export', () => {
     assert.equal(readFileSync(moe, 'utf8'), text);
   });
 
-  it('writes what inspect reads back, and never over a file that is there', async () => {
+  it('writes what inspect reads back, and never over a file that exists', async () => {
     for (const [to, name] of [
       ['megatron', 'a.sh'],
       ['nemo', 'a.yaml'],

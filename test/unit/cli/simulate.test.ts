@@ -86,7 +86,7 @@ describe('terapipe simulate', () => {
     assert.deepEqual([code, at], ['schedule-csv', '1B0']);
   });
 
-  it('refuses what is malformed where it stands', async () => {
+  it('refuses what is malformed where it is', async () => {
     assert.equal((await refusal({ ...oneForward, schedule: '1F1' })).at, '"1F1"');
     assert.equal((await refusal({ ...oneForward, stages: 0 })).at, '0');
     assert.equal((await refusal({ ...oneForward, times: { ...equal, forwardMs: -1 } })).at, '-1');

@@ -39,7 +39,7 @@ describe('format', () => {
     assert.equal(formatBytesOf(0.5 * bytesPerGiB, 80 * bytesPerGiB), '0.5 / 80 GiB');
   });
 
-  it('keeps trailing zeros in the columns of a table, so that they stand under each other', () => {
+  it('keeps trailing zeros in the columns of a table, so that they are under each other', () => {
     assert.deepEqual([1.5, 12, 245, 1024, 0, 9.999, 0.5, 1.5e-8].map(column.number), [
       '1.50',
       '12.0',

@@ -7,7 +7,7 @@ import { documentedCodes } from '../../../src/core/rules/table';
 describe('verdicts on the corpus', () => {
   const verdicts = readVerdicts();
 
-  it('stand one a line, in order of file and rule, none twice', () => {
+  it('are one a line, in order of file and rule, none twice', () => {
     const written = readFileSync(`${import.meta.dirname}/../../corpus/verdicts.json`, 'utf8');
     assert.equal(written, writtenVerdicts(verdicts));
     const keys = verdicts.map(({ file, rule }) => `${file} ${rule}`);

@@ -59,7 +59,7 @@ describe('what a page is sent', () => {
     assert.equal(sync.next({ ...session, file: uri('other.json') }, context)?.type, 'state');
   });
 
-  it('draws the chosen timeline alone until the page asks for others, and keeps those', async () => {
+  it('draws only the chosen timeline until the page asks for others, and keeps those', async () => {
     const session = await planned();
     const { chosen, candidates } = session.plan!;
     const others = candidates.map(({ id }) => id).filter((id) => id !== chosen);

@@ -23,7 +23,7 @@ describe('page document', () => {
     nonce: 'abc123',
   });
 
-  it('allows scripts by nonce alone and no inline style', () => {
+  it('allows scripts only by nonce and no inline style', () => {
     const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1] ?? '';
     assert.match(policy, /^default-src &#39;none&#39;; script-src &#39;nonce-abc123&#39;; style-src https:\/\/host;/);
     assert.doesNotMatch(html, /unsafe|<style|style=/);

@@ -29,7 +29,7 @@ describe('processes of the harness', () => {
     assert.deepEqual(lines.sort(), ['one', 'two']);
   });
 
-  it('answers 127 for a command that is not there', async () => {
+  it('answers 127 for a command that is missing', async () => {
     assert.equal((await run('no-such-command-of-ours', [], { limitMs: 5000 })).code, 127);
   });
 

@@ -8,7 +8,7 @@ import { smallJob } from './jobs';
 const device = { kind: 'cpu', name: 'test', memoryBytes: null, driver: null } as const;
 
 describe('cell timer', () => {
-  /** A timer on the CPU with so much free memory, and the limits it built backward graphs for. */
+  /** A timer on the CPU with this much free memory, and the limits it built backward graphs for. */
   const timer = (limits: Limits, freeBytes: number, attention: 'plain' | 'MultiHeadAttention' = 'plain') => {
     const built: Limits[] = [];
     const job = { ...smallJob, attention: attention === 'plain' ? 'plain' : 'fused', limits } as const;

@@ -81,7 +81,7 @@ describe('profiler child', () => {
   });
 
   it('skips a cell that does not fit into memory and measures the next', async () => {
-    // Attention of so many heads over so many tokens would take half a terabyte, and all else little.
+    // Attention of this many heads over this many tokens would take half a terabyte, and all else little.
     const limits = { batch: 1, tokens: 60_000, sequence: 60_000 };
     const profiler = await openCpu({ ...smallJob, shape: { ...smallJob.shape, heads: 32, kvHeads: 32, headDim: 2, ffn: 64 }, limits });
     const answer = await profiler.measure('layer', { batch: 1, tokens: 60_000, context: 0 });
@@ -107,7 +107,7 @@ describe('profiler child', () => {
     assert.deepEqual(childrenOf(process.pid, child.file), []);
   });
 
-  it('is an error when somebody kills it during a run, and earlier answers stand', async function () {
+  it('is an error when somebody kills it during a run, and earlier answers are', async function () {
     // Processes are found in /proc.
     if (process.platform !== 'linux') this.skip();
     const profiler = await openCpu(longJob);

@@ -17,7 +17,7 @@ interface Bench {
   readonly measured: { readonly part: TimedPart; readonly cell: Cell }[];
 }
 
-/** A device whose layer takes `forwardMs`, twice that backward, with `noise` on top and some bursts. @param waits for so much of that. */
+/** A device whose layer takes `forwardMs`, twice that backward, with `noise` on top and some bursts. @param waits for this much of that. */
 function bench(
   forwardMs: (cell: Cell) => number,
   noise = 0.02,

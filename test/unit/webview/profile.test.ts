@@ -150,7 +150,7 @@ describe('chart content', () => {
     }
   });
 
-  it('judges by the hold-outs alone, or by all where there are none', () => {
+  it('judges only by the hold-outs, or by all where there are none', () => {
     const held = profile.samples.layer.filter(({ holdOut }) => holdOut).length;
     assert.equal(errorContent(profile, 'layer')?.dots.length, 2 * held);
     const samples = { ...profile.samples, layer: profile.samples.layer.map((sample) => ({ ...sample, holdOut: false })) };
@@ -176,7 +176,7 @@ describe('chart axes', () => {
     assert.deepEqual(texts(timeAxis('log', 0.5, 40), 5), ['1 ms', '3 ms', '10 ms', '30 ms']);
   });
 
-  it('leave room around one length alone', () => {
+  it('leave room around one only length', () => {
     for (const axis of [tokensAxis('log', 512, 512), timeAxis('log', 3, 3.0001)]) {
       assert.ok(axis.max / axis.min > 1.09);
       assert.ok(axis.marks(6).length >= 1);

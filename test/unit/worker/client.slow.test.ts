@@ -9,7 +9,7 @@ import { bundleWorker, type BundledWorker } from './bundle';
 import type { ExpectedError } from '../../../src/core/errors';
 import { say } from '../../../src/core/sentence';
 
-/** The scripted worker reads the title alone. */
+/** The scripted worker reads only the title. */
 function titled(title: string): PlanRequest {
   return { title, model: {}, training: {}, layout: {} } as unknown as PlanRequest;
 }
@@ -156,7 +156,7 @@ describe('planner client', () => {
     await client.plan(titled('small'));
   });
 
-  it('drops a waiting request at once and leaves the running one alone', async () => {
+  it('drops a waiting request at once and leaves only the running one', async () => {
     const first = new AbortController();
     const { started, done } = running('heeds cancel', first.signal);
     const second = new AbortController();

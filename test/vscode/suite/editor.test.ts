@@ -173,7 +173,7 @@ describe('the editor', () => {
     assert.match(found.message, /2,?048/);
   });
 
-  it('marks an unknown key where it stands, and the quick fix corrects the spelling', async () => {
+  it('marks an unknown key where it is, and the quick fix corrects the spelling', async () => {
     const document = await openConfig('unknown', '{ "model": "config.json", "layuot": { "tensor": 4 } }\n');
     const found = await until('remark', () => remarks(document.uri).find((remark) => document.getText(remark.range).includes('layuot')));
     await applyFix(document, found);
@@ -186,7 +186,7 @@ describe('the editor', () => {
     assert.equal(found.severity, vscode.DiagnosticSeverity.Error);
   });
 
-  it('marks a model file that is not there', async () => {
+  it('marks a model file that is missing', async () => {
     const document = await openConfig('missing', '{ "model": "nowhere.json" }\n');
     const found = await until('remark', () => remarks(document.uri).find((remark) => document.getText(remark.range).includes('nowhere')));
     assert.match(found.message, /nowhere\.json/);

@@ -82,7 +82,7 @@ describe('layouts of a launcher', () => {
     await slower(document);
   });
 
-  it('leave the file alone when the diff is discarded', async () => {
+  it('leave only the file when the diff is discarded', async () => {
     const document = await open('discard.sh');
     const diff = await showDiff(document, await slower(document));
     await vscode.commands.executeCommand('terapipe.discardLayout', diff.modified);

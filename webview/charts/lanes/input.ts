@@ -12,7 +12,7 @@ export interface PointerActions {
   readonly pick: (operation: Operation | null, stage: number | null) => void;
   readonly pickRange: (startMs: number, endMs: number, firstStage: number, lastStage: number) => void;
   readonly zoomTo: (operation: Operation) => void;
-  /** Left out where rows are stages alone. */
+  /** Left out where rows are only stages. */
   readonly openNode?: (node: StageNode) => void;
 }
 

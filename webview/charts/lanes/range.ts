@@ -48,8 +48,8 @@ function imbalanceShares(operations: Operations, idle: IdleTimes, stage: number)
 }
 
 /**
- * Idle time of a range by its cause, summed over its stages, ms; causes that are not there are left out. Each gap ends with what waits for
- * a link, and of the rest unequal stages are to blame for as much as in all gaps of its cause on the stage.
+ * Idle time of a range by its cause, summed over its stages, ms; causes that are missing are left out. Each gap ends with what waits for a
+ * link, and of the rest unequal stages are to blame for as much as in all gaps of its cause on the stage.
  * @param idle those of the step; null: without links and imbalance.
  */
 export function idleInRange(operations: Operations, idle: IdleTimes | null, range: Range): ReadonlyMap<IdleCause, number> {

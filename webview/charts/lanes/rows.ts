@@ -2,7 +2,7 @@ import type { StageNode } from '../../../src/core/cluster/rank-groups';
 import { isRecord } from '../../../src/core/records';
 import { setting } from '../../base/view-state';
 
-/** Which stages stay at the top, and which nodes are one row each. It survives a plan with other stages: what is not there is ignored. */
+/** Which stages stay at the top, and which nodes are one row each. It survives a plan with other stages: what is missing is ignored. */
 export interface RowSettings {
   /** Ascending. */
   readonly pinned: readonly number[];

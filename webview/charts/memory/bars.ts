@@ -56,7 +56,7 @@ function drawBars(pen: MemoryPen, profile: MemoryProfile, { axis, stage: selecte
   const parts = presentParts(profile);
   const step = (plot.width / stages.length) * scale;
   const gap = step >= 5 * scale ? Math.max(1, Math.round(Math.min(step * 0.18, 6 * scale))) : 0;
-  // A few bars are bars, not walls; they stand in the middle of their share.
+  // A few bars are bars, not walls; they are in the middle of their share.
   const widest = Math.round(64 * scale);
   stages.forEach((stage, index) => {
     const left = Math.round(x(0) + index * step);

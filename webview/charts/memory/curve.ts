@@ -52,7 +52,7 @@ export function stageParts(curve: LiveParts, stage: StageMemory): MemoryPart[] {
 /** Less of the axis than this is no more than a pixel of the lane. */
 const leastSeenShare = 0.01;
 
-/** Those of `stageParts` that are ever high enough to be seen on an axis of so many bytes. */
+/** Those of `stageParts` that are ever high enough to be seen on an axis of this many bytes. */
 export function seenParts(curve: LiveParts, stage: StageMemory, axisBytes: number): MemoryPart[] {
   const least = leastSeenShare * axisBytes;
   return stageParts(curve, stage).filter((part) => {

@@ -27,7 +27,7 @@ const textures: Readonly<Record<MemoryPart, Texture>> = {
 
 const tiles = new WeakMap<Theme, Map<string, CanvasPattern | string>>();
 
-/** What fills a part of memory: its hue and its texture; in high contrast the texture alone. */
+/** What fills a part of memory: its hue and its texture; in high contrast only the texture. */
 export function partPaint(context: CanvasRenderingContext2D, colors: Theme, part: MemoryPart, scale: number): CanvasPattern | string {
   const known = tiles.get(colors) ?? new Map<string, CanvasPattern | string>();
   tiles.set(colors, known);

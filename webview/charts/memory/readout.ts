@@ -45,7 +45,7 @@ export function fillReadout(element: HTMLElement, { stage, ms, bytes, parts }: R
   );
 }
 
-/** The same for the ear, without the parts that are not there. */
+/** The same for the ear, without the parts that are missing. */
 export function spokenReadout({ stage, bytes, parts }: Readout): string {
   const there = parts.filter(([, own]) => own > 0).map(([part, own]) => `${partName(part)} ${formatBytes(own)}`);
   return [t('Memory of stage {0}: {1}', stage, formatBytes(bytes)), ...there].join(', ');

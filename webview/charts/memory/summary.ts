@@ -79,7 +79,7 @@ export function axisBytes(profile: MemoryProfile): number {
 
 const staticNames = ['weights', 'gradients', 'optimizer', 'dummyGradients', 'workspaces'] as const satisfies readonly MemoryPart[];
 
-/** Parts that are there all the time with their bytes, in stacking order. */
+/** Parts that exist all the time with their bytes, in stacking order. */
 export function staticParts({ parts }: StageMemory): (readonly [MemoryPart, number])[] {
   return staticNames.map((part) => [part, parts[part]] as const);
 }

@@ -191,7 +191,7 @@ function makeHandle(stage: number, { cut, request, onChange, onEscape }: StripPr
     tabindex: 0,
     title: t('Drag it, or move it with the arrow keys; Escape takes it back.'),
   });
-  /** Moves the boundary by so many layers from where it lies in `from`. */
+  /** Moves the boundary by this many layers from where it lies in `from`. */
   const moveFrom = (from: Cut, by: number): void => {
     const known = request();
     if (known !== null) onChange(withBoundary(known, from, stage, sum(from.slice(0, stage + 1)) + by));

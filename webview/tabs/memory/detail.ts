@@ -28,7 +28,7 @@ export function detailsOf(
     otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
   const isWorst = worstStage(profile)?.stage === stage.stage;
   const verdict = verdictOf({ stages: [stage] });
-  /** What stands right of the bytes at the peak: those at the selected time, and the share or difference. */
+  /** What is right of the bytes at the peak: those at the selected time, and the share or difference. */
   const right = (thenText: string, shareText: string): (HTMLElement | null)[] => [
     then === null ? null : h('span', { class: 'then' }, thenText),
     then === null || other !== undefined ? h('span', { class: 'share' }, shareText) : null,

@@ -22,7 +22,7 @@ import { sentence } from '../../shared/sentence';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { cutsOf, timelineOf, type NamedCut } from './cuts';
 
-/** The prefill tab: when the first token is there, the chunks on their way down the stages, and what other chunk lengths lose. */
+/** The prefill tab: when the first token is ready, the chunks on their way down the stages, and what other chunk lengths lose. */
 export function makePrefillView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let shown: PrefillAnswer | null = null;
   let cuts: readonly NamedCut[] = [];

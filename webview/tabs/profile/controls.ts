@@ -15,7 +15,7 @@ interface Controls {
 
 const nothing = '';
 
-/** Makes the row. What cannot be chosen is not there. */
+/** Makes the row. What cannot be chosen is missing. */
 export function makeControls(store: Store): Controls {
   const profile = labelled(
     t('Profile'),

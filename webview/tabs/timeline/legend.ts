@@ -95,7 +95,7 @@ function chunkToggle(place: number, operations: Operations, { look, onLook }: Lo
   );
 }
 
-/** `Chunks 4 to 7`: those that stand at the same place of their stages, by the numbers that passes are labelled with. */
+/** `Chunks 4 to 7`: those that are at the same place of their stages, by the numbers that passes are labelled with. */
 function chunksText(place: number, { timeline, ofFile }: Operations): string {
   const chunks = [...chunksOnStages(timeline).entries()].flatMap(([chunk, each]) => (each === place ? [chunk] : []));
   const [first = 0, last = first] = [chunks[0], chunks.at(-1)];

@@ -42,7 +42,7 @@ export function shadingOf({ sliced, chunked }: Operations, { shading }: Timeline
   return shading;
 }
 
-/** Where each chunk stands on its stage, from 0. */
+/** Where each chunk is on its stage, from 0. */
 export function chunksOnStages({ stageOfChunk, stages }: Timeline): Int32Array {
   const met = new Int32Array(stages);
   return Int32Array.from(stageOfChunk, (stage) => {

@@ -47,8 +47,8 @@ function settingsAbout(
 }
 
 /**
- * Writes a plan into the text of a launcher's file: the fewest settings, each where it stands (in the variable that a flag takes), comments
- * and layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made and
+ * Writes a plan into the text of a launcher's file: the fewest settings, each where it is (in the variable that a flag takes), comments and
+ * layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made and
  * said so.
  * @param read the reader that gave `launcher`.
  * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have, or would not run as planned.

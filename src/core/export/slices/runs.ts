@@ -30,7 +30,7 @@ interface RunnablePlan {
 /**
  * The plan's own slices where the flags of a runtime give just them, else the best that they can: micro-batches of the planned size and of
  * one sequence, each cut by every rule into every number of slices that is tried, predicted as they will run.
- * @param by `patch`: by a list of lengths in its source alone; left out: by flags.
+ * @param by `patch`: by a list of lengths only in its source; left out: by flags.
  * @throws ExpectedError `export-slices`.
  */
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
@@ -130,7 +130,7 @@ export function onMegatron(request: PlanRequest): PlanRequest {
   };
 }
 
-/** A training without a setting that need not be there. */
+/** A training without a setting that need not exist. */
 export function without<K extends 'runtime' | 'gemmPrecision'>(training: TrainingSpec, name: K): Omit<TrainingSpec, K> {
   return Object.fromEntries(Object.entries(training).filter(([key]) => key !== name)) as Omit<TrainingSpec, K>;
 }

@@ -62,7 +62,7 @@ function fixFor(plan: Plan, best: Candidate, launched: Launched | null): Fix | n
   return edits === null ? null : { title, edits, preferred: true };
 }
 
-/** The flags of slices alone; null where the file has no place for them. */
+/** The flags only of slices; null where the file has no place for them. */
 function editsFor(plan: Plan, best: Candidate, { launcher, read }: Launched): readonly TextEdit[] | null {
   const { format } = launcher;
   const runtime = sliceRuntimeOf(plan.request.slicing.split?.runtime ?? '');

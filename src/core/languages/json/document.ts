@@ -73,7 +73,7 @@ function withInfinity(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|\bInfinity\b/g, (found) => (found === 'Infinity' ? '1e999999' : found));
 }
 
-/** Where a node stands. */
+/** Where a node is. */
 export function placeOf({ file }: Pick<JsonDocument, 'file'>, node: Node): Place {
   return { file, range: { start: node.offset, end: node.offset + node.length } };
 }

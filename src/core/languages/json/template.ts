@@ -20,7 +20,7 @@ const form =
 /** Words in capitals that people write for JSON values by mistake. */
 const mistakes = /^(TRUE|FALSE|NULL|NONE|NAN|INF|INFINITY|AUTO)$/;
 
-/** Finds the placeholders that stand where a value belongs. One pass; strings are skipped. */
+/** Finds the placeholders that are where a value belongs. One pass; strings are skipped. */
 export function fillTemplate(text: string): FilledTemplate {
   const placeholders = new Map<number, Placeholder>();
   const parts: string[] = [];

@@ -13,7 +13,7 @@ const deepest = 12;
 
 /**
  * An object as a document of settings, so that readers of YAML know it: fields become keys, each at its value; what is not known is left
- * out. `modules` are the files that the values stand in.
+ * out. `modules` are the files that the values are in.
  */
 export function documentOf(own: PythonModule, modules: readonly PythonModule[], object: PythonObject): YamlDocument {
   const documents = new Map([...modules, own].map(({ file, text }) => [file, { file, text, root: emptyMap, replaced: [] }] as const));

@@ -246,7 +246,7 @@ function runCommand(state: State, node: ShellNode): void {
   state.commands.push({ start: node.start, end: node.end, words: [...state.starter, ...elements] });
 }
 
-/** `source env.sh`: its statements as if they stood here. */
+/** `source env.sh`: its statements as if they were here. */
 function runSourced(state: State, words: readonly Element[]): boolean {
   const named = sourcePath(words);
   if (named === null) return false;

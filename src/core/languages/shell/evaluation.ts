@@ -23,7 +23,7 @@ export interface MaybeValue {
 export interface Sourced {
   /** From its last part that is only known when the script runs; null: its name is not known. */
   readonly path: string | null;
-  /** Nothing stands before `path` that are known only at run time. */
+  /** Nothing before `path` is known only at run time. */
   readonly isWhole: boolean;
   /** The word that names it. */
   readonly range: TextRange;

@@ -166,7 +166,7 @@ function parameterPart(scope: Scope, node: ShellNode, quoted: boolean): Part {
 
 const empty: Value = { kind: 'scalar', parts: [] };
 
-/** The default of `${X:-default}`: words with what stands between them. */
+/** The default of `${X:-default}`: words with what is between them. */
 function wordParts(scope: Scope, start: number, end: number, children: readonly ShellNode[]): Part[] {
   const parts: Part[] = [];
   let at = start;

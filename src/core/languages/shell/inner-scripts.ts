@@ -17,7 +17,7 @@ interface CommandString {
 
 /**
  * The text that `bash -c`, at the end of any command, or `eval` takes; null where there is none, or where it is nothing but the words of
- * one command as the script has them, which are read as they stand.
+ * one command as the script has them, which are read as they are.
  */
 export function commandString(words: readonly Element[]): CommandString | null {
   const first = textIn(words[0]);

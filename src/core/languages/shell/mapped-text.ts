@@ -4,7 +4,7 @@ import { flatten, type FlatWord, type Part, type Piece } from './words';
 /** A text put together from pieces of another, such as a here-document with its variables filled in. */
 interface MappedText {
   readonly text: string;
-  /** Where a range of it stands in the other one; null when it spans pieces that do not follow each other. */
+  /** Where a range of it is in the other one; null when it spans pieces that do not follow each other. */
   readonly sourceOf: (range: TextRange) => TextRange | null;
   /** The condition under which a range of it is so, where it is known only at run time. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;

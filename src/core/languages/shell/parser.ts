@@ -50,7 +50,7 @@ export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
   return { parse: (text) => parse(language, types, text) };
 }
 
-/** A tree whose text stands `by` characters further on. */
+/** A tree whose text is `by` characters further on. */
 export function shifted(node: ShellNode, by: number): ShellNode {
   return { type: node.type, start: node.start + by, end: node.end + by, children: node.children.map((child) => shifted(child, by)) };
 }
@@ -77,8 +77,8 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
 /**
  * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in; a
  * backslash that ends the file, which a shell takes and the grammar does not; and what follows a variable late in a word, as in `$A/b$C/d`
- * or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things stand, so their
- * text stays.
+ * or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things are, so their text
+ * stays.
  */
 function readable(text: string): string {
   return text
@@ -88,7 +88,7 @@ function readable(text: string): string {
 }
 
 /**
- * A variable that follows other pieces of its word, with the sign after it; or, to be left alone, the rest of a line from an arithmetic
+ * A variable that follows other pieces of its word, with the sign after it; or, to be left unchanged, the rest of a line from an arithmetic
  * expression on, where the sign is an operator.
  */
 const lateVariable = /(?:\(\(|\$\[).*|(\$(?<=[$}"'][\w/.,=:@%+~^*!-]{1,200}\$)(?:[A-Za-z_]\w*|\d))[/.,+~^*!-]/g;
@@ -133,7 +133,7 @@ function enter(cursor: TreeCursor, types: readonly (string | null)[], text: stri
   return node;
 }
 
-/** Where the `$` or the backtick of an expansion stands, which ends at `end`. */
+/** Where the `$` or the backtick of an expansion is, which ends at `end`. */
 function signOf(text: string, start: number, end: number): number {
   const skipped = /^(?:\s|\\\r?\n)*/.exec(text.slice(start, end))?.[0].length ?? 0;
   return /[$`]/.test(text.charAt(start + skipped)) ? start + skipped : start;

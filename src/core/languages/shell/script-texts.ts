@@ -11,10 +11,10 @@ export interface ScriptTexts {
   readonly text: () => string;
   /**
    * Adds a text and gives its start; null where they would become too many or too long.
-   * @param fallback where the statement stands that brings it in.
+   * @param fallback where the statement is that brings it in.
    */
   readonly add: (text: string, origin: Origin, fallback: Place) => number | null;
-  /** Where a range stands in its file. */
+  /** Where a range is in its file. */
   readonly placeOf: (range: TextRange) => Place;
   /** The condition under which a text that was put together is so at a range, where it is known only at run time. */
   readonly conditionOf: (range: TextRange) => TextRange | undefined;
@@ -37,7 +37,7 @@ interface Part extends TextRange, Origin {
 const maximumLength = 8_000_000;
 const maximumParts = 200;
 
-/** The texts of a script, so far its own alone. */
+/** The texts of a script, so far only its own. */
 export function scriptTexts(file: string, own: string): ScriptTexts {
   let all = own;
   const inOwn = (range: TextRange): Place => ({ file, range });

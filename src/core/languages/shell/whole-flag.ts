@@ -5,7 +5,7 @@ type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };
 
 /**
  * What to cut out of a text to remove words `from` to `to` (exclusive) of a command: in the one array, string or command where they all
- * stand.
+ * are.
  * Undefined where they come from different places, or where something else would go with them.
  */
 export function wholeOf(text: string, words: readonly FlatWord[], from: number, to: number): TextRange | undefined {

@@ -1,6 +1,6 @@
 import type { TextRange } from '../../domain/located';
 
-/** A run of characters that stand in the text, or a hole (`text` null) that is only known when the script runs. */
+/** A run of characters that are in the text, or a hole (`text` null) that is only known when the script runs. */
 export interface TextPart extends TextRange {
   readonly kind: 'text';
   readonly text: string | null;
@@ -35,7 +35,7 @@ export interface Element extends TextRange {
 export type Value =
   { readonly kind: 'scalar'; readonly parts: readonly Part[] } | { readonly kind: 'array'; readonly elements: readonly Element[] };
 
-/** Where a piece stands, from the outside in: the word of the command, the `$X` in it, the assignment that gave X its value, ... */
+/** Where a piece is, from the outside in: the word of the command, the `$X` in it, the assignment that gave X its value, ... */
 export interface Site extends TextRange {
   readonly kind: 'element' | 'expansion' | 'group';
   readonly outer: Site | null;
@@ -70,8 +70,8 @@ interface Budget {
 const maximumTextSteps = 300;
 
 /**
- * Expands variables and splits words as a shell does; patterns are left alone. Variables that double (`A=$B$B`) end where the budget does,
- * with an unknown word.
+ * Expands variables and splits words as a shell does; patterns are left unchanged. Variables that double (`A=$B$B`) end where the budget
+ * does, with an unknown word.
  */
 export function flatten(elements: readonly Element[], budget: Budget): readonly FlatWord[] {
   const words: FlatWord[] = [];
@@ -144,7 +144,7 @@ function splitInto(part: TextPart, text: string, task: Task, finish: () => void,
   }
 }
 
-/** Where a part of a text stands: exact where characters and source agree, else the whole. */
+/** Where a part of a text is: exact where characters and source agree, else the whole. */
 export function sliceRange({ start, end }: TextRange, text: string | null, from: number, to: number): TextRange {
   return text?.length === end - start ? { start: start + from, end: start + to } : { start, end };
 }

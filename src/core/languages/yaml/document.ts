@@ -37,13 +37,13 @@ export interface YamlEntry {
   /** Where the value's own text ends; the value's range is elsewhere when an alias stands for it. */
   readonly end: number;
   readonly flow: boolean;
-  /** The map that it stands in has no other entry. */
+  /** The map that it is in has no other entry. */
   readonly alone: boolean;
-  /** Of documents that are merged, the one that it stands in. */
+  /** Of documents that are merged, the one that it is in. */
   readonly document?: YamlDocument;
 }
 
-/** What a launcher's loader does with a key that stands twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
+/** What a launcher's loader does with a key that is twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
 type Repeated = 'refused' | 'last';
 
 export interface YamlDocument {
@@ -55,7 +55,7 @@ export interface YamlDocument {
 }
 
 const maximumDepth = 100;
-/** Configs use a handful; each alias is one more reference to a node that is there already, so even a bomb stays as small as its text. */
+/** Configs use a handful; each alias is one more reference to a node that exists already, so even a bomb stays as small as its text. */
 const maximumAliases = 1000;
 /** Merging, unlike an alias, copies: of one large mapping into many. */
 const maximumMerged = 10_000;
@@ -199,7 +199,7 @@ function addMerged(state: Conversion, entries: Map<string, YamlEntry>, { range, 
   for (const [name, entry] of added) if (!entries.has(name)) entries.set(name, entry);
 }
 
-/** Refuses a key that none may have, or that is there already where the loader refuses that. */
+/** Refuses a key that none may have, or that exists already where the loader refuses that. */
 function refuseKey(
   { file, repeated, replaced }: Conversion,
   entries: ReadonlyMap<string, YamlEntry>,

@@ -2,7 +2,7 @@ import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from './document';
 
 /**
  * Documents over each other, weakest first: mappings are merged, everything else of a later one replaces what was there, as
- * `OmegaConf.merge` does. Each entry knows the document that it stands in. @throws Error without a document.
+ * `OmegaConf.merge` does. Each entry knows the document that it is in. @throws Error without a document.
  */
 export function mergedDocument(documents: readonly YamlDocument[]): YamlDocument {
   const own = documents.at(-1);

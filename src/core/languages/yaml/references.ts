@@ -5,7 +5,7 @@ export type Plain = string | number | boolean | null;
 /** What a value is once its `${...}` are replaced; `unknown` where the file does not have, `cycle` where it refers to itself. */
 type Resolution = { readonly kind: 'value'; readonly value: Plain } | { readonly kind: 'unknown' | 'cycle' };
 
-/** Resolves a scalar that stands under `path` (its own key last). */
+/** Resolves a scalar that is under `path` (its own key last). */
 export type Resolver = (scalar: YamlScalar, path: readonly string[]) => Resolution;
 
 const unknown: Resolution = { kind: 'unknown' };

@@ -22,14 +22,14 @@ interface OpenSetting {
   readonly whole: TextRange;
 }
 
-/** What one DeepSpeed JSON says, wherever its text stands. */
+/** What one DeepSpeed JSON says, wherever its text is. */
 export interface DeepSpeedFacts {
   readonly facts: Facts;
   readonly remarks: readonly Finding[];
   /** Names, each once, in alphabetical order. */
   readonly placeholders: readonly string[];
   readonly open: readonly OpenSetting[];
-  /** Whether Python's json module would read the text as it stands. */
+  /** Whether Python's json module would read the text as it is. */
   readonly validJson: boolean;
 }
 
@@ -44,7 +44,7 @@ export function readDeepSpeed(file: string, text: string): LauncherFile {
 }
 
 /**
- * The same for a text that stands at `offset` of a file: the body of a here-document. All places are places of the file.
+ * The same for a text that is at `offset` of a file: the body of a here-document. All places are places of the file.
  * @throws ExpectedError as `readDeepSpeed`.
  */
 export function deepspeedFactsOf(text: string, file: string, offset: number): DeepSpeedFacts {

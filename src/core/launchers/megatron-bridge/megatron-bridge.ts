@@ -99,7 +99,7 @@ export function readMegatronBridge(file: string, text: string): LauncherFile {
   return bridgeFile(parseYaml(file, text), 'megatron-bridge');
 }
 
-/** The same of settings of a `ConfigContainer`, wherever they stand. */
+/** The same of settings of a `ConfigContainer`, wherever they are. */
 export function bridgeFile(document: YamlDocument, format: 'megatron-bridge' | 'bridge-python'): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const written = reader.facts(bridgeKeys);

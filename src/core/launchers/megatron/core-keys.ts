@@ -45,7 +45,7 @@ export const gated = anyOf((written) =>
 
 /**
  * Fields of Megatron Core's `TransformerConfig` and `ModelParallelConfig`, which NeMo, Megatron-Bridge and Megatron-LM's `--yaml-cfg`
- * share, without the section they stand in.
+ * share, without the section they are in.
  */
 export const coreKeys: KeyTable = {
   ...optimizerKeys,

@@ -1,8 +1,8 @@
 /**
  * Flags of each program of the Megatron-LM family whose name touches model, parallelism, batch or memory, as `test/witness/flags.py` reads
- * them in its source: `!` stands behind a switch, `*` behind a flag that takes several words. Each flag once, at the first program that has
- * it: NVIDIA's at d98e8a64, core 0.13, core 0.8 and 23.04; MindSpeed-LLM at c77308a1 with MindSpeed at 028de58c; Pai at a098ca5a;
- * zero-bubble at 39f2c186; Seq1F1B at 6893466; BigScience's at 8387ae17; Microsoft's at f4157bea; DeepSpeed at 38327e07.
+ * them in its source: `!` is behind a switch, `*` behind a flag that takes several words. Each flag once, at the first program that has it:
+ * NVIDIA's at d98e8a64, core 0.13, core 0.8 and 23.04; MindSpeed-LLM at c77308a1 with MindSpeed at 028de58c; Pai at a098ca5a; zero-bubble
+ * at 39f2c186; Seq1F1B at 6893466; BigScience's at 8387ae17; Microsoft's at f4157bea; DeepSpeed at 38327e07.
  */
 const tables: Readonly<Record<string, string>> = {
   'Megatron-LM': `

@@ -2,7 +2,9 @@ import { byDefault } from '../../domain/located';
 import type { Facts } from '../../formats/facts';
 import { sentence } from '../../sentence';
 
-/** Before granularities, `--checkpoint-activations` and a method alone recomputed whole layers (bigscience, megatron/arguments.py 512). */
+/**
+ * Before granularities, `--checkpoint-activations` and a method by itself recomputed whole layers (bigscience, megatron/arguments.py 512).
+ */
 export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
   if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
     return recomputeMethod === undefined

@@ -2,7 +2,7 @@ import type { Capabilities, ProgramTraits } from '../../formats/facts';
 
 /** How scripts show which fork they start, surest first. */
 interface ForkSigns {
-  /** Flags that it alone has, by `flagKey`. */
+  /** Flags that it by itself has, by `flagKey`. */
   readonly flags: readonly string[];
   /** Programs, modules and variables that are its alone, in the text of a script. */
   readonly text: RegExp | null;

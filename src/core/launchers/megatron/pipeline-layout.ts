@@ -23,7 +23,7 @@ function unrolled(text: string, pattern: RegExp): string | null {
   return left < 0 || result.length > longest ? null : result;
 }
 
-/** How often a letter stands in all stages. */
+/** How often a letter is in all stages. */
 export function lettersIn(stages: readonly string[], letter: string): number {
   return stages.reduce((count, stage) => count + stage.split(letter).length - 1, 0);
 }

@@ -7,7 +7,7 @@ import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../langu
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
-/** Scripts that launch Megatron, and files of its arguments: values are changed where they stand, in the variable that a flag takes. */
+/** Scripts that launch Megatron, and files of its arguments: values are changed where they are, in the variable that a flag takes. */
 export const shellSyntax: Syntax = { open, edit: put };
 
 const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
@@ -100,7 +100,7 @@ function editPrecision(launcher: LauncherFile, value: SettingValue): readonly st
   return text.slice(range.start, range.end).startsWith('--') ? [spliced(text, range, `--${plainText(value)}`)] : [];
 }
 
-/** New words before a flag that is there: on a line of their own where that flag begins its line. */
+/** New words before a flag that exists: on a line of their own where that flag begins its line. */
 function insertions({ text, facts }: LauncherFile, words: string): readonly string[] {
   const texts: string[] = [];
   for (const name of anchors) {

@@ -12,7 +12,7 @@ import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-f
 /** What a scalar's text means; null where it is known only at run time. */
 type Expand = (text: string) => string | null;
 
-/** Arguments of Megatron-LM as they stand in files of their own: names by underscores, values as YAML has them. */
+/** Arguments of Megatron-LM as they are in files of their own: names by underscores, values as YAML has them. */
 export interface Arguments {
   readonly flags: Map<string, LocatedFlag>;
   /** Variables that stand for a value. */
@@ -24,7 +24,7 @@ export function noArguments(): Arguments {
 }
 
 /**
- * Adds the arguments of a mapping over those that are there, nested sections by the names of their leaves; null takes one back, as argparse
+ * Adds the arguments of a mapping over those that exist, nested sections by the names of their leaves; null takes one back, as argparse
  * would never have seen it.
  */
 export function addArguments({ flags, unknown }: Arguments, document: YamlDocument, map: YamlMap, expand: Expand): void {
@@ -61,8 +61,8 @@ function variablesOf(node: YamlNode): string[] {
 }
 
 /**
- * A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that is there stays. Layers
- * of multi-token prediction, which such a list leaves out, are on the last stage.
+ * A list of layers by stage, as forks take it, becomes the layout that Megatron-LM has for the same; a layout that exists stays. Layers of
+ * multi-token prediction, which such a list leaves out, are on the last stage.
  */
 export function splitAsLayout({ flags }: Arguments, name: string): void {
   const split = flags.get(name);
@@ -83,7 +83,7 @@ export function withEnvironment(text: string): string | null {
   return expanded.includes('${') ? null : expanded;
 }
 
-/** A launcher's file of such arguments. @param layers the files that they stand in. */
+/** A launcher's file of such arguments. @param layers the files that they are in. */
 export function fileOfArguments(
   format: LauncherFormat,
   layers: readonly Layer[],

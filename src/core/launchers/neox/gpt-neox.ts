@@ -138,7 +138,7 @@ function spelledEither(root: YamlMap): typeof entryAt {
 
 /**
  * Width of one matrix of the feed-forward (`ParallelMLP` of megatron/model/transformer.py): `intermediate_size`, a third of which is left
- * for each matrix of a gated activation, rounded up to `mlp_multiple_of`; the older LLaMA-like MLP takes it as it stands.
+ * for each matrix of a gated activation, rounded up to `mlp_multiple_of`; the older LLaMA-like MLP takes it as it is.
  */
 function ffnOf(reader: KeyReader, { gatedMlp }: Facts): Pick<Facts, 'ffn'> {
   const size = reader.one('intermediate_size', count(1)) ?? reader.one('feedforward_size', count(1));

@@ -103,7 +103,7 @@ export function namedWithoutSizes(
   return name === null ? {} : { flavor: name };
 }
 
-/** The setting by which an experiment trains adapters alone: `lora: { enabled: true }` with Megatron, `peft: lora` with Megatron-Bridge. */
+/** The setting by which an experiment trains only adapters: `lora: { enabled: true }` with Megatron, `peft: lora` with Megatron-Bridge. */
 export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters'> {
   const reader = createKeyReader(document, environmentDefaults);
   const peft = reader.one('peft', word);

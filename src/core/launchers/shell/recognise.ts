@@ -25,7 +25,7 @@ export function mentionsOf(text: string, pattern: RegExp, enough: number): Reado
 
 /**
  * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the
- * name of its program. Cheap, by content alone.
+ * name of its program. Cheap, only by content.
  */
 export function isMegatronShell(text: string): boolean {
   const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;

@@ -88,7 +88,7 @@ function plainText(node: YamlScalar, value: Plain): Plain {
   return value === null || node.text.includes('${') ? value : node.text;
 }
 
-/** The first place that facts of this file stand at. */
+/** The first place that facts of this file are at. */
 export function firstPlace(document: YamlDocument, facts: Facts): Place {
   const places = Object.values(facts).flatMap(({ source }) =>
     source.kind === 'file' && source.place.file === document.file ? [source.place] : [],

@@ -24,7 +24,7 @@ export function readTorchTitan(file: string, text: string): LauncherFile {
   return titanFile(file, text, parseToml(file, text));
 }
 
-/** The same of settings by their dotted names, wherever they stand. */
+/** The same of settings by their dotted names, wherever they are. */
 export function titanFile(file: string, text: string, settings: Settings): LauncherFile {
   const { facts, remarks } = collect(settings, entries);
   deriveFacts(settings, facts);

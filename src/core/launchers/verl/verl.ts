@@ -147,7 +147,7 @@ function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   return { sequenceLength: { value: prompt.value + response.value, source: { kind: 'default', reason: sentence`${prompt.value} tokens of the prompt and ${response.value} of the response` } } }; // prettier-ignore
 }
 
-/** A mini-batch is so many prompts, each with as many responses as are drawn (verl/workers/fsdp_workers.py). */
+/** A mini-batch is this many prompts, each with as many responses as are drawn (verl/workers/fsdp_workers.py). */
 function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const samples = factOf(flags.get(samplesKey), sizes);
   if (globalBatch === undefined || samples === undefined || samples.value === 1) return {};

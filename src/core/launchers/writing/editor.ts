@@ -16,7 +16,7 @@ export interface Editor {
 export interface NewFile {
   /** A name that the reader of the format knows it by. */
   readonly fileName: string;
-  /** Where each setting stands; what has no entry cannot be expressed. */
+  /** Where each setting is; what has no entry cannot be expressed. */
   readonly keys: KeyNames;
   readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
 }

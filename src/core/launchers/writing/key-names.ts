@@ -2,7 +2,7 @@ import type { FactName } from '../../formats/facts';
 import type { SettingValue } from '../../languages/text-edits';
 import type { SettingEdit } from './desired-setting';
 
-/** Where each setting stands in a file that has it not yet: flags, or dotted keys, the first of which is written. */
+/** Where each setting is in a file that has it not yet: flags, or dotted keys, the first of which is written. */
 export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** The same settings under names that are spelled otherwise. */

@@ -86,7 +86,7 @@ export interface LaunchSettings {
   readonly sliced?: SequenceSplit;
   /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
   readonly replaced?: Remark;
-  /** The run trains adapters alone, which only the launching file sets. */
+  /** The run trains only adapters, which only the launching file sets. */
   readonly trainsAdapters?: true;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;

@@ -3,7 +3,7 @@ import type { SettingEdit } from './desired-setting';
 
 /** How settings are written in one kind of file. */
 export interface Syntax {
-  /** Settings that are there with a value that only a run (or whoever fills a template) knows, as written. */
+  /** Settings that exist with a value that only a run (or whoever fills a template) knows, as written. */
   readonly open: (launcher: LauncherFile) => ReadonlyMap<FactName, string>;
   /**
    * Texts of the file with one setting written, best first; empty where there is no place for it. Unchecked: the caller reads them back.

@@ -28,7 +28,7 @@ export function yamlSyntax(dialect: YamlDialect): Syntax {
   };
 }
 
-/** As the readers parse: of a key that stands twice the last counts. */
+/** As the readers parse: of a key that is twice the last counts. */
 function parsed({ file, text }: Pick<LauncherFile, 'file' | 'text'>): YamlDocument {
   return parseYaml(file, text, 'last');
 }
@@ -81,7 +81,7 @@ function editYaml(launcher: LauncherFile, dialect: YamlDialect, { fact, value, f
   const spelled = flag === undefined ? spelledAs(dialect, fact, value) : value;
   const [first] = existing;
   if (first !== undefined) {
-    // A length that stands in several sections must be the same in all; those that refer to another follow it.
+    // A length that is in several sections must be the same in all; those that refer to another follow it.
     const others = fact === 'sequenceLength' ? existing.slice(1).filter((path) => isNumber(entryAt(document.root, path))) : [];
     return withEach(launcher, dialect, [first, ...others], spelled);
   }
@@ -127,7 +127,7 @@ function without(text: string, entry: YamlEntry, { removes }: YamlDialect): stri
 
 function replaced(text: string, { value, keyRange, end }: YamlEntry, next: SettingValue): string | null {
   const spelled = next === 'null' ? 'null' : yamlValue(next);
-  // An alias or a merged entry stands elsewhere: the text of its own is up to where its value ends.
+  // An alias or a merged entry is elsewhere: the text of its own is up to where its value ends.
   if (value.range.end > end || value.range.start < keyRange.end) return null;
   if (value.range.start === value.range.end) {
     const colon = text.indexOf(':', keyRange.end);
@@ -143,7 +143,7 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
   );
 }
 
-/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where it stands if it is not there. */
+/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where it is if it is missing. */
 function editSwitch(
   launcher: LauncherFile,
   document: YamlDocument,
@@ -176,11 +176,11 @@ function withSwitchOn(document: YamlDocument, path: readonly string[]): readonly
 function spelledAs({ spelled, removes }: YamlDialect, fact: FactName, value: SettingValue): SettingValue {
   const other = spelled?.[fact];
   if (other !== undefined) return other(value);
-  // A switch of an argument list is there or not.
+  // A switch of an argument list is present or not.
   return removes === true && value === false ? undefined : value;
 }
 
-/** Settings that stand together. */
+/** Settings that are together. */
 const families = [/recompute|activations_checkpoint/, /parallel.(size|layout)$|pipeline|micro.batch|sequence.parallel/] as const;
 
 /** A new entry: behind its last neighbour with a plain value, else before the first; missing sections come with it. */

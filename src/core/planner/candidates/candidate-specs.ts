@@ -18,12 +18,12 @@ import { maximumOperations, maximumUnits, runsStacks } from '../refusals';
 import { counted, sentence } from '../../sentence';
 
 /**
- * Schedules that nobody asked for are compared up to so many operations, so that all of them together cost no more than one of the usual
+ * Schedules that nobody asked for are compared up to this many operations, so that all of them together cost no more than one of the usual
  * ones.
  */
 export const maximumOtherOperations = 100_000;
 /**
- * The same of schedules that are planned for the given times: up to so many passes, as planning takes a thousand times as long as
+ * The same of schedules that are planned for the given times: up to this many passes, as planning takes a thousand times as long as
  * simulating.
  */
 export const maximumPlannedOperations = 1_000;
@@ -140,7 +140,7 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
 }
 
 /**
- * Every other schedule that is compared, and those that are there only where they are asked for: of whole micro-batches, and those made for
+ * Every other schedule that is compared, and those that exist only where they are asked for: of whole micro-batches, and those made for
  * slices of the slices given or solved for. Those that are asked for are there whatever they cost.
  *
  * @param usual what `usualSpecs` made.

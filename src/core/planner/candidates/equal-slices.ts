@@ -10,7 +10,7 @@ import type { SlicingListener } from './terapipe-slices';
 
 /**
  * A schedule of equal slices (SlimPipe) with the number of them, of all into which the sequence can be cut, with which its step is
- * shortest; of those that fit memory, where some do. Null where micro-batches do not come out even or it cannot run.
+ * shortest; those that fit memory, where some do. Null where micro-batches do not come out even or it cannot run.
  * @throws CancelledError.
  */
 export function equalSlicesSpec(
@@ -41,7 +41,7 @@ export function equalSlicesSpec(
   return best?.spec ?? null;
 }
 
-/** Of two that do not fit the one that takes less memory; else the faster one of those that fit. */
+/** Of two that do not fit the one that takes less memory; else the faster one that fits. */
 function isBetter(a: Prediction, b: Prediction): boolean {
   if (a.fits !== b.fits) return a.fits;
   return a.fits ? a.iterationMs < b.iterationMs : peakBytesOf(a) < peakBytesOf(b);

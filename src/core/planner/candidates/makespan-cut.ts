@@ -41,7 +41,7 @@ interface FoundCut {
 
 /** Slices of a sequence at most. */
 const mostSlices = 256;
-/** A sequence is cut into at most so many units where its times are affine in the context, and where nothing is known of them. */
+/** A sequence is cut into at most this many units where its times are affine in the context, and where nothing is known of them. */
 const mostUnits = { affine: 2048, unknown: 512 };
 /** Numbers of slices of equal work that are compared. */
 const mostEqualWork = 32;
@@ -120,7 +120,7 @@ interface WithinMemory {
   readonly fewest: number;
 }
 
-/** How often more slices are asked for where the best of so many does not fit, and by which share more. */
+/** How often more slices are asked for where the best of this many does not fit, and by which share more. */
 const moreSlices = { times: 4, share: 1.15 };
 
 /** Units of a sequence up to which every cut is looked through for one that fits. */

@@ -7,12 +7,12 @@ import { chunksOn, type Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { bestCut, type BestCut, type SlicingListener } from './terapipe-slices';
 
-/** Every number of sequences up to so many is a round that is tried; of more, only even splits of the batch. */
+/** Every number of sequences up to this many is a round that is tried; of more, only even splits of the batch. */
 const mostSizes = 8;
 /** Sums of the same times in another order differ by less than this share. */
 const rounding = 1e-12;
 
-/** Sequences that go through the pipeline together, cut as is best for so many. */
+/** Sequences that go through the pipeline together, cut as is best for this many. */
 interface Round {
   readonly sequences: number;
   readonly best: BestCut;

@@ -13,7 +13,7 @@ import { sentence } from '../../sentence';
 /** What decides how a runtime cuts a sequence. */
 type Cut = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
 
-/** Slices must be of a multiple of so many tokens: sequence parallelism divides each over the tensor-parallel ranks. */
+/** Slices must be of a multiple of this many tokens: sequence parallelism divides each over the tensor-parallel ranks. */
 export function sliceMultiple({ training, layout }: Pick<Cut, 'training' | 'layout'>): number {
   return training.sequenceParallel ? layout.tensor : 1;
 }

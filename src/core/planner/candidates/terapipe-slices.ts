@@ -29,7 +29,7 @@ export interface SlicingListener {
 
 /** Chunks of more sequences than this are not tried: far beyond where a GPU is saturated. */
 const maximumBatchSlice = 8;
-/** A sequence is cut into at most so many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate records it. */
+/** A sequence is cut into at most this many units; a finer `slicing.unit` is coarsened to a multiple, and the certificate records it. */
 const maximumUnits = 1024;
 /** The same where two numbers per length stand for all slices of it. */
 const maximumStructuredUnits = 4096;
@@ -61,7 +61,7 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
   ];
 }
 
-/** The cut of a batch that is fastest of those that are known and fit, and what is proved of it. */
+/** The cut of a batch that is fastest of those known that fit, and what is proved of it. */
 export interface BestCut {
   readonly scheme: Scheme;
   readonly certificate: Certificate;
@@ -231,7 +231,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   return { ...solved, scheme, judgedBy: 'simulation', isOptimum: false, instead: name, bestMs: ms, fits: fastestFits };
 }
 
-/** Cuts worth simulating, each with how it was found; of the finest slices alone where `isAlone`. */
+/** Cuts worth simulating, each with how it was found; only of the finest slices where `isAlone`. */
 function knownCuts(
   request: PlanRequest,
   pipeline: Pipeline,

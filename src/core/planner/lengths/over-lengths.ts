@@ -23,7 +23,7 @@ const triedDraws = 8;
 
 /**
  * What a step of the request takes where its sequences are documents of many lengths, in three ways: each padded, packed, or in chunks of
- * the length that is fastest of those that fit. @throws CancelledError.
+ * the fastest length that fits. @throws CancelledError.
  */
 export function overLengths(
   request: PlanRequest,
@@ -67,7 +67,7 @@ function piecesOf(tokens: number, most: number): readonly number[] {
 /** Over how many of the draws, from the first on. */
 type Judge = (batching: Batching, draws: number) => WayOverLengths | null;
 
-/** The chunks whose steps are shortest over a few draws, of those that fit in each. */
+/** The chunks whose steps are shortest over a few draws, among those that fit in each. */
 function bestChunks(batchings: readonly Batching[], judge: Judge): Batching | null {
   let best: { readonly batching: Batching; readonly found: WayOverLengths } | null = null;
   for (const batching of batchings) {

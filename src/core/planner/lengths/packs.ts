@@ -49,7 +49,7 @@ export function firstAtLeast(ascending: readonly number[], value: number): numbe
   return from;
 }
 
-/** Deals items to so many hands, the heaviest first, each to the hand with the least weight (Graham's longest processing time first). */
+/** Deals items to this many hands, the heaviest first, each to the hand with the least weight (Graham's longest processing time first). */
 export function dealt<T>(items: readonly { readonly item: T; readonly weight: number }[], hands: number): readonly (readonly T[])[] {
   const loads = Array.from({ length: hands }, () => ({ weight: 0, items: [] as T[] }));
   for (const { item, weight } of items.toSorted((a, b) => b.weight - a.weight)) {

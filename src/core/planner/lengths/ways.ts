@@ -12,7 +12,7 @@ export interface Batching extends WayOfLengths {
   readonly microBatches: (descending: readonly number[]) => readonly BatchSlice[];
 }
 
-/** Chunks are multiples of so many tokens, and no shorter than a few of them. */
+/** Chunks are multiples of this many tokens, and no shorter than a few of them. */
 const unit = 64;
 const leastChunk = 512;
 /** Chunks of the training length that are tried. */

@@ -95,7 +95,7 @@ function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   }
 }
 
-/** The numbers of `predict` alone, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
+/** The numbers only of `predict`, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
 export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Prediction {
   return simulated(pipeline, spec, signal).measured;
 }

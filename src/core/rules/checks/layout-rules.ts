@@ -180,7 +180,7 @@ function isSaid(fact: Fact<number> | undefined, format: ConfigFormat): boolean {
   return fact !== undefined && (fact.source.kind !== 'default' || !isPlannedAlone(format));
 }
 
-/** The number of nodes that have so many GPUs, where there is one. */
+/** The number of nodes that have this many GPUs, where there is one. */
 function nodesFor(facts: Facts, gpus: number): Change[] {
   const perNode = countOf(facts, 'gpusPerNode');
   return perNode === null || gpus % perNode !== 0 ? [] : setTo('nodes', [gpus / perNode]);

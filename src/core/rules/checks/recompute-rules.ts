@@ -63,7 +63,7 @@ function granularity({ facts, format, launcher }: ConfigView): Issue | null {
   return isIdle ? withoutGranularity(facts, launcher.ignoresIdleRecompute) : null;
 }
 
-/** A setting in lower case; null when it is not there or says so itself. */
+/** A setting in lower case; null when it is missing or says so itself. */
 function wordOf(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'): string | null {
   const word = facts[name]?.value.trim().toLowerCase() ?? '';
   return /^(none|null|~|)$/.test(word) ? null : word;

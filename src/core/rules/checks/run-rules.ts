@@ -8,7 +8,7 @@ import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
-/** What a terapipe.json alone can express: its schedule, its slices, its GPU. */
+/** What only a terapipe.json can express: its schedule, its slices, its GPU. */
 export const runRules: readonly Rule[] = [
   {
     code: 'schedule-virtual-stages',

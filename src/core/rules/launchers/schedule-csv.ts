@@ -14,9 +14,9 @@ interface CsvFile {
 }
 
 /**
- * What is wrong with the custom schedule of a TorchTitan run: the file is not there (`csv` null), has another number of rows or
- * micro-batches than the run, or cannot run, at the cells that are to blame (`readScheduleCsv`). TorchTitan loads schedules without
- * communication, onto stages that it assigned to ranks round-robin.
+ * What is wrong with the custom schedule of a TorchTitan run: the file is missing (`csv` null), has another number of rows or micro-batches
+ * than the run, or cannot run, at the cells that are to blame (`readScheduleCsv`). TorchTitan loads schedules without communication, onto
+ * stages that it assigned to ranks round-robin.
  */
 export function scheduleCsvFindings(launcher: LauncherFile, csv: CsvFile | null): Finding[] {
   const fact = launcher.facts.scheduleCsv;

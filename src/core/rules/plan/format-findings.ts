@@ -105,7 +105,7 @@ function needOf(format: NarrowFormat, recipe: Fp8Recipe | undefined): Need {
   return format === 'nvfp4' ? nvfp4 : (byRecipe[recipe ?? 'tensorwise'] ?? fp8);
 }
 
-/** The bound that a GPU misses; null: none. TorchTitan asks for the least alone. */
+/** The bound that a GPU misses; null: none. TorchTitan asks only for the least. */
 function missedBy(capability: string, { least, below }: Need, runtime: Runtime | undefined): ComputeCapability | null {
   if (Number(capability) < Number(least.capability)) return least;
   return below !== undefined && runtime !== 'torchtitan' && Number(capability) >= Number(below.capability) ? below : null;

@@ -30,8 +30,8 @@ export const mostTrials = 5;
 
 /**
  * Looks for changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns
- * those that fit, cheapest first: by the time for as many tokens. What does not fit by memory alone is not planned; of the others those
- * that cost least by a quick estimate are. The caller plans, here or on another thread. At most `mostTrials` are yielded.
+ * those that fit, cheapest first: by the time for as many tokens. What does not fit in memory is not planned; of the others those that cost
+ * least by a quick estimate are. The caller plans, here or on another thread. At most `mostTrials` are yielded.
  */
 function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): Generator<Run, readonly Remedy[], Plan | null> {
   const chosen = chosenOf(plan);
@@ -260,7 +260,7 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
   return of(fewest);
 }
 
-/** By the memory of the chosen schedule alone. */
+/** By the memory only of the chosen schedule. */
 function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   const { request, sets } = change;
   const { model, training, layout, cluster } = request;

@@ -19,7 +19,7 @@ export interface Remedy extends Change {
   /** Time for as many tokens, over that of the plan as it is, less 1: 0.03 is 3 % slower. */
   readonly slower: number;
   /**
-   * The plan with it, its chosen candidate alone and not drawn, since it crosses threads; null: the plan as it is, by another of its
+   * The plan with it, only its chosen candidate and not drawn, since it crosses threads; null: the plan as it is, by another of its
    * candidates.
    */
   readonly plan: Plan | null;

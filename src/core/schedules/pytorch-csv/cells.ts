@@ -4,7 +4,7 @@ import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';
 import { sentence, type Sentence } from '../../sentence';
 
-/** An action and where it stands in the text. */
+/** An action and where it is in the text. */
 export interface ActionFound {
   readonly type: number;
   readonly chunk: number;
@@ -157,8 +157,8 @@ export function isScheduleCsv(text: string): boolean {
 }
 
 /**
- * The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that stands. Null between actions and in
- * cells that are none.
+ * The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that is. Null between actions and in cells
+ * that are none.
  */
 export function actionsAround(
   text: string,

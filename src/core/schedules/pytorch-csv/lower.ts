@@ -16,7 +16,7 @@ interface Row {
 /**
  * A schedule with everything PyTorch's runtime does around the passes, in the order of its own lowering: weights of the next chunks
  * gathered and of the others let go (UNSHARD, RESHARD), gradients reduced after the last backward of each chunk, and each pass's output
- * sent and received as soon as it is there, so that all ranks agree on the order of transfers. 2.15 waits for each send and reduction
+ * sent and received as soon as it is ready, so that all ranks agree on the order of transfers. 2.15 waits for each send and reduction
  * (`_add_wait_send`, `_add_reduce_grad`), and lets go of weights in the order in which they were gathered. `schedule` must be one that can
  * run.
  */
@@ -156,7 +156,7 @@ function withWaits(row: Row): Row {
     if (type === sendForward) pending.set(keyOf(type, at), [waitSendForward, chunk, microBatch]);
     else if (type === sendBackward) pending.set(keyOf(type, at), [waitSendBackward, chunk, microBatch]);
     if (isBackward(type)) backwards.push(keyOf(sendForward, at));
-    // nothing stands between the two passes of an overlapped pair
+    // nothing is between the two passes of an overlapped pair
     if (row.overlapsNext[at] === 1) return;
     for (const key of backwards) {
       const wait = pending.get(key);

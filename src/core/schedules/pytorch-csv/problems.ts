@@ -52,7 +52,7 @@ export interface CsvProblem {
   readonly remedy: Sentence;
 }
 
-/** Where each row of an action table stands in its file. */
+/** Where each row of an action table is in its file. */
 interface Positions {
   /** Line of the file of each rank, from 0. */
   readonly line: Uint32Array;

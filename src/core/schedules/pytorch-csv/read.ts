@@ -9,7 +9,7 @@ import { readTable } from './table';
 import { counted, sentence } from '../../sentence';
 import { versionOf, type CsvVersion } from './version';
 
-/** The two kinds of files PyTorch writes and reads: passes alone, or passes with every send, receive and gathering of weights. */
+/** The two kinds of files PyTorch writes and reads: passes only, or passes with every send, receive and gathering of weights. */
 export type CsvFormat = 'compute_only' | 'compute_comms';
 
 /** What is known of a schedule before its file is read; null or left out: as the file has it. */

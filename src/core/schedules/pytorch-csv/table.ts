@@ -13,7 +13,7 @@ const maximumActions = 4_000_000;
 /** A file cut into actions, and the cells that are none. */
 interface ReadTable {
   readonly table: LocatedTable;
-  /** Idle cells: PyTorch allows them in `compute_only` files alone. */
+  /** Idle cells: PyTorch allows them only in `compute_only` files. */
   readonly firstIdle: CsvProblem | null;
   readonly problems: readonly CsvProblem[];
 }

@@ -9,9 +9,9 @@ import type { CsvVersion } from './version';
  * A schedule as PyTorch's CSV (torch.distributed.pipelining): a row for each stage, lines ending in LF.
  * - `compute_only`: the passes, with the idle cells of PyTorch's own generators; `_PipelineScheduleRuntime._load_csv` adds the rest.
  * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts
- *   them. @param version of PyTorch that loads it: 2.14 and older, or 2.15. Passes alone are the same in both.
+ *   them. @param version of PyTorch that loads it: 2.14 and older, or 2.15. Passes only are the same in both.
  *
- * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts the batch alone and
+ * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts only the batch and
  * keeps no keys and values of earlier slices.
  */
 export function writeScheduleCsv(schedule: Schedule, format: CsvFormat, version: CsvVersion = '2.15'): string {
@@ -34,7 +34,7 @@ function textOf(table: ActionTable): string {
   return lines.join('');
 }
 
-/** Whether a row is the backward of an overlapped pair, which stands in the cell of its forward. */
+/** Whether a row is the backward of an overlapped pair, which is in the cell of its forward. */
 function isSecond({ overlapsNext }: ActionTable, row: number): boolean {
   return row > 0 && overlapsNext[row - 1] === 1;
 }

@@ -18,7 +18,7 @@ interface CriticalPath {
 
 /**
  * A critical path: shortening the step takes shortening it. Its durations and transfers add up to the makespan. Where a row waited for its
- * stage and for data alike, the stage counts. A result of an overlapped pair is there when the pair ends, so both of its rows are on the
+ * stage and for data alike, the stage counts. A result of an overlapped pair is ready when the pair ends, so both of its rows are on the
  * path. Linear.
  */
 export function criticalPath(timeline: Timeline, parts: Parts = indexParts(timeline)): CriticalPath {

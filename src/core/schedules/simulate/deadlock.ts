@@ -5,7 +5,7 @@ import { sentence, type Sentence } from '../../sentence';
 /** A stage that cannot go on. */
 export interface DeadlockedStage {
   readonly stage: number;
-  /** Row of the operation it stands at; of an overlapped pair the first. */
+  /** Row of the operation it is at; of an overlapped pair the first. */
   readonly row: number;
   /** Row of the operation that this waits for. */
   readonly waitsFor: number;

@@ -6,7 +6,7 @@ import { operationKind, type Timeline } from '../schedule';
 export const roundingShare = 1e-12;
 
 /**
- * Why a stage stands still:
+ * Why a stage idles:
  * - `warm-up`: its first activations have not arrived.
  * - `turn`: all forwards done, the first gradients have not arrived.
  * - `drain`: it is done, other stages are not.

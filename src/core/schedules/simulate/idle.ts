@@ -68,7 +68,7 @@ const outsideSpan = ['warm-up', 'drain', 'imbalance', 'link'] as const;
  * Idle times of a step in which each stage begins the next one while others still end this one: shorter by `overlappedMs` on every stage,
  * its warm-up and drain first.
  *
- * @param overlappedMs no more than any stage stands still before its first and after its last operation together.
+ * @param overlappedMs no more than any stage idles before its first and after its last operation together.
  */
 export function withinStep(idle: IdleTimes, overlappedMs: number): IdleTimes {
   if (overlappedMs <= 0) return idle;

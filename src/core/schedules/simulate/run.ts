@@ -24,7 +24,7 @@ interface Run {
   readonly durations: Durations;
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
-  /** Null while everything is there as it ends. */
+  /** Null while everything is ready as it ends. */
   readonly arrivalMs: Float64Array | null;
   /** When each result is where it is needed; below 0 while it is not done. */
   readonly thereMs: Float64Array;
@@ -268,7 +268,7 @@ function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   }
 }
 
-/** Where each stage stands that has not run all of its operations. */
+/** Where each stage is that has not run all of its operations. */
 export function deadlockedStages({ schedule, next, waitsFor }: Run): DeadlockedStage[] {
   const { rowStart, kind, chunk, unit, units } = schedule;
   const waiting = Array.from(next, (row, stage) => ({ stage, row, result: waitsFor[stage] ?? nothing })).filter(

@@ -16,13 +16,13 @@ export function noTransfers(units: number): Transfers {
 }
 
 /**
- * Event times of a schedule whose every operation starts as soon as its stage is free and what it needs is there:
+ * Event times of a schedule whose every operation starts as soon as its stage is free and what it needs is ready:
  * - a forward: the same unit's forward on the chunk before and, on its own chunk, the earlier slices of its micro-batch;
  * - a full or input backward: its own forward, the same unit's full or input backward on the next chunk and, on its own chunk, the later
  *   slices' ones;
  * - a weight backward: its own input backward.
  *
- * An overlapped pair starts when both can, and what both hand on is there when the pair ends. Linear in the number of operations.
+ * An overlapped pair starts when both can, and what both sends is ready when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders
  * of the stages wait for each other, naming the operation that each stage waits at; CancelledError. RangeError when a column of times is
  * too short.

@@ -67,7 +67,7 @@ export function originsOf({ stages, operationCount, durationMs, lagMs }: Pipelin
 }
 
 /**
- * Fills in `times` (all but the tails) for an order whose every step starts as soon as its stage is free and what it needs is there. Linear
+ * Fills in `times` (all but the tails) for an order whose every step starts as soon as its stage is free and what it needs is ready. Linear
  * in the steps; allocates nothing.
  * @returns longest time from a stage's first start to its last end, ms; `Infinity` when stages wait for each other.
  */

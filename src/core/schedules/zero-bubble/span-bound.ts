@@ -59,7 +59,7 @@ export function boundMs(pipeline: Pipeline): number {
   }
 
   /**
-   * What a stage may hold; so many forwards before its first input gradient, or in a V before the first forward of its second chunk; and
+   * What a stage may hold; this many forwards before its first input gradient, or in a V before the first forward of its second chunk; and
    * the weight gradients that it can leave after its last input gradient, ms.
    */
   function holding(stage: number): { readonly room: number; readonly ahead: number; readonly weightsLeftMs: number } {

@@ -37,7 +37,7 @@ export interface Windows {
   readonly high: Int32Array;
 }
 
-/** The windows of all cuts into so many slices. */
+/** The windows of all cuts into this many slices. */
 export function allWindows(slices: number, units: number): Windows {
   return {
     low: Int32Array.from({ length: slices - 1 }, (_, index) => index + 1),
@@ -354,7 +354,7 @@ export interface OpenSlices {
   readonly ends: Int32Array;
 }
 
-/** All slices of cuts into so many. */
+/** All slices of cuts into this many. */
 export function allSlices(cells: Cells, slices: number): OpenSlices {
   const ends = new Int32Array(2 * slices * cells.count);
   for (let at = 0; at < ends.length; at += 2) {

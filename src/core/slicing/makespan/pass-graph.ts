@@ -7,7 +7,7 @@ export interface ChunkTimes {
   readonly backward: number;
   readonly backwardInput: number;
   readonly backwardWeight: number;
-  /** What a forward or a backward hands on arrives so much later; null: at once. */
+  /** What a forward or a backward hands on arrives this much later; null: at once. */
   readonly sendForward: number | null;
   readonly sendBackward: number | null;
 }

@@ -19,7 +19,7 @@ export interface MakespanProblem {
   readonly timesOf: (tokens: number, context: number, out: Float64Array) => void;
   /** Contexts between which all times are affine in the context; left out: nothing is known, and every slice is asked for. */
   readonly contextKinks?: readonly number[];
-  /** The operations of the schedule with so many slices of a sequence; null where it cannot run. */
+  /** The operations of the schedule with this many slices of a sequence; null where it cannot run. */
   readonly graphOf: (slices: number) => PassGraph | null;
   /** Whether the memory of a cut fits; left out: always. */
   readonly fits?: (lengths: readonly number[]) => boolean;

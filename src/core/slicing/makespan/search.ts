@@ -14,7 +14,7 @@ const coarseCells = 64;
 const fineCells = 320;
 /** Makespans that differ by less than this share differ by rounding. */
 const rounding = 1e-9;
-/** Parts of the space with so few cuts are tried one by one. */
+/** Parts of the space with this few cuts are tried one by one. */
 const fewCuts = 24;
 /** Cuts so near to the best by this share are improved by moving their ends. */
 const worthImproving = 0.01;
@@ -86,7 +86,9 @@ function workOf({ mostSteps, isOver, signal }: SearchLimits): Search['work'] {
   };
 }
 
-/** Tries others' cuts, and opens a part for every number of slices of which the work alone does not take as long as the best of them. */
+/**
+ * Tries others' cuts, and opens a part for every number of slices of which the work by itself does not take as long as the best of them.
+ */
 function begin(search: Search): Grids {
   const { problem, costs, mostSlices, work } = search;
   const { units } = costs;

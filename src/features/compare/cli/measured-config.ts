@@ -18,7 +18,7 @@ import { namedConfig, runConfig, type RunConfig } from '../../../cli/read-config
 import { measuredSteps } from './read-measured';
 import type { Terminal } from '../../../cli/terminal';
 
-/** A log that calibrates: which of its steps, and how it stands to what is planned. */
+/** A log that calibrates: which of its steps, and how it is to what is planned. */
 export interface UsedLog {
   readonly log: RunLog;
   readonly file: string;

@@ -84,7 +84,7 @@ function usedTracks(trace: MeasuredTrace): number[] {
 
 /**
  * Where passes name their chunk: the first track that has a stage's chunks shows that stage. Null where some do not, or name chunks that
- * are not there.
+ * are missing.
  */
 function stagesByChunk(trace: MeasuredTrace, used: readonly number[], stageOfChunk: Uint32Array, stages: number): TrackStages | null {
   const found = new Map<number, number>();

@@ -23,7 +23,7 @@ import { say } from '../../../core/sentence';
 /** Where the report goes. */
 interface ReportFile {
   readonly file: string;
-  /** Replace a file that is there. */
+  /** Replace a file that exists. */
   readonly write: boolean;
   readonly findings: readonly PrintedFinding[];
 }
@@ -40,7 +40,7 @@ export async function elasticAnswer(
 ): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
   const norms = await readNamedNorms(run, referencedInto(texts));
-  // What concerns the run as a whole stands at its first key.
+  // What concerns the run as a whole is at its first key.
   const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
   const study = studyElastic(plan);
   const exitCode = plan.epochs.every(({ fits }) => fits) ? 0 : 1;

@@ -25,7 +25,7 @@ export interface StepQuestion {
   readonly batch: number;
   readonly replicas: number;
   readonly replicasPerNode: number;
-  /** The frozen layers pass through the pipeline with the others, forward alone, in place of before it on its first GPU. */
+  /** The frozen layers pass through the pipeline with the others, forward only, in place of before it on its first GPU. */
   readonly isFrozenInside?: boolean;
 }
 
@@ -192,7 +192,7 @@ function stepUnits(context: ElasticContext, question: StepQuestion): StepUnits {
   return { active: context.units, frozen, cut, stageUnits, stageFrozenUnits };
 }
 
-/** All units by time, the frozen ones forward alone, so that they take GPUs of their own where they are long. */
+/** All units by time, the frozen ones forward only, so that they take GPUs of their own where they are long. */
 function cutInside({ units, costs }: ElasticContext, frozen: number, stages: number, batch: number): StageUnits {
   const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
   const milliseconds = prefixSums(units.map((_, index) => sumOf(stageTimes(units, cost, index, index + 1, frozen))));
@@ -230,7 +230,7 @@ function passingsOf(request: ElasticRequest, { pipelineLength, batch }: StepQues
   return counts.flatMap((count) => slicings.map((slices) => ({ schedule, microBatches: count, slices })));
 }
 
-/** A step's events, as it was timed, and its forward alone. */
+/** A step's events, as it was timed, and its forward only. */
 export function stepTimeline(context: ElasticContext, question: StepQuestion, forwardOnly = false): Timeline {
   const { microBatches, slices } = modelledStep(context, question);
   const { schedule } = context.request;

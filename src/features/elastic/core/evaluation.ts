@@ -10,7 +10,7 @@ interface EvaluatedEpoch {
   readonly cache: Pick<CacheDecision, 'used' | 'movedMs'>;
 }
 
-/** Whether what is evaluated after every so many epochs, and after the last, is evaluated after this one; 0: never. */
+/** Whether what is evaluated after every this many epochs, and after the last, is evaluated after this one; 0: never. */
 export function isEvaluatedAfter(every: number, epoch: number, epochs: number): boolean {
   return every > 0 && ((epoch + 1) % every === 0 || epoch === epochs - 1);
 }

@@ -1,6 +1,6 @@
 import type { ElasticRequest } from './request';
 
-/** Loading and decoding the samples of one step of one pipeline, ms; 0 when they are always there. */
+/** Loading and decoding the samples of one step of one pipeline, ms; 0 when they are always present. */
 function loaderMs({ loader }: Pick<ElasticRequest, 'loader'>, batch: number): number {
   return loader === null ? 0 : (1e3 * batch) / (loader.samplesPerSecond * Math.max(1, loader.workers));
 }

@@ -39,9 +39,9 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
 
 /**
  * Plans a run that freezes layers: for every epoch how many are frozen, how the others are cut into a shorter pipeline, how many replicas
- * that makes room for, whether the frozen layers' outputs are cached, and how long it takes; and the same run with fewer of these.
- * Frozen layers run apart, for the whole batch, on the first GPU of a pipeline (released code of arXiv 2102.03161), which is why freezing
- * alone does not help.
+ * that makes room for, whether the frozen layers' outputs are cached, and how long it takes; and the same run with fewer of these. Frozen
+ * layers run apart, for the whole batch, on the first GPU of a pipeline (released code of arXiv 2102.03161), which is why freezing by
+ * itself does not help.
  * @param policy another rule than the request's for how many layers freeze.
  * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy; CancelledError.
  */
@@ -179,7 +179,7 @@ function reasonsOf({ request, epochs, balances }: Omit<ElasticPlan, 'reasons'>):
   ];
 }
 
-/** What the best cut gains over PipeTransformer's over the whole run, pipeline parts alone. */
+/** What the best cut gains over PipeTransformer's over the whole run, only pipeline parts. */
 function balanceReason(epochs: readonly ElasticEpoch[], balances: ElasticPlan['balances']): Sentence {
   const total = (pick: (choices: readonly BalanceChoice[]) => number) =>
     epochs.reduce((sum, { steps }, index) => sum + steps * pick(balances[index] ?? []), 0);

@@ -9,7 +9,7 @@ export interface NormTable {
   readonly norms: ReadonlyMap<number, number>;
   /** Where each epoch begins in the log. */
   readonly places: ReadonlyMap<number, Place>;
-  /** Where further rows would stand. */
+  /** Where further rows would be. */
   readonly end: Place;
 }
 
@@ -22,7 +22,7 @@ export interface GradientNorms {
 /** Largest epoch and layer a log may name. */
 export const mostIndex = 10_000;
 
-/** A table with lookups that say what is missing and where it should stand. */
+/** A table with lookups that say what is missing and where it should be. */
 export function normsOf({ norms, places, end }: NormTable): GradientNorms {
   return {
     normAt: (epoch, layer) => {

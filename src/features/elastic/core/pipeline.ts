@@ -23,7 +23,7 @@ interface Passing {
 export interface PipelineStep extends Passing {
   readonly inputs: CostInputs;
   readonly costs: UnitCosts;
-  /** Units that pass through it, in order; the first `frozen` of them forward alone. */
+  /** Units that pass through it, in order; the first `frozen` of them forward only. */
   readonly active: readonly Unit[];
   readonly frozen: number;
   readonly stageUnits: StageUnits;
@@ -45,7 +45,7 @@ const traits: Readonly<Record<ElasticSchedule, { readonly sliced: string; readon
   '1F1B': { sliced: 'Seq1F1B', passesFrozen: true },
 };
 
-/** Whether frozen layers may pass through the stages, forward alone: with slices they always may. */
+/** Whether frozen layers may pass through the stages, forward only: with slices they always may. */
 export function passesFrozen({ schedule, tokenSlices }: Pick<ElasticRequest, 'schedule' | 'tokenSlices'>): boolean {
   return traits[schedule].passesFrozen || tokenSlices !== 1;
 }
@@ -110,7 +110,7 @@ export function samplesInFlight({ stages, rowStart, kind, unit, units }: Schedul
   });
 }
 
-/** Forward and backward of units `from` to `to - 1`, ms; those below `frozen` run forward alone, and `frozen` is the lowest that trains. */
+/** Forward and backward of units `from` to `to - 1`, ms; those below `frozen` run forward only, and `frozen` is the lowest that trains. */
 export function stageTimes(
   active: readonly Unit[],
   cost: Readonly<Record<Unit['kind'], UnitCost>>,

@@ -46,7 +46,7 @@ export interface ElasticEpoch extends Placement {
   readonly steps: number;
   /** Units that train (attention, feed-forward, ends) on each stage; the frozen ones lie apart on the first GPU. */
   readonly stageUnits: StageUnits;
-  /** Frozen units that pass through each stage, forward alone; 0 where they run before the pipeline on its first GPU. */
+  /** Frozen units that pass through each stage, forward only; 0 where they run before the pipeline on its first GPU. */
   readonly stageFrozenUnits: StageUnits;
   readonly isFrozenInside: boolean;
   /** Tokens of the slices of every sequence. */

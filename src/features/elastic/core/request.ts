@@ -13,7 +13,7 @@ export type Freezing =
   | { readonly kind: 'changes'; readonly norms: NormTable }
   | { readonly kind: 'given'; readonly frozenLayers: readonly number[] };
 
-/** A measured rate of all pipelines together while so many layers are frozen and pipelines have so many GPUs. */
+/** A measured rate of all pipelines together while this many layers are frozen and pipelines have this many GPUs. */
 export interface Throughput {
   readonly frozenLayers: number;
   readonly pipelineLength: number;
@@ -47,10 +47,10 @@ interface LoaderSpec {
   readonly workers: number;
 }
 
-/** What is evaluated after an epoch, forward alone. */
+/** What is evaluated after an epoch, forward only. */
 interface EvaluationSpec {
   readonly samples: number;
-  /** After so many epochs, and after the last; 0: never. */
+  /** After this many epochs, and after the last; 0: never. */
   readonly every: number;
   /** The same for the training data. */
   readonly trainingEvery: number;
@@ -74,10 +74,10 @@ export interface ElasticRequest extends Pick<
   readonly firstLength: number;
   readonly balance: BalanceName;
   readonly cache: CacheSpec;
-  /** Null: samples are always there. */
+  /** Null: samples are always present. */
   readonly loader: LoaderSpec | null;
   readonly evaluation: EvaluationSpec;
-  /** Measured: samples a second of one GPU through all layers, forward alone; null: as modelled. */
+  /** Measured: samples a second of one GPU through all layers, forward only; null: as modelled. */
   readonly frozenSamplesPerSecond: number | null;
   /** What it takes to stop, regroup the processes and go on with other pipelines. */
   readonly transitionMs: number;

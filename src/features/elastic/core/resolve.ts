@@ -126,7 +126,7 @@ function slicesOf({ tokenSlices }: Given<WrittenElastic>, { ends, spec }: Elasti
   );
 }
 
-/** Without a rate samples are always there. */
+/** Without a rate samples are always present. */
 function loaderOf({ loaderSamplesPerSecond }: Given<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
   return loaderSamplesPerSecond === undefined ? null : { samplesPerSecond: loaderSamplesPerSecond.value, workers: workers() };
 }

@@ -212,7 +212,7 @@ function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, be
 
 /**
  * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over
- * the network and to the GPUs over the host's link. The same pipelines with more frozen layers: the weights alone move.
+ * the network and to the GPUs over the host's link. The same pipelines with more frozen layers: only the weights move.
  */
 function transitionOf({ request, units, inputs }: ElasticContext, old: Setting, { placement }: Setting): number {
   const { cache, cluster, transitionMs } = request;

@@ -77,7 +77,7 @@ export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel):
   };
 }
 
-/** With full recompute a half layer keeps its input alone and runs forward again before its backward. */
+/** With full recompute a half layer keeps only its input and runs forward again before its backward. */
 function layerCost(inputs: CostInputs, operations: readonly Operation[], savedBytes: number, inputBytes: number): UnitCost {
   const cost = unitCost(inputs, operations, savedBytes);
   if (inputs.training.recompute !== 'full') return cost;

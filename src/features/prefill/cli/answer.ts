@@ -19,7 +19,7 @@ interface PrefillFound {
   readonly times: { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number };
   readonly prompts: number;
   readonly served: readonly ServedCut[];
-  /** What alone is printed, without `--json`. */
+  /** What is printed, without `--json`. */
   readonly to: PrefillExport | null;
 }
 

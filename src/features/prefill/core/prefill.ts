@@ -191,7 +191,7 @@ function memoryOf(request: PlanRequest, pipeline: Pipeline): PrefillMemory {
   const tokenBytes = keyValueBytes({ ...pipeline.inputs, model }, 1);
   const ofLayers = parameterCount({ ...model, vocab: 0 }) / model.layers;
   const end = embeddingParameters(model);
-  /** Weights of so many layers, with the embedding or the head of an end, or both on one stage. */
+  /** Weights of this many layers, with the embedding or the head of an end, or both on one stage. */
   const weightsOf = (layers: number, stages: number): number =>
     Math.ceil((element * (layers * ofLayers + (stages === 1 && !model.tiedEmbeddings ? 2 : 1) * end)) / layout.tensor);
   const layers = Math.max(...pipeline.stages.map(({ contents }) => contents.layers));

@@ -5,7 +5,7 @@ import type { LengthShare } from '../../../core/domain/lengths';
 export const servingRuntimes = ['sglang', 'vllm', 'vllm-ascend'] as const;
 export type ServingRuntime = (typeof servingRuntimes)[number];
 
-/** A way to cut a prompt into chunks, and when its first token is there, ms. */
+/** A way to cut a prompt into chunks, and when its first token is ready, ms. */
 export interface PrefillCut {
   readonly chunks: readonly number[];
   readonly timeToFirstTokenMs: number;

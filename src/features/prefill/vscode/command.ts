@@ -18,7 +18,7 @@ const longestPrompt = 2 ** 24;
 const mostStages = 1024;
 
 /**
- * Cuts a prompt into the chunks with which its first token is there soonest, in the Prefill tab of a config.
+ * Cuts a prompt into the chunks with which its first token is ready soonest, in the Prefill tab of a config.
  * @param asked `{ tokens, stages }`; asked for where it is left out. @returns what was found, a sentence each.
  * @throws ExpectedError of the planner; CancelledError.
  */

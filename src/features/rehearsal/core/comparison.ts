@@ -7,7 +7,7 @@ import { isDisturbed, type Rehearsal } from './result';
 import { sentence, type Sentence } from '../../../core/sentence';
 import { chromeTrace } from '../../../core/export/chrome-trace';
 
-/** Steps that a profile from the same processes predicts are off by so much at most, on a machine that does nothing else. */
+/** Steps that a profile from the same processes predicts are off by this much at most, on a machine that does nothing else. */
 const expectedErrorPercent = 10;
 
 /** A rehearsed step compared with its own prediction, and the plan that says so. */

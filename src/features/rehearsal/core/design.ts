@@ -108,7 +108,7 @@ function inOrder(counts: readonly number[], training: Recompute): ChunkLayers[] 
   });
 }
 
-/** The same cut of shorter sequences, and of the first `batch` sequences alone. */
+/** The same cut of shorter sequences, and of only the first `batch` sequences. */
 function scaledScheme(scheme: Scheme, tokens: number, scaledTokens: number, batch: number | null): Scheme {
   let left = batch ?? Infinity;
   const kept: BatchSlice[] = [];

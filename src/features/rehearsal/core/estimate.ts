@@ -2,11 +2,11 @@ import { operationKind, type Schedule } from '../../../core/schedules/schedule';
 import type { LayerShape } from '../../../core/domain/profile';
 import { peakHeldBytes, type Item } from './handling';
 
-/** Layers of a chunk: so many from `first` on. */
+/** Layers of a chunk: this many from `first` on. */
 export interface ChunkLayers {
   readonly first: number;
   readonly count: number;
-  /** So many of the first keep their input alone: backward runs them forward once more. */
+  /** So many of the first keep only their input: backward runs them forward once more. */
   readonly recomputed: number;
 }
 
@@ -120,11 +120,11 @@ function workingBytes({ shape, schedule }: RehearsedSizes): number {
   }, 0);
 }
 
-/** How often each pass is run alone for the prediction, the warm-up included. */
+/** How often each pass is run by itself for the prediction, the warm-up included. */
 const alone = 6;
 
 /**
- * How long a rehearsal of so many steps takes, ms: the unsliced step, each cell alone, a step to warm up, the steps. A guess from the
+ * How long a rehearsal of this many steps takes, ms: the unsliced step, each cell by itself, a step to warm up, the steps. A guess from the
  * arithmetic, before anything was measured.
  * @param beside stages that run at a time.
  */

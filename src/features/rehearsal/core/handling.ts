@@ -30,7 +30,7 @@ export function neighboursOf({ units }: Pick<Schedule, 'units'>, unit: number): 
   return { earlier: unit > 0 && units[unit - 1]?.microBatch === microBatch, later: units[unit + 1]?.microBatch === microBatch };
 }
 
-/** What the pass in a row of a schedule needs, makes and frees; the chunk's weights and their gradients are always there. */
+/** What the pass in a row of a schedule needs, makes and frees; the chunk's weights and their gradients are always present. */
 export function handlingOf(schedule: Pick<Schedule, 'units' | 'stageOfChunk' | 'kind' | 'chunk' | 'unit'>, row: number): Handling {
   const chunk = schedule.chunk[row] ?? 0;
   const unit = schedule.unit[row] ?? 0;

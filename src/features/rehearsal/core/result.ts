@@ -27,7 +27,7 @@ interface StageMemory {
 /** What a rehearsal found. Plain data with typed arrays. Times in ms. */
 export interface Rehearsal {
   readonly design: RehearsalDesign;
-  /** `partial`: something stopped it; `error` says what, and what was measured stands. */
+  /** `partial`: something stopped it; `error` says what, and what was measured is. */
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
   readonly processes: number;
@@ -97,7 +97,7 @@ interface RehearsalErrors {
   readonly schedule: number | null;
 }
 
-/** Measured and predicted, where both are there. */
+/** Measured and predicted, where both exist. */
 export interface RehearsalComparison {
   readonly measured: Timeline;
   readonly predicted: Timeline;

@@ -73,11 +73,11 @@ const rounds = 7;
 /** The same of a grid of many cells. */
 const gridRounds = 5;
 
-/** A step whose passes waited for more than this share of their time is run again, so many times as steps are asked for at most. */
+/** A step whose passes waited for more than this share of their time is run again, this many times as steps are asked for at most. */
 const mayWait = 0.05;
 const mostRepeats = 1;
 
-/** What is there so far. */
+/** What exists so far. */
 interface Course {
   steps: readonly RanStep[];
   transfers: Transfers | undefined;
@@ -119,7 +119,7 @@ function progressOf(phases: number, passes: number, onProgress: RehearsalOptions
 }
 
 /**
- * Runs a plan's step on this machine: the unsliced one for its gradients, each pass alone for the prediction, then the schedule.
+ * Runs a plan's step on this machine: the unsliced one for its gradients, each pass by itself for the prediction, then the schedule.
  * @returns also where a process died or failed half way, with what was measured.
  * @throws CancelledError; ExpectedError `rehearsal-memory`, `rehearsal-cores`, `profiler-missing`, and what prevented the first step.
  */

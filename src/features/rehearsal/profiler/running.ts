@@ -24,7 +24,7 @@ interface RunningOptions {
   readonly signal?: AbortSignal | undefined;
   /** Hears how many passes have run since something was asked for, of all processes together. */
   readonly onPassed: (passes: number) => void;
-  /** Only schedules without backward will be run: layers alone, without the head. */
+  /** Only schedules without backward will be run: only layers, without the head. */
   readonly forwardOnly?: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface StageRunner {
   /**
    * Runs the pass in a row of `order`. What other chunks hand to it was given by `give` before.
    * @returns what it hands on; null where that is nothing.
-   * @throws Error where something that it needs is not there: the order is wrong.
+   * @throws Error where something that it needs is missing: the order is wrong.
    */
   readonly run: (order: StepOrder, row: number) => Promise<HandedOn | null>;
   readonly give: (handed: HandedOn) => void;
@@ -59,7 +59,7 @@ interface Place {
   readonly index: number;
   readonly unit: WorkUnit;
   readonly layers: readonly number[];
-  /** So many of the first keep their input alone. */
+  /** So many of the first keep only their input. */
   readonly recomputed: number;
   /** Index in the batch of the unit's first sequence. */
   readonly sequence: number;

@@ -75,7 +75,7 @@ function transposed(values: Float32Array, rows: number, columns: number): Float3
   return turned;
 }
 
-/** @throws Error when it is not there. */
+/** @throws Error when it is missing. */
 export function tensorOf(bag: Bag, name: string): Tensor {
   const tensor = bag.get(name);
   if (tensor === undefined) throw new Error(`there is no ${name}`);

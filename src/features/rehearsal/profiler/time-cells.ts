@@ -36,7 +36,7 @@ const { forward, backward, backwardInput, backwardWeight } = operationKind;
 /**
  * Times passes one by one: the same sessions, weights and results as in a step, with made-up activations. As in a step, cells go forward
  * one after the other and backward in reverse, as many tokens at a time as the step has, so that memory and caches are as full. Each round
- * runs all of them, so that a burst of noise does not hit one alone.
+ * runs all of them, so that a burst of noise does not hit only one.
  */
 export async function timeCells(
   runtime: Runtime,

@@ -18,7 +18,7 @@ import { said } from '../../said';
 
 const { gpu, links, gpusPerNode } = gpuPresets.GB200;
 const rack: NodeGroup = { gpu, links, nodes: 36, gpusPerNode };
-/** The same nodes, joined by the network alone. */
+/** The same nodes, joined only by the network. */
 const apart: NodeGroup = { ...rack, links: { ...links, nvlinkDomain: 4 } };
 const bytes = 1e9;
 

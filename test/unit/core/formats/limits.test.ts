@@ -19,7 +19,7 @@ const files: readonly (readonly [name: string, text: string, at: string])[] = [
 ];
 
 describe('sizes that no run has', () => {
-  it('are refused where they stand, before lists of that length are made', async () => {
+  it('are refused where they are, before lists of that length are made', async () => {
     for (const [name, text, at] of files) {
       const error = await errorOf(loadConfig(name, text, { read: readerOf({}), shell: shellReader }));
       assert.equal(error.code, 'config-out-of-range', name);

@@ -70,7 +70,7 @@ describe('a Primus experiment', () => {
     assert.ok(source.kind === 'file' && source.place.file.endsWith('ours_9B.yaml') && launcher!.place.file.endsWith('configs/ours.yaml'));
   });
 
-  it('says which preset is not there', async () => {
+  it('says which preset is missing', async () => {
     const others = Object.entries(files).filter(([name]) => !name.endsWith('ours_9B.yaml'));
     const { run, findings, noRun } = await load(Object.fromEntries(others));
     assert.equal(run, null);
@@ -190,7 +190,7 @@ describe('a NeMo-RL recipe', () => {
   });
 });
 
-describe('a run that trains adapters alone', () => {
+describe('a run that trains only adapters', () => {
   const experiment = (settings: string): string =>
     `modules:\n  trainer:\n    framework: megatron\n    config: sft_trainer.yaml\n    model: llama2_70B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n${settings}`;
   const bridge = experiment('      peft: lora\n').replace('framework: megatron', 'framework: megatron_bridge');
@@ -309,7 +309,7 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
     assert.deepEqual([run?.model.layers.value, run?.batchPerReplica?.value], [28, 18]);
   });
 
-  it('says that the JSON is not there, and plans all the same', async () => {
+  it('says that the JSON is missing, and plans all the same', async () => {
     const { run, findings } = await load({ 'ours.yml': axolotl });
     assert.deepEqual(findings.map(({ code }) => code), ['base-not-found', 'sizes-of-launcher']); // prettier-ignore
     assert.notEqual(run, null);
@@ -332,7 +332,7 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
   });
 });
 
-describe('a key that stands twice', () => {
+describe('a key that is twice', () => {
   const repeated = '  seq_length: 2048\n  seq_length: 4096\n';
 
   it('is a warning where the loader takes the last, and an error where it refuses', async () => {

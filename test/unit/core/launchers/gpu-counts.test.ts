@@ -31,7 +31,7 @@ const megatron = 'pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-atten
 const trainer = 'sft.py --model_name_or_path Qwen/Qwen2.5-32B-Instruct --max_length 2048 --per_device_train_batch_size 1 --bf16';
 
 describe('the number of GPUs of a launch', () => {
-  it('is one node where torchrun or DeepSpeed is given the GPUs of one alone', async () => {
+  it('is one node where torchrun or DeepSpeed is given the GPUs of only one', async () => {
     assert.deepEqual(await gpusOf(`torchrun --nproc_per_node 8 ${megatron}`), [1, 8]);
     assert.deepEqual(await gpusOf(`torchrun --nproc-per-node 4 ${trainer}`), [1, 4]);
     assert.deepEqual(await gpusOf(`deepspeed --num_gpus 8 ${trainer}`), [1, 8]);

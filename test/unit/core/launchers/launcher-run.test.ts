@@ -44,7 +44,7 @@ describe('the run of a launcher', () => {
     assert.equal(chosenOf(plan).schedule, '1F1B');
   });
 
-  it('is run by DeepSpeed where a script of Megatron-LM has settings of DeepSpeed alone', () => {
+  it('is run by DeepSpeed where a script of Megatron-LM has settings only of DeepSpeed', () => {
     const runtime = (facts: Partial<FactValues>) => runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null).training.runtime?.value;
     assert.deepEqual(
       [runtime({}), runtime({ zeroStage: 1 }), runtime({ activationCheckpointing: true })],

@@ -53,7 +53,7 @@ describe('launchers', () => {
     const file = examples[format];
     const text = readFileSync(path.join(root, 'test/fixtures/launchers', file), 'utf8');
 
-    it(`${format}: its example is known by content, as its own alone`, () => {
+    it(`${format}: its example is known by content, as only its own`, () => {
       const { endings, namedEndings = [] } = launchers[format];
       assert.ok([...endings, ...namedEndings].some((ending) => file.endsWith(`.${ending}`)));
       assert.equal(recogniseConfig(file, text), format);

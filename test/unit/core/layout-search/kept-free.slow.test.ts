@@ -17,7 +17,7 @@ import { said } from '../../said';
 const because = sentence`runs took more than predicted`;
 const keeping = (share: number) => ({ keptFree: { share, because } });
 
-/** Sizes of groups, micro-batch and stages of a Llama on 16 GPUs, of which each has so many GiB. */
+/** Sizes of groups, micro-batch and stages of a Llama on 16 GPUs, of which each has this many GiB. */
 function problemOf(memoryGiB: number, changed: Partial<SearchProblem> = {}): SearchProblem {
   const wanted = request('A100-80GB', llama3('70b', 16), {
     training: { sequenceLength: 4096, microBatch: 1, globalBatch: 64, precision: 'bf16', zeroStage: 1, attention: 'flash', dropout: false },

@@ -132,7 +132,7 @@ describe('error of a fit', () => {
     ({ tokens }) => tokens,
   );
 
-  it('is judged on the held-out cells alone', () => {
+  it('is judged only on the held-out cells', () => {
     const held = [
       { ...one(320), forwardMs: 400, backwardMs: 640, rounds: 4, holdOut: true },
       { ...one(640), forwardMs: 640, backwardMs: 1280, rounds: 4, holdOut: true },

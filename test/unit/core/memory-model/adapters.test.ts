@@ -69,7 +69,7 @@ describe('adapters', () => {
     assert.equal(sharded.weights, (2 * frozen + 4 * 2 * parametersOf(model, attention)) / 8);
   });
 
-  it('stand beside matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
+  it('are beside matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
     assert.equal(frozenBytes({ ...attention, baseBits: 4 }, 2), 0.5 + 4 / 64);
     assert.equal(frozenBytes({ ...attention, baseBits: 4, doubleQuantised: true }, 2), 0.5 + (1 + 4 / 256) / 64);
     const weights = (adapter: Adapter): number => staticBytes(at({ runtime: 'deepspeed', zeroStage: 0, adapter }), stage).weights;
@@ -170,7 +170,7 @@ describe('activations of frozen layers', () => {
     assert.equal(dropped - kept({ adapter: attention }), 2 * 3 * 4096 - 2 * 4096);
   });
 
-  it('leave to a split backward the factors of the adapters alone', () => {
+  it('leave to a split backward the factors only of the adapters', () => {
     const waits = (training: Partial<TrainingSpec>): number => unitMemory(at(training), middle, unit, false, 1).keptForWeights;
     const factors = 2 * (4096 + 16) + 2 * (16 + 4096) + 2 * (4096 + 16) + 2 * (16 + 1024);
     assert.equal(waits({ adapter: attention }), 2 * 1024 * factors);

@@ -40,7 +40,7 @@ describe('saved activations', () => {
     assert.equal(savedBytes(inputs, middle, whole, false).activations, (s * h * (34 + (5 * a * s) / h)) / 8);
   });
 
-  it('are the layer input alone with full recompute', () => {
+  it('are only the layer input with full recompute', () => {
     const inputs: MemoryInputs = request('A100-80GB', gpt(4, h, a, 0), { training: { recompute: 'full' }, layout: {} });
     assert.equal(savedBytes(inputs, middle, whole, false).activations, 2 * s * h);
   });
@@ -85,7 +85,7 @@ describe('recompute', () => {
     return { bytes: savedBytes(inputs, middle, whole, false).activations, forwardMs, backwardMs };
   };
 
-  it('in full saves the layer input alone and takes its forward once more', () => {
+  it('in full saves only the layer input and takes its forward once more', () => {
     for (const attention of ['flash', 'unfused'] as const) {
       const [none, full] = [of('none', attention), of('full', attention)];
       assert.equal(full.bytes, 2 * 2048 * 4096);

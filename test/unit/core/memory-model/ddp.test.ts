@@ -9,7 +9,7 @@ import { loadObject } from '../config-files/files';
 const model = { layers: 16, hidden: 2048, heads: 16, ffn: 8192, vocab: 32_000 };
 const node = { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 } as const;
 
-/** Bytes a parameter that are always there. */
+/** Bytes a parameter that are always present. */
 async function perParameter(training: object): Promise<number> {
   const run = await loadObject({
     model,

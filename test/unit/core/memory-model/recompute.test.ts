@@ -30,7 +30,7 @@ describe('recompute of some layers', () => {
     assert.equal(saved(llama({ recompute: 'full', recomputeLayers: 9 })), all);
   });
 
-  it('repeats the forward of those alone', () => {
+  it('repeats the forward only of those', () => {
     const backward = (training: Partial<TrainingSpec>) => stageCost(llama(training), 4, ends)(1, 4096, 0).backwardMs;
     const none = backward({});
     const all = backward({ recompute: 'full' });

@@ -210,7 +210,7 @@ describe('memory by the framework', () => {
     assert.equal(saved({ ...op, compile: true, sequenceParallel: true }, { tensor: 8 }), 2 * (shared + h / 8) + (4 * heads) / 8);
   });
 
-  it('keeps the input alone of every second layer under every', () => {
+  it('keeps only the input of every second layer under every', () => {
     const every = { runtime: 'torchtitan', recompute: 'every', recomputeEvery: 2 } as const;
     assert.equal(saved(every), (saved({ runtime: 'torchtitan' }) + 2 * h) / 2);
   });

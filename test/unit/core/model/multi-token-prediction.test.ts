@@ -45,7 +45,7 @@ describe('layers of multi-token prediction', () => {
     assert.equal(mtpParameters(model), 0);
   });
 
-  it('are of the kind of the last layer, on the last stage alone', () => {
+  it('are of the kind of the last layer, only on the last stage', () => {
     const kinds = [
       { feedForward: 'dense', window: null },
       { feedForward: 'experts', window: null },

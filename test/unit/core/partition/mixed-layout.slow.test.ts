@@ -10,7 +10,7 @@ import { gpt, request } from '../../../golden/requests';
 import { group } from '../planner/mixed';
 import { sentence } from '../../../../src/core/sentence';
 
-/** What a layout is looked for with: a GPT of so many layers on two groups of nodes, nothing fixed. */
+/** What a layout is looked for with: a GPT of this many layers on two groups of nodes, nothing fixed. */
 function problemOf(layers: number, nodes: readonly [number, number], { hidden = 4096, globalBatch = 64 } = {}): MixedProblem {
   const { model, training, constants } = request('H100-80GB', gpt(layers, hidden, hidden / 128, 50304, 2048), {
     training: { globalBatch },

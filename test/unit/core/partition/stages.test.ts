@@ -44,7 +44,7 @@ describe('layers of chunks', () => {
     assert.deepEqual([first!.first, first!.last, last!.first, last!.last], [true, false, false, true]);
   });
 
-  it('leave a chunk to the embedding and one to the head where so many virtual stages are asked for', () => {
+  it('leave a chunk to the embedding and one to the head where this many virtual stages are asked for', () => {
     const inputs = request('B200', gpt(6, 1024, 16, 50304), { training: {}, layout: { pipeline: 2, virtualStages: 4 } });
     const { chunkContents } = chunksOf(inputs, kindFor('1F1B', inputs.layout));
     assert.deepEqual(

@@ -115,7 +115,7 @@ const least = (looks: number, tensor: number, pipeline: number, expert = 1): Lea
   looks,
 });
 
-/** Models, the most nodes of 8 H100 that each may be given, and what a choice by memory alone gives them. */
+/** Models, the most nodes of 8 H100 that each may be given, and what a choice only by memory gives them. */
 const models: Readonly<Record<string, readonly [config: object, mostNodes: number, least: LeastParallel]>> = {
   'GPT-2': [{ model_type: 'gpt2', n_embd: 768, n_layer: 12, n_head: 12, n_positions: 1024, vocab_size: 50_257 }, 1, least(1, 1, 1)],
   'Llama-3 8B': [llama(4096, 32, 32, 14_336), 1, least(2, 1, 2)],
@@ -205,7 +205,7 @@ describe('a model without a layout', () => {
     });
 
   for (const [name, [config, , { layout, looks }]] of Object.entries(models))
-    it(`is no slower for it than one chosen by memory alone, and takes few more looks: ${name}`, async () => {
+    it(`is no slower for it than one chosen only by memory, and takes few more looks: ${name}`, async () => {
       const { run, request } = await resolved(config);
       const { model, cluster, training } = request;
       const data = (cluster.nodes * cluster.gpusPerNode) / (layout.tensor ?? 1) / (layout.pipeline ?? 1);

@@ -116,7 +116,7 @@ describe('experts that lie on several nodes', () => {
     assert.equal(plain.training.overlapExpertComm, undefined);
   });
 
-  it('are searched on chunks alone where their exchange is to be hidden', async () => {
+  it('are searched only on chunks where their exchange is to be hidden', async () => {
     const request = await resolved(run);
     const file = await load({ 'terapipe.json': JSON.stringify({ model: experts, ...run }) });
     const problem = searchProblemOf(file, request, ['pipeline', 'virtualStages', 'schedule']);

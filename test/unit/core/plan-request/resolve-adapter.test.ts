@@ -89,7 +89,7 @@ describe('adapters of a run', () => {
     assert.equal((await flags('--train_type full')).training.adapter, undefined);
   });
 
-  it('stand beside joined matrices where the model has them', async () => {
+  it('are beside joined matrices where the model has them', async () => {
     const neox = { ...llama, model_type: 'gpt_neox', num_key_value_heads: 32 };
     const { training } = await requestOf(`${script} --use_lora --lora_r 4 --lora_target_modules query_key_value dense\n`, neox);
     assert.deepEqual(training.adapter?.targets, ['qkv', 'output']);

@@ -151,7 +151,7 @@ describe('resolving a run', () => {
     assert.equal(await copies('H100-80GB', 'tensorwise'), undefined);
   });
 
-  it('keeps weights in FP8 alone as recipes do: not with scales of blocks of 128, nor under another runtime', async () => {
+  it('keeps weights only in FP8 as recipes do: not with scales of blocks of 128, nor under another runtime', async () => {
     const alone = async (fp8Recipe: string, over: object = {}): Promise<boolean | undefined> => {
       const training = { gemmPrecision: 'fp8', fp8Recipe, ...over };
       return (await resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, training })).training.fp8ParamGather;

@@ -142,7 +142,7 @@ describe('an encoder-decoder model', () => {
     assert.deepEqual([...backwardMs], [source, source, source, both]);
   });
 
-  it('is planned with whole sequences and one chunk a stage alone, and says so', () => {
+  it('is planned with whole sequences and one chunk only a stage, and says so', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
     assert.ok(plan.reasons.some((reason) => said(reason).startsWith('token slices and virtual stages')));

@@ -29,7 +29,7 @@ function predicted(schedule: ScheduleName, runtime: Runtime, maxPendingBackward?
 }
 
 describe('a planned order with a limit of pending backwards', () => {
-  it('holds no more than so many forwards take, 1F1B holding as many as stages, and takes no longer with more', () => {
+  it('holds no more than this many forwards take, 1F1B holding as many as stages, and takes no longer with more', () => {
     const [one, two, unlimited] = [4, 8, undefined].map((pending) => predicted('ZeroBubble', 'megatron', pending));
     const held = ({ memory }: Candidate): number =>
       Math.max(...memory.stages.map(({ parts }) => parts.activations + parts.logits + parts.keptForWeights));
@@ -71,7 +71,7 @@ describe('the end of a step', () => {
 });
 
 describe('a cut with an entry for each chunk of a V', () => {
-  it('is that of the schedule, without virtual stages being named, the embedding and the head alone on the first stage', async () => {
+  it('is that of the schedule, without virtual stages being named, the embedding and only the head on the first stage', async () => {
     const run = await loadRun(
       'terapipe.json',
       JSON.stringify({

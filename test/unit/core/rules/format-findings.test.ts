@@ -93,7 +93,7 @@ describe('a number format that a GPU does not compute', () => {
     assert.match(say(finding!.message), /^MXFP8 does not run on H100-80GB, which is assumed/);
   });
 
-  it("stands at the flag of a launcher's file", async () => {
+  it("is at the flag of a launcher's file", async () => {
     const script = `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 \
   --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 16 --bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --vocab-size 1024
 `;

@@ -86,7 +86,7 @@ describe('launch findings of any facts', () => {
     );
   });
 
-  it('never stand at a default', () => {
+  it('never are at a default', () => {
     fc.assert(
       fc.property(values, fc.constantFrom(...formats), (facts, format) => {
         const launcher = launcherOf(facts, format);

@@ -40,7 +40,7 @@ export function applied(launcher: LauncherFile, { edits }: Fix): LauncherFile {
   return read(text, launcher.format as LauncherFormat, launcher.file);
 }
 
-/** The name of the fact whose text a finding stands at; null at the file's own place. */
+/** The name of the fact whose text a finding is at; null at the file's own place. */
 export function factAt({ text }: LauncherFile, { place: { range } }: Finding): string | null {
   return range.end === 0 ? null : (/(\w+): $/.exec(text.slice(0, range.start))?.[1] ?? null);
 }

@@ -7,7 +7,7 @@ export interface Pair {
   readonly format: LauncherFormat;
   readonly bad: Values;
   readonly ok: Values;
-  /** Fact at which the finding stands. */
+  /** Fact at which the finding is. */
   readonly at: string;
   /** In the message and in the remedy. */
   readonly says: string;

@@ -59,13 +59,13 @@ describe('launch findings', () => {
     assert.deepEqual(severities, ['error', 'warning', 'information', 'information']);
   });
 
-  it('stand at a value that a file gives, never at a default', () => {
+  it('are at a value that a file gives, never at a default', () => {
     const [found] = launchFindings(withDefault(uneven, 'pipeline'));
     assert.equal(factAt(uneven, found!), 'layers');
     assert.deepEqual(found!.fixes, []);
   });
 
-  it('stand at the run where no file gives any value, and are left out if they are only information', () => {
+  it('are at the run where no file gives any value, and are left out if they are only information', () => {
     const nowhere = withDefault(withDefault(uneven, 'pipeline'), 'layers');
     assert.deepEqual(launchFindings(nowhere)[0]?.place, uneven.place);
     assert.deepEqual(launchFindings(withDefault(launcherOf({ vocab: 50_257 }, 'megatron-shell'), 'vocab')), []);

@@ -1,7 +1,7 @@
 export const model = { layers: 24, hidden: 2048, heads: 16, vocab: 0 };
 export const routed = { ...model, experts: 8, activeExperts: 2 };
 
-/** For each rule of terapipe.json alone a config that breaks it and one that does not. */
+/** For each rule only of terapipe.json a config that breaks it and one that does not. */
 export const ownPairs: readonly {
   readonly code: string;
   readonly bad: object;

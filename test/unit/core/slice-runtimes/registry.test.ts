@@ -107,7 +107,7 @@ describe('runtimes of token slices', () => {
     assert.deepEqual([mindspeed.slicing.split?.runtime, mindspeed.slicing.split?.slices], ['mindspeed', 4]);
   });
 
-  it('have ids and flags of their own, and say where these stand', () => {
+  it('have ids and flags of their own, and say where these are', () => {
     assert.equal(new Set(sliceRuntimes.map(({ id }) => id)).size, sliceRuntimes.length);
     for (const { source, rule, lengths } of sliceRuntimes) {
       assert.match(source, /[/\w-]+.*:/);

@@ -26,7 +26,7 @@ function passes(training: Partial<TrainingSpec>, where = middle) {
 }
 
 describe('time of frozen layers with adapters', () => {
-  it('is less than that of all weights and more than the forward alone', () => {
+  it('is less than that of all weights and more than the forward only', () => {
     const [full, adapted] = [passes({}), passes({ adapter: usual })];
     const step = ({ forwardMs, backwardMs }: typeof full): number => forwardMs + backwardMs;
     assert.ok(step(adapted) < step(full) && step(adapted) > adapted.forwardMs + full.forwardMs);
@@ -78,7 +78,7 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(Math.abs(again.backwardMs - kept.backwardMs - kept.forwardMs) < 1e-9);
   });
 
-  it('exchanges and updates the adapters alone', () => {
+  it('exchanges and updates only the adapters', () => {
     const whole = { layers: 8 };
     const [full, adapted] = [at({}), at({ adapter: usual })];
     assert.ok(gradientCollectives(adapted, whole) < 0.05 * gradientCollectives(full, whole));

@@ -252,7 +252,7 @@ describe('plan sessions', () => {
     assert.equal(sessions.get(run)?.staleEdits, 0);
   });
 
-  it('say where a file is named that is not there, and plan when it appears', async () => {
+  it('say where a file is named that is missing, and plan when it appears', async () => {
     const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun() });
     const state = await sessions.ensure(run, 'terapipe');
     assert.equal(state.error?.code, 'config-not-found');

@@ -18,7 +18,7 @@ function listed(states: readonly SessionState[]) {
   return { sessions, files: () => [...left.keys()], tell: () => listeners.forEach((listener) => listener([...left.values()].at(-1)!)) };
 }
 
-/** A session of a schedule whose timeline has a column of so many bytes. */
+/** A session of a schedule whose timeline has a column of this many bytes. */
 function sessionOf(file: string, bytes: number, progress: number | null = null): SessionState {
   const timeline = { startMs: new Uint8Array(bytes), stages: 4 };
   return { file, plan: null, schedule: { timeline }, progress } as Partial<Record<keyof SessionState, unknown>> as SessionState;

@@ -56,7 +56,7 @@ describe('a session of a run that freezes layers', () => {
     assert.equal(state.progress, null);
   });
 
-  it('takes stated defaults for a ViT config alone', async () => {
+  it('takes stated defaults only for a ViT config', async () => {
     const { sessions } = testHost({ 'config.json': vit });
     const state = await sessions.ensure(uri('config.json'), 'huggingface');
     assert.equal(state.error, null);

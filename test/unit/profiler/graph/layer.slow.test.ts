@@ -99,7 +99,7 @@ async function assertTextbook(shape: LayerShape, attention: AttentionOperator, c
   for (const [name, gradient] of expected.gradients) assertClose(results.get(name)!.data, gradient, tolerance, name);
 }
 
-/** Results of forward and, from what it saved, backward; operands that are not there yet are added. */
+/** Results of forward and, from what it saved, backward; operands that are missing yet are added. */
 async function bothPasses(
   job: ProfilerJob,
   attention: AttentionOperator,

@@ -104,7 +104,7 @@ export function sizesOf({ batch, tokens, context }: Cell): Readonly<Record<strin
   return { batch, tokens, context, rows: batch * tokens, total: context + tokens };
 }
 
-/** Runs a graph once on CPU and adds its outputs to `operands`; operands that are not there yet are made up, and added too. */
+/** Runs a graph once on CPU and adds its outputs to `operands`; operands that are missing yet are made up, and added too. */
 export async function run(
   graph: SliceGraph,
   operands: Map<string, Operand>,

@@ -117,7 +117,7 @@ describe('readOnnxStructure', () => {
     assert.ok(bytes.length > 25e6 && counter.read < 0.08 * bytes.length, `${counter.read} of ${bytes.length} bytes were read`);
   });
 
-  it('reads a model file of 300 MB on disk by its structure alone', async () => {
+  it('reads a model file of 300 MB on disk only by its structure', async () => {
     const { start, end, size } = withHole(300e6);
     const file = await written('huge.onnx', start);
     const handle = await open(file, 'r+');

@@ -50,7 +50,7 @@ export function isSplitsSource(text: string): boolean {
 }
 
 /**
- * The source of a runtime with a list of slice lengths in the function that returns them: for runs of just so many slices and tokens;
+ * The source of a runtime with a list of slice lengths in the function that returns them: for runs of just this many slices and tokens;
  * others go on as they did. Lines of an earlier patch are replaced.
  * @throws ExpectedError `slices-no-function` where the text has no such function that is known.
  */

@@ -10,7 +10,7 @@ export function plainText(text: string): string {
   return text.replace(colours, '');
 }
 
-/** The number that a pattern captures first, thousands separators left out; null: it is not there, or no number above 0. */
+/** The number that a pattern captures first, thousands separators left out; null: it is missing, or no number above 0. */
 export function numberIn(text: string, pattern: RegExp): number | null {
   const written = pattern.exec(text)?.[1];
   if (written === undefined) return null;

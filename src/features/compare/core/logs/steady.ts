@@ -17,7 +17,7 @@ export interface SteadySteps {
 /** Iterations of a process that are left out at most: they compile, allocate and read ahead. */
 const mostWarmUp = 5;
 
-/** How many of the first of `steps` steps of a run are warm-up: five, of fewer than ten half; one alone counts. */
+/** How many of the first of `steps` steps of a run are warm-up: five, of fewer than ten half; a single one counts. */
 export function warmUpSteps(steps: number): number {
   return Math.min(mostWarmUp, Math.floor(steps / 2));
 }

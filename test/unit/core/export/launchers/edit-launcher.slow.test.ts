@@ -108,7 +108,7 @@ describe("a plan written into a launcher's file", () => {
     assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', text).alongside, ['--num-query-groups: 8 becomes 2']);
   });
 
-  it('leaves a file alone that says it already, and says so', () => {
+  it('leaves only a file that says it already, and says so', () => {
     const text = script(
       'ARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
     );
@@ -219,7 +219,7 @@ describe("a plan written into launchers' files with the traits of those in publi
     });
 });
 
-/** The plan for a model of so many layers; stages as even as they can be. */
+/** The plan for a model of this many layers; stages as even as they can be. */
 function ofDepth(plan: LaunchSettings, layers: number): LaunchSettings {
   const stages = plan.stageLayers.length;
   const stageLayers = plan.stageLayers.map((_, stage) => Math.floor(layers / stages) + (stage < layers % stages ? 1 : 0));

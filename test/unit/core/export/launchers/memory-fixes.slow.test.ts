@@ -91,7 +91,7 @@ describe("a launcher's file whose plan does not fit", () => {
     assert.deepEqual(text.split('\n').filter((line) => !script.includes(line)).length, 1, text);
   });
 
-  it('gets nothing where it fits, nor fixes where its file is not there to be edited', async () => {
+  it('gets nothing where it fits, nor fixes where its file is missing to be edited', async () => {
     const small = await load(script.replace('--num-layers 40', '--num-layers 4'));
     assert.deepEqual(launchedFindings(small.run!, planOf(small.run!)), []);
     const { run } = await load(script);

@@ -20,7 +20,7 @@ const sources: Readonly<Record<string, string>> = {
 };
 
 describe('a list of slice lengths in the source of a runtime', () => {
-  it('is returned for runs of so many slices and tokens, before anything else decides', () => {
+  it('is returned for runs of this many slices and tokens, before anything else decides', () => {
     assert.equal(
       patchedSplits('sp_utils.py', sources['sp_utils.py'] ?? '', [1536, 1280, 1280]),
       'partitions = None\ndef get_splits():\n    global partitions\n    args = get_args()\n' +
@@ -68,7 +68,7 @@ describe('a list of slice lengths in the source of a runtime', () => {
 
 const place = { file: 'a.csv.slices.json', range: { start: 0, end: 0 } };
 
-describe("what stands beside a sliced schedule's CSV", () => {
+describe("what is beside a sliced schedule's CSV", () => {
   it('says what each micro-batch of it is, and is read back so', () => {
     const chunk = fc.record({
       batch: fc.integer({ min: 1, max: 4 }),

@@ -282,7 +282,7 @@ describe('DeepSpeed recogniser', () => {
     assert.ok(isDeepSpeed(new Set(['train_batch_size', 'steps_per_print'])));
   });
 
-  it('leaves other JSON files alone', () => {
+  it('leaves other JSON only files', () => {
     const others = [
       '{"name": "app", "version": "1.0.0", "dependencies": {"zero_optimization": "1.0.0"}}',
       '{"compilerOptions": {"strict": true}, "include": ["src"]}',

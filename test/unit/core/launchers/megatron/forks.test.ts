@@ -60,7 +60,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.equal(read('--position-embedding-type alibi').facts.positions?.value, 'none');
   });
 
-  it('recompute whole layers by one flag alone where they are old', async () => {
+  it('recompute whole layers by only one flag where they are old', async () => {
     assert.deepEqual(await judged('--checkpoint-activations'), []);
     assert.equal((await loadedAlone('--checkpoint-activations')).run?.training.recompute?.value, 'full');
     assert.equal((await loadedAlone('--activations-checkpoint-method uniform')).run?.training.recompute?.value, 'full');
@@ -99,7 +99,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.equal(read(`${experts} -1`).facts.firstDenseLayers?.value, 0);
   });
 
-  it('have recompute settings that mean something without a granularity on MindSpeed-LLM alone', async () => {
+  it('have recompute settings that mean something without a granularity only on MindSpeed-LLM', async () => {
     const lone = '--recompute-num-layers 2';
     assert.deepEqual(await judged(lone), ['warning recompute-granularity']);
     // which the plan leaves out, as it says

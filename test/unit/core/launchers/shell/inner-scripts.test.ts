@@ -103,7 +103,7 @@ describe('a script that another shell runs', () => {
 describe('a file that a script sources', () => {
   const run = `source "$(dirname "$0")/../conf/env.sh"\ntorchrun pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP $MORE\n`;
 
-  it('counts as if it stood there, and a value stands in it', async () => {
+  it('counts as if it stood there, and a value is in it', async () => {
     const conf = 'TP=2\nMORE=(--bf16)\nMORE="--pipeline-model-parallel-size ${PP:-4}"\n';
     const { launcher, findings } = await load({ 'jobs/run.sh': run, 'conf/env.sh': conf });
     assert.equal(launcher?.facts.tensor?.value, 2);

@@ -159,7 +159,7 @@ describe("scripts that start Hugging Face's Trainer", () => {
     assert.deepEqual([layers, hidden, heads, vocab, maxPositions, zeroStage, precision], [24, 1024, 16, 50_257, 1024, 2, 'fp16']);
   });
 
-  it('are planned where those overrides stand between two quoted pieces of one word', async () => {
+  it('are planned where those overrides are between two quoted pieces of one word', async () => {
     const { run } = await load(fixture('trainer-overrides.sh'));
     assert.ok(run);
     const { layers, hidden, heads, maxPositions } = run.model;

@@ -116,7 +116,7 @@ describe('the scripts of public projects, by their traits', () => {
       assert.deepEqual(file.remarks, []);
     });
 
-  it('finds so many facts in each', () => {
+  it('finds this many facts in each', () => {
     const counts = Object.keys(expected).map((fixture) => Object.keys(factsOf(readFileSync(path.join(fixtures, fixture), 'utf8'))).length);
     assert.deepEqual(counts, [13, 27, 17, 20]);
   });
@@ -143,7 +143,7 @@ describe('the shell reader', () => {
     assert.equal(factsOf(`torchrun ${flags} 2>&1 | tee log`).layers, 2);
   });
 
-  it('places a value where its literal stands', () => {
+  it('places a value where its literal is', () => {
     const file = readText('A=${SIZE:-"12"}\nB=$A\nF="--hidden-size $B"\nL=(--num-layers "$((A*2))")\ntorchrun $F "${L[@]}"');
     assert.deepEqual(values(file.facts), { layers: 24, hidden: 12 });
     assert.equal(written(file, 'hidden'), '12');
@@ -281,7 +281,7 @@ describe('the shell reader', () => {
     }
   });
 
-  it('offers no removal where flag and value stand apart', () => {
+  it('offers no removal where flag and value are apart', () => {
     const file = readText('F=--num-layers\nV="2 --hidden-size 4"\ntorchrun $F $V');
     assert.deepEqual(values(file.facts), { layers: 2, hidden: 4 });
     assert.equal(file.facts.layers?.whole, undefined);

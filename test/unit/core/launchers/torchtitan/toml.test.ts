@@ -64,7 +64,7 @@ describe('TOML settings', () => {
     assert.equal(errorOf('#'.repeat(6_000_000)).code, 'config-too-large');
   });
 
-  it('refuse forbidden keys wherever they stand, and change no prototype', () => {
+  it('refuse forbidden keys wherever they are, and change no prototype', () => {
     for (const text of ['__proto__ = 1', '[__proto__]\na = 1', '[a]\n"__proto__" = 1', 'a = { __proto__ = { b = 1 } }'])
       assert.match(marked(text), /^config-forbidden-key "?__proto__"?$/);
     assert.equal(readTorchTitan('run.toml', 'constructor.prototype.tensor = 4').facts.tensor, undefined);

@@ -309,7 +309,7 @@ describe('TorchTitan recogniser', () => {
     assert.ok(isTorchTitan('parallelism.data_parallel_shard_degree = -1'));
   });
 
-  it('leaves other TOML files alone', () => {
+  it('leaves other TOML only files', () => {
     const others = [
       '[build-system]\nrequires = ["setuptools"]\n[project]\nname = "flavor"\n[tool.ruff]\nline-length = 100\n',
       '[package]\nname = "pipeline_parallel_degree"\n[dependencies]\nserde = "1"\n',

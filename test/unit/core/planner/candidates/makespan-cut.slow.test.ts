@@ -75,7 +75,7 @@ describe('slices of the schedule that is asked for', () => {
     assert.match(said(found.certificate!.note), /5 to 256 of a sequence, as fewer do not fit memory/);
   });
 
-  it('are found where the best of so many slices never fit, with split backward too', () => {
+  it('are found where the best of this many slices never fit, with split backward too', () => {
     const gpu = { ...long.cluster.gpu, memoryBytes: 8.1 * 2 ** 30 };
     const tight: PlanRequest = { ...long, cluster: { ...long.cluster, gpu } };
     const pipeline = pipelineOf(tight);

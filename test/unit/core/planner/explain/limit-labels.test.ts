@@ -32,7 +32,7 @@ describe('what the step goes to', () => {
     }),
   );
 
-  it('adds up to the step, the most first, and names the work of the chosen way alone', () => {
+  it('adds up to the step, the most first, and names the work only of the chosen way', () => {
     for (const candidate of plan.candidates) {
       const costs = stepCosts(plan, candidate);
       const shares = costs.map(([, share]) => share);

@@ -46,7 +46,7 @@ describe('ties between the schedules of a plan', () => {
       );
   });
 
-  it('stand in JSON under both names that they have had', () => {
+  it('are in JSON under both names that they have had', () => {
     const request = { ...plan.request, assumptions: [{ key: 'layout.tensor', value: '1', reason: sentence`it fits` }] };
     assert.deepEqual(planJson({ ...plan, request }).plan, {
       ...planJson(plan).plan,

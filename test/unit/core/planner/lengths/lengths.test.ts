@@ -102,7 +102,7 @@ describe('draws of a global batch', () => {
     for (const { counts } of draws) assert.equal(sum(counts), 1000);
   });
 
-  it('have the percentile that holds so much of the probability', () => {
+  it('have the percentile that holds this much of the probability', () => {
     const values = [3, 1, 2].map((value) => ({ value, probability: value / 6 }));
     assert.deepEqual(
       [0.1, 0.5, 0.51, 1].map((share) => percentile(values, share)),

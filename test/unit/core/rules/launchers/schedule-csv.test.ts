@@ -24,7 +24,7 @@ describe('a custom schedule', () => {
     assert.deepEqual(check('0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n'), []);
   });
 
-  it('is missed where it is not there', () => {
+  it('is missed where it is missing', () => {
     assert.match(say(check(null)[0]!.message), /"order\.csv" is not there/);
   });
 

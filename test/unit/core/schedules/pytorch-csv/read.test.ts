@@ -222,7 +222,7 @@ describe('a schedule with sends and receives', () => {
       'wait 0.2 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 0SEND_F0, which does not come before it',
       'wait 0.3 "0SEND_F0": Nothing waits for 0SEND_F0',
     ]);
-    // the other rank takes what is waited for only when it has what comes behind the wait
+    // the other rank takes what is waited only for when it has what comes behind the wait
     const stuck = waiting
       .replace('0WAIT_SEND_F0,', '')
       .replace('0F1,', '0WAIT_SEND_F0,0F1,')

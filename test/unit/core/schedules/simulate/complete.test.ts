@@ -28,7 +28,7 @@ describe('faults of a schedule', () => {
     assert.deepEqual(faultsOf(generateSchedule('DualPipeV', problemOf(whole(4), 2, 2))), []);
   });
 
-  it('are a whole backward beside its parts, a chunk on another stage, and what is not there', () => {
+  it('are a whole backward beside its parts, a chunk on another stage, and what is missing', () => {
     const weight = split.kind.indexOf(3);
     const [chunk, unit] = [split.chunk[weight]!, split.unit[weight]!];
     assert.deepEqual(textsOf(changed(weight, 1, chunk, unit)), [`the backward of micro-batch ${unit} on chunk ${chunk} a second time`]);

@@ -90,7 +90,7 @@ describe('slices', () => {
 });
 
 describe('gaps', () => {
-  it('explains why a stage stands still', () => {
+  it('explains why a stage idles', () => {
     const timeline = simulate(generateSchedule('TeraPipe', problemOf(whole(2), 2)), equalTimes(2, 2, 1, 1), noTransfers(2));
     assert.deepEqual(gapsOf(timeline, 0), [{ startMs: 2, endMs: 4, cause: 'turn', row: 2 }]);
     assert.deepEqual(gapsOf(timeline, 1), [

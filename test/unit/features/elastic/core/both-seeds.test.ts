@@ -58,7 +58,7 @@ describe('elastic runs whose pipelines use the other seed', () => {
     assert.ok((oneByOne.bytes[0] ?? NaN) < (gpipe.bytes[0] ?? NaN));
   });
 
-  it('let frozen layers that are computed pass through the stages, forward alone, where that is faster, and draw it', () => {
+  it('let frozen layers that are computed pass through the stages, forward only, where that is faster, and draw it', () => {
     const { cache } = vitRequest({});
     const plan = planElastic(vitRequest({ schedule: '1F1B', cache: { ...cache, enabled: false } }));
     const inside = plan.epochs.filter(({ isFrozenInside }) => isFrozenInside);

@@ -114,7 +114,7 @@ describe('an elastic section', () => {
     );
   });
 
-  it('refuses nonsense where it stands', async () => {
+  it('refuses nonsense where it is', async () => {
     for (const alpha of [0, 1, 1.5, -0.5])
       await assert.rejects(withVit({ alpha }), { code: 'config-out-of-range', message: `elastic.alpha is ${alpha}` });
     assert.deepEqual(refusal(await withVit({ pipelineLength: 16 })), ['elastic-pipeline-length', '16']);

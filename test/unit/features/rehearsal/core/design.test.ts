@@ -49,7 +49,7 @@ describe('what a rehearsal runs', () => {
     await assert.rejects(designed({ layers: 1 }), { code: 'rehearsal-layers' });
   });
 
-  it('keeps the input alone of layers that are recomputed', async () => {
+  it('keeps only the input of layers that are recomputed', async () => {
     const recomputing = await changed(({ training }) => ({ training: { ...training, recompute: 'full', recomputeLayers: 1 } }));
     const { chunks, stageBytes } = fittingDesign(recomputing, asPlanned, Infinity);
     assert.deepEqual(

@@ -165,7 +165,7 @@ describe('a rehearsal in processes', () => {
     assert.ok(doing.some((line) => line.includes('whole sequences')));
   });
 
-  it('runs chunks of a prompt forward alone, without head and gradients', async () => {
+  it('runs chunks of a prompt forward only, without head and gradients', async () => {
     const { design } = prepareRehearsal(await tinyPlan(), asPlanned, { steps: 1, clock: 'virtual' }, machine);
     const running = await runStages(design, [[0, 1]], 1, {
       childFile: child.file,

@@ -35,7 +35,7 @@ describe('a rehearsed step', () => {
     const next = random(7);
     for (let time = 0; time < cases(8, 50 * scheduleKinds.length); time++) {
       const any = await models[(['gpt', 'fused', 'llama', 'grouped'] as const)[time % 4] ?? 'gpt'];
-      // In the quick run those that run slices alone: each of the others has its own test above.
+      // In the quick run those that run only slices: each of the others has its own test above.
       const kinds = isFullRun ? scheduleKinds : scheduleKinds.filter(({ slices }) => slices);
       const { name, slices } = kinds[time % kinds.length] ?? kinds[0]!;
       const stages = [8, 3, 2, 4, 1][Math.floor(time / kinds.length) % 5] ?? 1;
@@ -51,7 +51,7 @@ describe('a rehearsed step', () => {
     ['TeraPipe', [4, 8, 3].map((tokens) => ({ batch: 1, tokens: [tokens, 12 - tokens] }))],
     ['ZB-H1', wholes(3)],
   ] as const)
-    it(`has them where layers keep their input alone and run again: ${name}`, async () => {
+    it(`has them where layers keep only their input and run again: ${name}`, async () => {
       const model = await models.llama;
       let runs = 0;
       const counting: StepSessions = {

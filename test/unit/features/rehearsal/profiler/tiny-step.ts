@@ -17,7 +17,7 @@ export interface TinyModel {
   readonly step: (chunks: number, batch: number) => RehearsedStep;
   readonly sessions: StepSessions;
   readonly tokens: number;
-  /** The same of so many layers, in the same sessions. @param recomputed so many of each chunk keep their input alone. */
+  /** The same of this many layers, in the same sessions. @param recomputed this many of each chunk keep only their input. */
   readonly withLayers: (layers: number, recomputed?: number) => TinyModel;
 }
 
@@ -61,7 +61,7 @@ function evenChunks(layers: number, chunks: number): RehearsedStep['chunks'] {
   return Array.from({ length: chunks }, (_, chunk) => ({ first: end(chunk - 1), count: end(chunk) - end(chunk - 1), recomputed: 0 }));
 }
 
-/** Chunks of a schedule on so many stages. */
+/** Chunks of a schedule on this many stages. */
 export function chunksOf(name: string, stages: number): number {
   const { chunksPerStage } = scheduleKind(name);
   return stages * (chunksPerStage === 'several' ? 2 : chunksPerStage);
@@ -98,7 +98,7 @@ export async function runTiny(
   };
 }
 
-/** Runs the rows of a schedule of one stage as they stand, right or wrong. */
+/** Runs the rows of a schedule of one stage as they are, right or wrong. */
 export async function runAsWritten(model: TinyModel, schedule: Schedule): Promise<void> {
   const runner = createStageRunner(ort, model.step(1, 2), model.sessions);
   for (const row of schedule.kind.keys()) await runner.run(schedule, row);

@@ -20,7 +20,7 @@ describe('a log of TorchTitan', () => {
       'training.sequenceLength': 2048,
       'training.globalBatch': 64,
     });
-    // 8 sequences of 2,048 tokens a GPU; the lines stand 45 to 55 ms apart
+    // 8 sequences of 2,048 tokens a GPU; the lines are 45 to 55 ms apart
     assert.deepEqual(
       log.steps.map(({ ms }) => Math.round(ms)),
       [2846, 54, 46, 47, 48, 52, 50, 45, 47, 51],
