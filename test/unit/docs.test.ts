@@ -54,10 +54,8 @@ describe('documents', () => {
   });
 
   it('are written in short sentences: on each page a median of less than 18 words', () => {
-    const generated = generatedDocuments.map(({ file }) => file);
-    const pages = [...documents.map(({ file }) => file), 'CHANGELOG.md'].filter(
-      (file) => !generated.includes(file) && !/accuracy/.test(file),
-    );
+    const generated = [...generatedDocuments.map(({ file }) => file), 'docs/accuracy/README.md'];
+    const pages = [...documents.map(({ file }) => file), 'CHANGELOG.md'].filter((file) => !generated.includes(file));
     assert.ok(pages.length > 15, `${pages.length} pages`);
     const long = pages.map((file) => ({ file, words: median(sentenceLengths(read(file))) })).filter(({ words }) => words >= 18);
     assert.deepEqual(long, []);
