@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import type { ResolveDefaults } from '../core/plan-request/defaults';
 import { createPlannerClient, type PlannerClient } from '../worker/client';
 import { registerCodeLens } from './language/code-lens';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
@@ -23,8 +22,7 @@ import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions'
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
-import { servedModel } from '../features/prefill/core/served-model';
-import { createPrefills, type Prefills } from '../features/prefill/vscode/prefills';
+import { createPrefills, prefillPlanner, type Prefills } from '../features/prefill/vscode/prefills';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
@@ -96,7 +94,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
-  const prefills = keep(createPrefills(sessions, servingPlanner(searcher, profiles, defaultsOf)));
+  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, defaultsOf)));
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
@@ -227,22 +225,6 @@ function keepLanguage(
   keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
   keep(registerHovers(sessions, prefills, [...selector, ...scheduleSelector]));
   keep(registerInlayHints(sessions, selector));
-}
-
-/** Answers for prompts, with the profiles near a config. */
-function servingPlanner(
-  searcher: PlannerClient,
-  profiles: Profiles,
-  defaultsOf: (file: string) => ResolveDefaults,
-): Parameters<typeof createPrefills>[1] {
-  return async (run, asked, signal) => {
-    const found = await profiles.found(run.file);
-    return searcher.prefill(
-      { run, found, defaults: defaultsOf(run.file), model: decodeURIComponent(new URL(servedModel(run)).pathname) },
-      asked,
-      { signal },
-    );
-  };
 }
 
 /** Sizes that are tried, the plans that there were, and the edits of pages. */

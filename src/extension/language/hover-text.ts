@@ -6,9 +6,8 @@ import { explanations } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
-import type { PrefillAnswer } from '../../features/prefill/core/answer';
-import { formatBytes, formatDuration, formatTokens } from '../../core/format';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
+import { servedLines } from '../../features/prefill/vscode/shown';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 import { say } from '../../core/sentence';
@@ -53,23 +52,6 @@ export function hoverAt(
   const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
   const lines = [explanation.meaning(t), ...derived, ...frozen, ...served];
   return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines };
-}
-
-/** What a server makes of the positions. */
-function servedLines(answer: PrefillAnswer | null, t: Translate): string[] {
-  if (answer === null) return [];
-  const { asked, prefill } = answer;
-  const { chunks, stages, timeToFirstTokenMs, memory } = prefill;
-  return [
-    t(
-      'Time to first token for a prompt of {0}: {1}, in {2} chunks over {3} stages.',
-      formatTokens(asked.tokens),
-      formatDuration(timeToFirstTokenMs),
-      chunks.length,
-      stages,
-    ),
-    t('Its keys and values take {0} on a GPU.', formatBytes(memory.keyValueBytes)),
-  ];
 }
 
 /** A whole section (`"training": {...}`, or `"model": "config.json"`): what it leaves out and what was taken instead. */

@@ -1,6 +1,6 @@
 import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
-import { formatDuration, formatTokens, plural } from '../../core/format';
+import { formatDuration, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/launchers/layout-sizes';
 import { isLauncher } from '../../core/launchers/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
@@ -11,6 +11,7 @@ import { scenarioText } from '../../core/plan-request/scenario-text';
 import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
+import { prefillLens } from '../../features/prefill/vscode/shown';
 import { isStale, type SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
 import type { Translate } from '../platform/translate';
@@ -128,21 +129,6 @@ function elasticLens(state: SessionState, t: Translate): LensText | null {
   if (state.elastic === null) return null;
   const title = aged(state, t('Elastic: {0}', elasticText(state.elastic.plan, t)), t);
   return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
-}
-
-/** Of files that a server reads too: a model's config with no launcher next to it; of others once a prompt was planned. */
-function prefillLens({ format, launcher, plan, run }: SessionState, prefill: PrefillSession | null, t: Translate): readonly LensText[] {
-  const answer = prefill?.answer ?? null;
-  if (plan === null || (answer === null && (format !== 'huggingface' || launcher !== null))) return [];
-  const lens = {
-    runs: 'terapipe.planPrefill',
-    tooltip: t('Prefill chunk sizes that minimize time to first token'),
-    isOfFile: true,
-  };
-  if (answer === null) return [{ ...lens, title: t('Plan prefill') }];
-  const { asked, prefill: found } = answer;
-  const title = t('First token of {0} in {1}', formatTokens(asked.tokens), formatDuration(found.timeToFirstTokenMs));
-  return [{ ...lens, title: prefill?.run === run ? title : t('{0} (before the last edits)', title) }];
 }
 
 function aged(state: SessionState, text: string, t: Translate): string {

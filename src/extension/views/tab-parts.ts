@@ -7,8 +7,8 @@ import type { Profiles } from '../sessions/profiles';
 import { displayPath } from '../sessions/sources';
 import { pageComparisonOf } from '../../features/compare/vscode/page';
 import { pageLayoutOf } from './layout-page';
-import { noPrefill, type PrefillState } from '../../features/prefill/protocol';
-import type { PrefillSession, Prefills } from '../../features/prefill/vscode/prefills';
+import { pagePrefillOf } from '../../features/prefill/vscode/shown';
+import type { Prefills } from '../../features/prefill/vscode/prefills';
 import { figuresOf, type WhatIfState } from '../../protocol/what-if';
 import type { PageEdits } from '../commands/page-edits';
 import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
@@ -60,17 +60,6 @@ export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, hi
 /** What all tabs show of a config. */
 export function partsOf(sources: ReturnType<typeof tabParts>, session: SessionState, sent: string | null): TabParts {
   return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)])) as TabParts;
-}
-
-function pagePrefillOf({ format, launcher, run, texts }: SessionState, known: PrefillSession | null): PrefillState | null {
-  if (known === null) return format === 'huggingface' && launcher === null && run !== null ? noPrefill : null;
-  const { answer, isRunning, error } = known;
-  return {
-    answer,
-    isRunning,
-    isStale: answer !== null && known.run !== run,
-    error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
-  };
 }
 
 function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {

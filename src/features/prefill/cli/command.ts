@@ -1,8 +1,7 @@
 import { sentence } from '../../../core/sentence';
 import { quoted } from '../../../core/text';
 import { servedRequest } from '../core/answer';
-import { servedModel } from '../core/served-model';
-import { usualPrompt } from '../core/usual-prompt';
+import { servedModel, usualPrompt } from '../core/served-model';
 import { prefillOf, servedPrefill, timesOfLengths } from '../core/prefill';
 import { servingRuntimes } from '../core/serving';
 import { prefillAnswer, type PrefillExport } from './answer';

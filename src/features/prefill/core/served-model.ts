@@ -5,3 +5,11 @@ export function servedModel({ file, files }: Pick<Run, 'file' | 'files'>): strin
   const config = files.find((each) => /(?:^|[/\\])config\.json$/u.test(each));
   return config === undefined ? file : config.replace(/[/\\]?config\.json$/u, '') || '.';
 }
+
+/** The prompt where nothing names one, and the model has more positions. */
+const longestUsual = 131_072;
+
+/** As many tokens as a model has positions for, up to a usual limit. */
+export function usualPrompt({ model }: Run): number {
+  return Math.min(model.maxPositions.value ?? longestUsual, longestUsual);
+}

@@ -1,9 +1,12 @@
 import type { PrefillAnswer, PrefillAsked } from '../core/answer';
-import { usualPrompt } from '../core/usual-prompt';
+import { servedModel, usualPrompt } from '../core/served-model';
 import { ExpectedError } from '../../../core/errors';
 import { sentence } from '../../../core/sentence';
 import type { Run } from '../../../core/formats/run';
+import type { ResolveDefaults } from '../../../core/plan-request/defaults';
 import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
+import type { Profiles } from '../../../extension/sessions/profiles';
+import type { PlannerClient } from '../../../worker/client';
 
 /** Prompts that are planned, one a config. */
 export interface Prefills {
@@ -25,11 +28,10 @@ export interface PrefillSession {
   readonly error: ExpectedError | null;
 }
 
+type AskPrefill = (run: Run, asked: PrefillAsked, signal: AbortSignal) => Promise<PrefillAnswer>;
+
 /** @param ask the planner's answer for a run. */
-export function createPrefills(
-  sessions: PlanSessions,
-  ask: (run: Run, asked: PrefillAsked, signal: AbortSignal) => Promise<PrefillAnswer>,
-): Prefills {
+export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefills {
   const known = new Map<string, PrefillSession>();
   const listeners = new Set<(file: string) => void>();
   const running = new Map<string, AbortController>();
@@ -74,6 +76,18 @@ export function createPrefills(
       listeners.clear();
       known.clear();
     },
+  };
+}
+
+/** Answers for prompts, with the profiles near a config. */
+export function prefillPlanner(searcher: PlannerClient, profiles: Profiles, defaultsOf: (file: string) => ResolveDefaults): AskPrefill {
+  return async (run, asked, signal) => {
+    const found = await profiles.found(run.file);
+    return searcher.prefill(
+      { run, found, defaults: defaultsOf(run.file), model: decodeURIComponent(new URL(servedModel(run)).pathname) },
+      asked,
+      { signal },
+    );
   };
 }
 
