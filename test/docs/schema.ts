@@ -12,7 +12,6 @@ import {
   modelFields,
   intraNodeBusFields,
   peakTflopsFields,
-  scheduleRule,
   keepFreeRule,
   schedulesRule,
   slicingFields,
@@ -20,6 +19,7 @@ import {
   trainingFields,
 } from '../../src/core/formats/fields';
 import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
+import { settings } from '../../src/core/domain/settings/table';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */
@@ -39,7 +39,7 @@ export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<u
   'cost.table': tableFields,
   calibration: calibrationFields,
   elastic: elasticFields,
-  '': { schedule: scheduleRule, schedules: schedulesRule, keepFree: keepFreeRule },
+  '': { schedule: settings.training.schedule.key, schedules: schedulesRule, keepFree: keepFreeRule },
 };
 
 interface ObjectSchema {

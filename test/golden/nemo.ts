@@ -9,7 +9,7 @@ import { sentence } from '../../src/core/sentence';
 import type { Located } from '../../src/core/domain/located';
 import type { ModelSpec } from '../../src/core/domain/model';
 import { recomputeModules } from '../../src/core/domain/recompute';
-import { expertDispatchers, type PlanRequest, type TrainingSpec } from '../../src/core/domain/request';
+import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { deepseek, llama3, request } from './requests';
 import { predictOneF1B, type Row } from './rows';
 import { goldenRows, once } from './data';
@@ -138,7 +138,7 @@ function recipeOf({ recipe, recompute, ep }: NemoCase): Partial<TrainingSpec> | 
   if (recipe === null || ep === null) return {};
   const [graphs, dispatcher, overlap] = recipe.split(' ');
   const cudaGraphs = (['layers', 'iteration'] as const).find((one) => one === graphs);
-  const expertDispatcher = expertDispatchers.find((one) => one === dispatcher);
+  const expertDispatcher = (['alltoall', 'deepep', 'hybridep'] as const).find((one) => one === dispatcher);
   const modules = recomputeModules.filter((module) => (recompute ?? '').split(' ').includes(module));
   return {
     ...(cudaGraphs === undefined ? {} : { cudaGraphs }),

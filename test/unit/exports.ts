@@ -14,7 +14,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/time-model/error-bars#runKindOf',
     'src/core/time-model/error-bars#statedKind',
     'src/core/time-model/error-bars#widened',
-    'src/extension/language/fact-meanings#meanings',
     'src/protocol/page-schema#pageCommands',
   ],
   'a limit, or what a page starts with: tests go to it without saying it again': [

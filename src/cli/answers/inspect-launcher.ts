@@ -1,4 +1,6 @@
 import type { Facts, FactName, LauncherFile } from '../../core/formats/facts';
+import { readNames } from '../../core/domain/settings/setting';
+import { settings } from '../../core/domain/settings/table';
 import type { Run } from '../../core/formats/run';
 import { parametersOf } from '../../core/huggingface/count';
 import { formatCount } from '../../core/format';
@@ -11,93 +13,12 @@ import { indented, table } from '../table';
 import { adapterJson } from './adapter';
 import { say } from '../../core/sentence';
 
-/** The facts of a launcher's file by section, in the order in which they are read. */
+/** The facts of a launcher's file by section. */
 const sections = {
-  model: [
-    ...(['modelType', 'flavor', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'vocabDivisor'] as const),
-    ...(['maxPositions', 'tiedEmbeddings', 'positions', 'norm', 'bias', 'qkvBias', 'qkNorm', 'experts', 'activeExperts'] as const),
-    ...([
-      'expertFfn',
-      'sharedExperts',
-      'routerGroups',
-      'routerGroupTopk',
-      'firstDenseLayers',
-      'moeLayerFrequency',
-      'latentAttention',
-      'qLoraRank',
-      'kvLoraRank',
-    ] as const),
-    ...([
-      'qkNopeHeadDim',
-      'qkRopeHeadDim',
-      'vHeadDim',
-      'mtpLayers',
-      'slidingWindow',
-      'windowFrequency',
-      'encoderLayers',
-      'decoderLayers',
-    ] as const),
-    ...(['sharedExpertFfn', 'decoderSparseStep', 'attentionKinds'] as const),
-    ...(['hybridPattern', 'hybridAttentionRatio', 'hybridMlpRatio', 'linearAttentionFrequency', 'outputGate', 'expertLatent'] as const),
-    ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateConvolution'] as const),
-  ],
-  layout: [
-    ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),
-    ...(['pipelineLayout', 'splitRank', 'firstStageLayers', 'lastStageLayers', 'dataReplicate', 'dataShard'] as const),
-  ],
-  training: [
-    ...([
-      'sequenceLength',
-      'encoderSequenceLength',
-      'decoderSequenceLength',
-      'microBatch',
-      'localBatch',
-      'globalBatch',
-      'microBatches',
-    ] as const),
-    ...(['gradientAccumulation', 'batchSchedule', 'precision', 'optimizer', 'distributedOptimizer', 'zeroStage'] as const),
-    ...(['precisionAware', 'firstMomentBytes', 'secondMomentBytes', 'masterWeightBytes', 'optimizerRank'] as const),
-    ...([
-      'recomputeGranularity',
-      'recomputeMethod',
-      'recomputeLayers',
-      'recomputeModules',
-      'recomputeOption',
-      'compile',
-      'fusedCrossEntropy',
-      'gradAccumulationFp32',
-      'gradAccumulationFusion',
-      'maxPendingBackward',
-      'sequenceParallel',
-      'attention',
-    ] as const),
-    ...([
-      'cpuOffloading',
-      'activationOffloadLayers',
-      'cpuCheckpointing',
-      'offloadOptimizer',
-      'overlapGradReduce',
-      'overlapParamGather',
-      'hiddenDropout',
-      'attentionDropout',
-      'asyncTensorParallel',
-      'fp8Recipe',
-      'fp8ParamGather',
-      'cudaGraphs',
-      'expertDispatcher',
-      'overlapExpertComm',
-      'variableSequenceLengths',
-      'overlapP2p',
-      'schedule',
-      'scheduleCsv',
-      'sliceRuntime',
-      'slices',
-      'sliceRule',
-      'sliceLengths',
-      'partitionMethod',
-    ] as const),
-  ],
-  cluster: ['nodes', 'gpusPerNode', 'world'],
+  model: readNames(settings.model),
+  layout: readNames(settings.layout),
+  training: readNames(settings.training),
+  cluster: readNames(settings.cluster),
 } as const satisfies Readonly<Record<string, readonly FactName[]>>;
 
 /** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */

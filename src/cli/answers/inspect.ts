@@ -1,7 +1,8 @@
-import { layoutFields, trainingFields } from '../../core/formats/fields';
+import { layoutFields, modelFields, trainingFields } from '../../core/formats/fields';
 import { withOldNames } from '../../core/terapipe/renamed-keys';
 import { plain } from '../../core/terapipe/section';
-import type { FactName } from '../../core/formats/facts';
+import { readNames } from '../../core/domain/settings/setting';
+import { settings } from '../../core/domain/settings/table';
 import { parameterRangeOf, parametersOf } from '../../core/huggingface/count';
 import type { Run } from '../../core/formats/run';
 import type { WrittenModel } from '../../core/formats/written-model';
@@ -17,7 +18,7 @@ import { say } from '../../core/sentence';
 /** `terapipe inspect`: what the files set and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
-    model: { ...modelOf(run), ...beside(run), parameters: parametersOf(run), parametersBetween: parameterRangeOf(run) },
+    model: { ...modelOf(run), ...othersOf(run), parameters: parametersOf(run), parametersBetween: parameterRangeOf(run) },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
@@ -36,7 +37,7 @@ export function inspectAnswer(run: Run): Answer {
     ...Object.entries(run.model).map(([key, { value, source }]) =>
       isAssumed(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
     ),
-    ...besideFacts.flatMap((name) => {
+    ...otherFacts.flatMap((name) => {
       const fact = run.facts?.[name];
       return fact === undefined ? [] : [[name, valueText(fact.value), sourceText(fact.source)]];
     }),
@@ -77,30 +78,12 @@ function rangeText(range: readonly [number, number] | null): string {
   return range === null ? '' : `, a guess: ${formatCount(range[0])} to ${formatCount(range[1])}`;
 }
 
-/** Facts of the model in addition to the sizes that planning uses. */
-const besideFacts = [
-  ...([
-    'flavor',
-    'vocabDivisor',
-    'sharedExperts',
-    'sharedExpertFfn',
-    'firstDenseLayers',
-    'routerGroups',
-    'routerGroupTopk',
-    'denseLayers',
-    'moeLayerFrequency',
-    'decoderSparseStep',
-  ] as const),
-  ...(['latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'mtpLayers'] as const),
-  ...(['slidingWindow', 'slidingWindowActive', 'attentionKinds', 'hybridPattern', 'decoderLayers'] as const),
-  ...(['stateKind', 'stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateStepRank', 'stateConvolution'] as const),
-] as const satisfies readonly FactName[];
+const sizes: ReadonlySet<string> = new Set(['modelType', ...Object.keys(modelFields)]);
+/** What files give of a model beyond its sizes. */
+const otherFacts = readNames(settings.model).filter((name) => !sizes.has(name));
 
-function beside({ facts }: Run): Record<(typeof besideFacts)[number], unknown> {
-  return Object.fromEntries(besideFacts.map((name) => [name, facts?.[name]?.value ?? null])) as Record<
-    (typeof besideFacts)[number],
-    unknown
-  >;
+function othersOf({ facts }: Run): Record<(typeof otherFacts)[number], unknown> {
+  return Object.fromEntries(otherFacts.map((name) => [name, facts?.[name]?.value ?? null])) as Record<(typeof otherFacts)[number], unknown>;
 }
 
 const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads', 'kvHeads', 'headDim']);

@@ -1,44 +1,21 @@
 import type { Adapter } from './adapter';
-import type { Fp8Recipe, NarrowFormat } from './number-formats';
-import type { ClusterSpec, Precision } from './cluster';
+import type { ClusterSpec } from './cluster';
 import type { CapabilitiesWith } from './capabilities';
 import type { CostTable } from './slice-cost';
 import type { CostConstants } from './cost-constants';
-import type { MasterBytes, Optimizer } from './optimizer';
 import type { FusedAttentionKernel } from './attention-kernel';
-import type { Runtime } from './runtime';
-import type { Recompute } from './recompute';
 import type { ModelSpec } from './model';
 import type { NamedProfile } from './profile';
-import type { RankOrder } from './rank-order';
 import type { ScheduleName } from './schedule-names';
 import type { Scheme } from './scheme';
 import type { Sentence } from '../sentence';
 import type { SequenceSplit } from './sequence-split';
+import type { PlanValues } from './settings/setting';
+import type { settings } from './settings/table';
 
-/** What is trained and how. */
-export interface TrainingSpec extends Recompute {
-  /** Of an encoder-decoder model: of the source, which the encoder reads. */
-  readonly sequenceLength: number;
-  /** Of the target, which the decoder predicts; absent for other models. */
-  readonly decoderSequenceLength?: number;
-  /** Sequences of one micro-batch of 1F1B and GPipe. TeraPipe chooses its own batch slices. */
-  readonly microBatch: number;
-  /** Sequences of one step over all replicas. */
-  readonly globalBatch: number;
-  readonly precision: Precision;
-  /**
-   * Format that the inputs of the layers' weight products are cast to (Transformer Engine's FP8 and NVFP4); attention, router, head and all
-   * else stay in `precision`. Absent: they too.
-   */
-  readonly gemmPrecision?: NarrowFormat;
-  /** How FP8 inputs are scaled (Transformer Engine, torchao); absent: one scale a tensor. */
-  readonly fp8Recipe?: Fp8Recipe;
-  /**
-   * The layers' weights are kept only in FP8, in addition to the optimizer's master weights (Megatron-LM's `--fp8-param-gather`); absent:
-   * in the training precision, with copies in FP8.
-   */
-  readonly fp8ParamGather?: boolean;
+/** What is trained and how: the settings of training, and what follows from the run. */
+export interface TrainingSpec extends Omit<PlanValues<typeof settings.training>, 'attentionKernel'> {
+  readonly attentionKernel?: FusedAttentionKernel;
   /**
    * Copies of a weight in a narrow format: along rows and along columns, or one where the GPU multiplies it either way round. By the GPU;
    * absent: 2.
@@ -46,83 +23,7 @@ export interface TrainingSpec extends Recompute {
   readonly narrowCopies?: 1 | 2;
   /** Low-rank adapters are trained, the weights are frozen; absent: all weights are. */
   readonly adapter?: Adapter;
-  readonly optimizer: Optimizer;
-  /**
-   * Bytes a parameter of the optimizer's states, where a file gives their types (Megatron-LM's `--exp-avg-dtype`, DeepSpeed's
-   * `bf16_optimizer_states`); absent: as the optimizer keeps them.
-   */
-  readonly optimizerStateBytes?: number;
-  /** Bytes a parameter of the master copy of 16-bit weights; 0: the optimizer updates those weights. Absent: 4. */
-  readonly masterWeightBytes?: MasterBytes;
-  /** Rows of the projections of a low-rank optimizer (GaLore, APOLLO); absent: 128. */
-  readonly optimizerRank?: number;
-  /** 0 none, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
-  readonly zeroStage: 0 | 1 | 2 | 3;
-  /** Framework whose habits memory is counted by; absent: Megatron-LM with Transformer Engine. */
-  readonly runtime?: Runtime;
-  /** Its release as its makers number it, `26.06`; absent: the one that the constants were measured on. */
-  readonly runtimeVersion?: string;
-  /** Whether element-wise operations are fused by `torch.compile`; absent: as is usual in the runtime. */
-  readonly compile?: boolean;
-  /**
-   * How context parallelism exchanges: heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent:
-   * all-to-all.
-   */
-  readonly contextParallelComm?: 'all-to-all' | 'ring';
-  /** The optimizer and its state are on the host; absent: on the GPU. */
-  readonly offloadOptimizer?: boolean;
-  /**
-   * Layers of each chunk, its first ones, whose activations wait in the host's memory between forward and backward (Megatron-LM's
-   * `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's `cpu_checkpointing`, of all that recompute keeps); absent: none.
-   */
-  readonly activationOffloadLayers?: number;
-  /** Gradient reduction overlaps with the last backward, weight all-gather with the first forward; absent: after and before them. */
-  readonly overlapGradReduce?: boolean;
-  readonly overlapParamGather?: boolean;
-  readonly attention: 'flash' | 'unfused';
-  /** What computes fused attention; absent: what the runtime uses on the GPU. */
-  readonly attentionKernel?: FusedAttentionKernel;
-  readonly sequenceParallel: boolean;
-  /**
-   * Tensor-parallel collectives are cut up and overlap with their GEMMs (PyTorch's asynchronous tensor parallelism, Transformer Engine's
-   * user buffers); absent: one after the other.
-   */
-  readonly asyncTensorParallel?: boolean;
-  /** What is recorded as CUDA graphs: parts of each layer except for the experts, or a whole iteration; absent: nothing. */
-  readonly cudaGraphs?: CudaGraphScope;
-  /**
-   * What brings tokens to their experts: an all-to-all of a copy for each expert, or kernels that send a token once to each rank and node
-   * (DeepEP, HybridEP); absent: all-to-all.
-   */
-  readonly expertDispatcher?: ExpertDispatcher;
-  /**
-   * That exchange overlaps with the compute of another micro-batch (Megatron-LM's `--overlap-moe-expert-parallel-comm`); absent:
-   * separately.
-   */
-  readonly overlapExpertComm?: boolean;
-  readonly fusedCrossEntropy: boolean;
-  readonly dropout: boolean;
-  /** Whether main gradients accumulate in fp32 (Megatron) or in the training precision. */
-  readonly gradAccumulationFp32: boolean;
-  /** Weight-gradient GEMMs add to the main gradients (Megatron's `gradient_accumulation_fusion`); absent: as the runtime does. */
-  readonly gradAccumulationFusion?: boolean;
-  /**
-   * Of planned zero-bubble orders: micro-batches whose backward a stage may leave pending, as if each were as large as on the larger of the
-   * first two stages (sail-sg's `--zero-bubble-max-pending-backward`: as many as stages is its ZB-1p, twice as many ZB-2p); absent: as many
-   * as fit the GPU.
-   */
-  readonly maxPendingBackward?: number;
-  /**
-   * Documents of a step, where they are not all of `sequenceLength`: lengths in tokens with how often they come. A global batch has as many
-   * documents as `globalBatch` says.
-   */
-  readonly lengths?: readonly (readonly [tokens: number, count: number])[];
 }
-
-export const cudaGraphScopes = ['layers', 'iteration'] as const;
-export type CudaGraphScope = (typeof cudaGraphScopes)[number];
-export const expertDispatchers = ['alltoall', 'deepep', 'hybridep'] as const;
-export type ExpertDispatcher = (typeof expertDispatchers)[number];
 
 /** Tokens of one sequence, source and target together. */
 export function sequenceTokens({
@@ -137,27 +38,8 @@ export function gpusUsed({ tensor, pipeline, data, context }: Pick<Layout, 'tens
   return tensor * pipeline * data * context;
 }
 
-/** Sizes of the parallel groups. */
-export interface Layout {
-  readonly tensor: number;
-  readonly pipeline: number;
-  readonly data: number;
-  readonly context: number;
-  readonly expert: number;
-  /** Ranks that share each expert (Megatron-LM's expert tensor parallel size); absent: as `tensor`. */
-  readonly expertTensor?: number;
-  readonly virtualStages: number;
-  /** In which order ranks are numbered, and so which groups lie inside a node; absent: as the runtime does. */
-  readonly order?: RankOrder;
-  /**
-   * Layers of each stage, or with virtual stages of each chunk, in the order of the model: `pipeline * virtualStages` entries that add up
-   * to the model's layers. Schedules with chunks of their own on a layout without virtual stages divide those of a stage over its chunks.
-   * Absent: as equal as can be.
-   */
-  readonly stageLayers?: readonly number[];
-  /** On which of the cluster's groups, counted from 0, each stage is: there where the cluster has groups, one entry a stage. */
-  readonly stageNodeGroups?: readonly number[];
-}
+/** Sizes of the parallel groups, and which stage has what. */
+export type Layout = PlanValues<typeof settings.layout>;
 
 /** About as many units a sequence is cut into when the unit is not given. */
 const defaultUnits = 256;

@@ -1,6 +1,6 @@
 import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../domain/model';
 import type { Facts } from './facts';
-import { largest } from './limits';
+import { mostLayers } from '../domain/settings/setting';
 import type { ModelTraits } from './written-model';
 import { own } from '../records';
 
@@ -158,7 +158,7 @@ export function frequencyPattern(written: string, layers: number): readonly numb
     while (total !== null && tokens[at] === '+') {
       at += 1;
       const next: number[] | null = product();
-      total = next === null || total.length + next.length > largest.layers ? null : [...total, ...next];
+      total = next === null || total.length + next.length > mostLayers ? null : [...total, ...next];
     }
     return total;
   };
@@ -168,8 +168,7 @@ export function frequencyPattern(written: string, layers: number): readonly numb
       const times = Number(tokens[at + 1]);
       at += 2;
       const repeated: readonly number[] = list;
-      list =
-        times >= 0 && times * Math.max(1, repeated.length) <= largest.layers ? Array.from({ length: times }, () => repeated).flat() : null;
+      list = times >= 0 && times * Math.max(1, repeated.length) <= mostLayers ? Array.from({ length: times }, () => repeated).flat() : null;
     }
     return list;
   };

@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../formats/facts';
 import { integer, list, nonNegative, type Rule } from '../domain/settings/rules';
+import { sharedNames } from '../domain/settings/setting';
+import { settings } from '../domain/settings/table';
 import type { WrittenModel } from '../formats/written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
@@ -13,10 +15,7 @@ import { sentence } from '../sentence';
 
 type Found = { -readonly [K in FactName]?: Located<FactValues[K]> };
 
-const modelFacts = [
-  ...(['modelType', 'layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'gatedMlp', 'vocab', 'tiedEmbeddings'] as const),
-  ...(['maxPositions', 'positions', 'norm', 'qkvBias', 'qkNorm', 'experts', 'activeExperts', 'expertFfn'] as const),
-] as const satisfies readonly (FactName & keyof WrittenModel)[];
+const modelFacts = ['modelType', ...sharedNames(settings.model)] as const satisfies readonly (FactName & keyof WrittenModel)[];
 
 /**
  * Everything a config sets, as facts, documented defaults of its class included (their source records that). What the class leaves open,

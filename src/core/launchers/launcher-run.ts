@@ -4,6 +4,8 @@ import { narrowFormats } from '../domain/number-formats';
 import { rankOrderBy } from '../domain/rank-order';
 import { recomputeModules } from '../domain/recompute';
 import type { Layout, TrainingSpec } from '../domain/request';
+import { sharedNames } from '../domain/settings/setting';
+import { settings } from '../domain/settings/table';
 import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from '../formats/facts';
 import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from '../formats/hybrid';
@@ -155,29 +157,8 @@ function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
   return moeLayerFrequency === undefined || frequencyPattern(moeLayerFrequency.value, layers?.value ?? 1) !== null;
 }
 
-const modelKeys = [
-  'modelType',
-  'layers',
-  'hidden',
-  'heads',
-  'kvHeads',
-  'headDim',
-  'ffn',
-  'gatedMlp',
-  'vocab',
-  'tiedEmbeddings',
-  'maxPositions',
-  'positions',
-  'norm',
-  'qkvBias',
-  'qkNorm',
-  'experts',
-  'activeExperts',
-  'expertFfn',
-] as readonly (FactName & keyof WrittenModel)[];
-
 function modelNumbers(facts: Facts): Given<WrittenModel> {
-  const numbers = pick(facts, modelKeys) as Given<WrittenModel>;
+  const numbers = pick(facts, ['modelType', ...sharedNames(settings.model)]);
   const { bias, encoderLayers, decoderLayers } = facts;
   const biases =
     bias === undefined
@@ -211,26 +192,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const zero =
     zeroStage ?? (distributedOptimizer === undefined ? undefined : from(distributedOptimizer, distributedOptimizer.value ? 1 : 0));
   return defined<Given<TrainingSpec>>({
-    ...pick(facts, [
-      'microBatch',
-      'globalBatch',
-      'sequenceParallel',
-      'attention',
-      'attentionKernel',
-      'overlapGradReduce',
-      'overlapParamGather',
-      'asyncTensorParallel',
-      'fp8Recipe',
-      'fp8ParamGather',
-      'cudaGraphs',
-      'expertDispatcher',
-      'overlapExpertComm',
-      'compile',
-      'fusedCrossEntropy',
-      'gradAccumulationFp32',
-      'gradAccumulationFusion',
-      'maxPendingBackward',
-    ]),
+    ...pick(facts, ['attentionKernel', ...sharedNames(settings.training)]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
     precision: precision && from(precision, precision.value === 'fp8' || precision.value === 'nvfp4' ? 'bf16' : precision.value),
@@ -319,7 +281,7 @@ function layoutOf(facts: Facts, layers: number): Given<Layout> {
     virtualStages ??
     (layersPerVirtualStage === undefined ? undefined : from(layersPerVirtualStage, perStage / layersPerVirtualStage.value));
   return defined<Given<Layout>>({
-    ...pick(facts, ['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor']),
+    ...pick(facts, sharedNames(settings.layout)),
     order: stagesBeforeReplicas === undefined ? undefined : from(stagesBeforeReplicas, rankOrderBy(stagesBeforeReplicas.value)),
     virtualStages:
       interleaved !== undefined && Number.isInteger(interleaved.value) && interleaved.value >= 1

@@ -14,32 +14,6 @@ import type { ValueOrDefault } from './defaults-recorder';
  * 067f987df; what most recipes of a release set on a kind of system. A recipe that differs wants its keys in the file.
  */
 
-/** What recipes of a release set. */
-type RecipeKeys = Pick<
-  TrainingSpec,
-  | 'overlapGradReduce'
-  | 'overlapParamGather'
-  | 'asyncTensorParallel'
-  | 'cudaGraphs'
-  | 'expertDispatcher'
-  | 'overlapExpertComm'
-  | 'recompute'
-  | 'recomputeModules'
-  | 'gradAccumulationFp32'
->;
-
-const keys = [
-  'overlapGradReduce',
-  'overlapParamGather',
-  'asyncTensorParallel',
-  'cudaGraphs',
-  'expertDispatcher',
-  'overlapExpertComm',
-  'recompute',
-  'recomputeModules',
-  'gradAccumulationFp32',
-] as const satisfies readonly (keyof RecipeKeys)[];
-
 /** What is given of a run. */
 export type Given = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
 
@@ -62,7 +36,7 @@ const firstWithWholeIterations = 26.06;
  * What recipes set for experts. Hopper's record nothing; racks, and a single stage elsewhere, record parts of each layer. Between nodes
  * without a rack's NVLink, virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them.
  */
-function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<RecipeKeys> {
+function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {
   const stages = layout.pipeline?.value ?? 1;
   const isHopper = cluster.gpu.peakTflops.nvfp4 === undefined;
   const isRack = joinedGpus(cluster) > cluster.gpusPerNode;
@@ -81,7 +55,7 @@ function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: Clus
  * that each token crosses to a node once (arXiv 2412.19437, 3.2.2); virtual stages, or a schedule made for it, run the exchange beside
  * compute (3.2.1).
  */
-function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: ClusterSpec): Partial<RecipeKeys> {
+function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: ClusterSpec): Partial<TrainingSpec> {
   const { expert, expertTensor, virtualStages } = layout;
   if (model.experts === null || (expert?.value ?? 1) * (expertTensor?.value ?? 1) <= joinedGpus(cluster)) return {};
   const hides = (virtualStages?.value ?? 1) > 1 || (schedule !== undefined && scheduleKind(schedule.value).hidesExpertExchange === true);
@@ -92,25 +66,25 @@ function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: Clu
 }
 
 /** What a run leaves out and the recipes of the release that it names set, or what is usual where it names none, each said. */
-export function releaseRecipe(run: Given, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): Partial<RecipeKeys> {
+export function releaseRecipe(run: Given, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): Partial<TrainingSpec> {
   const { training: given, layout } = run;
   const runtimeVersion = given.runtimeVersion?.value;
   if (!isOwnMegatron(run)) return {};
   const release = releaseOf(runtimeVersion);
-  const usual: Partial<RecipeKeys> =
+  const usual: Partial<TrainingSpec> =
     release === null
       ? unnamedKeys(run, model, cluster)
       : {
           overlapGradReduce: true,
           overlapParamGather: true,
           ...((layout.tensor?.value ?? 1) > 1 ? { asyncTensorParallel: true } : {}),
-          gradAccumulationFp32: false,
           ...(model.experts === null ? {} : expertKeys(run, model, cluster, release)),
+          gradAccumulationFp32: false,
         };
   const reason =
     release === null ? sentence`experts lie on several nodes` : sentence`as the recipes of Megatron-Bridge ${runtimeVersion ?? ''} set it`;
-  const open = keys.filter(
-    (key) => usual[key] !== undefined && given[key] === undefined && !(key === 'recomputeModules' && given.recompute),
+  const open = Object.entries(usual).filter(
+    ([key]) => given[key as keyof typeof given] === undefined && !(key === 'recomputeModules' && given.recompute),
   );
-  return Object.fromEntries(open.map((key) => [key, valueOrDefault(`training.${key}`, undefined, () => ({ value: usual[key], reason }))]));
+  return Object.fromEntries(open.map(([key, value]) => [key, valueOrDefault(`training.${key}`, undefined, () => ({ value, reason }))]));
 }

@@ -10,6 +10,8 @@ import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
 import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../domain/runtime';
 import { kindFor } from '../partition/scheduling';
+import { openNames } from '../domain/settings/setting';
+import { settings } from '../domain/settings/table';
 import type { ResolveDefaults } from './defaults';
 import type { ValueOrDefault } from './defaults-recorder';
 import { attentionKernelOf } from '../time-model/rates';
@@ -34,7 +36,7 @@ export function resolveTraining(
   const recipe = releaseRecipe(run, model, cluster, valueOrDefault);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault, kept),
-    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => ({ value: 1, reason: sentence`the least memory` })),
+    microBatch: valueOrDefault('training.microBatch', given.microBatch, () => settings.training.microBatch.assumed),
     precision: valueOrDefault('training.precision', given.precision, () => {
       const measured = profile?.value?.profile.precision;
       if (measured !== undefined) return { value: measured, reason: sentence`the profile was measured in it` };
@@ -42,7 +44,7 @@ export function resolveTraining(
         ? { value: 'fp16', reason: sentence`this GPU has no fast bf16` }
         : { value: 'bf16', reason: sentence`usual practice` };
     }),
-    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => ({ value: 'adam', reason: sentence`usual practice` })),
+    optimizer: valueOrDefault('training.optimizer', given.optimizer, () => settings.training.optimizer.assumed),
     zeroStage: valueOrDefault('training.zeroStage', given.zeroStage, () => runtime.zeroStage),
     recompute:
       recipe.recompute ??
@@ -59,7 +61,7 @@ export function resolveTraining(
         compile: given.compile?.value,
       }),
     ),
-    dropout: valueOrDefault('training.dropout', given.dropout, () => ({ value: false, reason: sentence`usual practice in pre-training` })),
+    dropout: valueOrDefault('training.dropout', given.dropout, () => settings.training.dropout.assumed),
     ...recipe,
     ...(runtime.overlapsGradReduce === true ? { overlapGradReduce: true } : {}),
     ...givenValues(optional(given)),
@@ -132,34 +134,17 @@ function attentionOf(
   };
 }
 
-/** What has no default of its own: absent means the usual. */
-const withoutDefault = [
-  'runtime',
-  'runtimeVersion',
-  'compile',
-  'recomputeLayers',
-  'recomputeGroup',
-  'recomputeModules',
-  'recomputeEvery',
-  'contextParallelComm',
-  'offloadOptimizer',
-  'activationOffloadLayers',
-  'overlapGradReduce',
-  'overlapParamGather',
-  'asyncTensorParallel',
-  'gradAccumulationFusion',
-  'maxPendingBackward',
-  'lengths',
-  'cudaGraphs',
-  'expertDispatcher',
-  'overlapExpertComm',
-  'optimizerStateBytes',
-  'masterWeightBytes',
-  'optimizerRank',
-] as const;
+/** Resolved together with others. */
+const apart = ['decoderSequenceLength', 'gemmPrecision', 'fp8Recipe', 'fp8ParamGather', 'attentionKernel'] as const;
+type Apart = (typeof apart)[number];
 
-function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof withoutDefault)[number]>> {
-  return Object.fromEntries(withoutDefault.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const])));
+/** What a plan has only where a file gives it. */
+const asGiven = openNames(settings.training).filter(
+  (name): name is Exclude<typeof name, Apart> => !(apart as readonly string[]).includes(name),
+);
+
+function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof asGiven)[number]>> {
+  return Object.fromEntries(asGiven.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const])));
 }
 
 /** The format of the layers' products, where the GPU has a rate for it. */

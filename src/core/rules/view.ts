@@ -4,7 +4,7 @@ import { capabilitiesOf, programTraitsOf } from '../launchers/as-launched';
 import { launcherTraitsOf } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
-import { largest } from '../formats/limits';
+import { mostLayers } from '../domain/settings/setting';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
 import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
@@ -59,7 +59,7 @@ export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'pr
   const { facts, format } = file;
   const launcher = programTraitsOf(file);
   const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
-  const traits = (facts.layers?.value ?? 0) <= largest.layers ? traitsOf(facts) : {};
+  const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
   const refusesWith: ConfigView['refusesWith'] = (given) => capabilitiesOf({ ...file, facts: given })?.refuses ?? [];
   const known = { traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
   return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };

@@ -18,7 +18,6 @@ import {
   modelFields,
   intraNodeBusFields,
   peakTflopsFields,
-  scheduleRule,
   keepFreeRule,
   schedulesRule,
   slicingFields,
@@ -29,6 +28,7 @@ import { elasticFields } from './elastic-section';
 import { overrideModel } from './inline-model';
 import { namedSchedules } from '../domain/schedule-names';
 import { sameWord, type Rule } from '../domain/settings/rules';
+import { settings } from '../domain/settings/table';
 import { checkByRule } from '../languages/json/read-by-rule';
 import type { Run } from '../formats/run';
 import { findKey } from './setting-keys';
@@ -93,7 +93,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
     model: run.format === 'onnx' ? { ...run.model, ...given } : overrideModel(run.model, given),
   })),
   ...sectionSetters('calibration', calibrationFields, (run, given) => ({ ...run, calibration: { ...run.calibration, ...given } })),
-  ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, scheduleRule)) })],
+  ['schedule', (run, written) => ({ ...run, schedule: overridden(parsed('schedule', written, settings.training.schedule.key)) })],
   ['schedules', withSchedules],
   ['keepFree', (run, written) => ({ ...run, keepFree: overridden(parsed('keepFree', written, keepFreeRule)) })],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],

@@ -1,29 +1,11 @@
+import { keyOf, settingNamed, settingsByName, type SettingName } from '../domain/settings/table';
 import { closest } from '../suggest';
 import { currentKey } from './renamed-keys';
 
-/** Names of settings in the field (Megatron-LM's flags, short forms), in lower case without separators, by our keys. */
-const fieldNames: Readonly<Record<string, readonly string[]>> = {
-  'layout.tensor': ['tp', 'tpsize', 'tensorparallel', 'tensorparallelsize', 'tensormodelparallelsize', 'tensorparalleldegree'],
-  'layout.pipeline': ['pp', 'ppsize', 'pipelineparallel', 'pipelineparallelsize', 'pipelinemodelparallelsize', 'pipelineparalleldegree'],
-  'layout.data': ['dp', 'dpsize', 'dataparallel', 'dataparallelsize'],
-  'layout.context': ['cp', 'cpsize', 'contextparallel', 'contextparallelsize', 'contextparalleldegree'],
-  'layout.expert': ['ep', 'epsize', 'expertparallel', 'expertparallelsize', 'expertmodelparallelsize', 'expertparalleldegree'],
-  'layout.expertTensor': ['etp', 'etpsize', 'experttensorparallelsize'],
-  'layout.virtualStages': ['vpp', 'vp', 'vppsize', 'virtualpipelinemodelparallelsize'],
-  'training.microBatch': ['mbs', 'microbatchsize'],
-  'training.globalBatch': ['gbs', 'globalbatchsize'],
-  'training.sequenceLength': ['seq', 'seqlen', 'seqlength', 'sequence'],
-  'training.zeroStage': ['zero'],
-  'training.precision': ['dtype'],
-  'training.recompute': ['recomputegranularity', 'activationcheckpointing'],
-  'model.layers': ['numlayers'],
-  'model.hidden': ['hiddensize'],
-  'model.heads': ['numattentionheads'],
-  'model.kvHeads': ['numquerygroups', 'numkeyvalueheads'],
-  'model.ffn': ['ffnhiddensize', 'intermediatesize'],
-  'model.vocab': ['vocabsize'],
-  'model.experts': ['numexperts'],
-};
+/** Names of settings in the field by our keys. */
+const fieldNames = (Object.keys(settingsByName) as SettingName[]).map(
+  (name) => [keyOf(name), settingNamed(name).fieldNames ?? []] as const,
+);
 
 /** What a key of a setting was found to be. */
 type FoundKey =
@@ -41,7 +23,7 @@ export function findKey(written: string, keys: readonly string[]): FoundKey {
   if (keys.includes(current)) return { key: current };
   const at = current.lastIndexOf('.');
   const [section, name] = [current.slice(0, Math.max(at, 0)).toLowerCase(), plain(current.slice(at + 1))];
-  const named = Object.entries(fieldNames).flatMap(([key, names]) => (names.includes(name) ? [key] : []));
+  const named = fieldNames.flatMap(([key, names]) => (names.includes(name) ? [key] : []));
   const same = named.length > 0 ? named : keys.filter((key) => plain(leafOf(key)) === name);
   const [only] = same;
   if (only !== undefined && same.length === 1 && (section === '' || sectionOf(only).toLowerCase() === section)) return { key: only };

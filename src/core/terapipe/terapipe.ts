@@ -15,7 +15,6 @@ import {
   modelFields,
   intraNodeBusFields,
   peakTflopsFields,
-  scheduleRule,
   keepFreeRule,
   schedulesRule,
   slicingFields,
@@ -25,6 +24,7 @@ import {
 } from '../formats/fields';
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../languages/json/document';
 import { path } from '../domain/settings/rules';
+import { settings } from '../domain/settings/table';
 import type { CalibrationGiven, Given, TrainingGiven } from '../formats/given';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from '../formats/written-model';
@@ -103,7 +103,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const root = openSection(document, document.root, [], rootKeys, remarks);
   const firstKey = document.root.children?.[0]?.children?.[0];
   const place = firstKey === undefined ? startOf(file) : placeOf(document, firstKey);
-  const schedule = readField(root, 'schedule', scheduleRule);
+  const schedule = readField(root, 'schedule', settings.training.schedule.key);
   const schedules = readField(root, 'schedules', schedulesRule);
   const keepFree = readField(root, 'keepFree', keepFreeRule);
   const slicing = readFields(openChild(root, 'slicing', Object.keys(slicingFields)), slicingFields);

@@ -4,7 +4,7 @@ import { runtimeOf } from '../domain/runtime';
 import type { RecomputeModule } from '../domain/recompute';
 import type { Experts } from '../domain/model';
 import { joinedGpus } from '../domain/cluster';
-import type { ExpertDispatcher } from '../domain/request';
+import type { ExpertDispatcher } from '../domain/settings/communication';
 import { allToAllSeconds, gatherSeconds } from './collectives';
 import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWait, type Tally } from './tally';

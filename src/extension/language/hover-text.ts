@@ -2,7 +2,7 @@ import type { HoverText } from './hover';
 import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
 import type { Assumption } from '../../core/domain/request';
 import type { TextRange } from '../../core/domain/located';
-import { explanations } from './explanations';
+import { explanationFor } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
@@ -43,7 +43,7 @@ export function hoverAt(
   const isWhole = value.type === 'object' || path.join('.') === 'model';
   if (found === undefined || isWhole) return sectionHover(state, path, property.range, t);
   const [key, located] = found;
-  const explanation = explanations[key];
+  const explanation = explanationFor(key);
   if (explanation === undefined) return null;
   const plan = state.staleEdits === 0 ? state.plan : null;
   const elastic = state.staleEdits === 0 && state.elastic !== null ? state.elastic.plan : null;

@@ -1,8 +1,9 @@
 import type { FactName, Facts, LauncherFile } from '../../core/formats/facts';
 import { formatCount, formatNumber } from '../../core/format';
+import { explanationOf } from '../../core/domain/settings/table';
+import { say } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
-import { explanations } from './explanations';
-import { meaningOf } from './fact-meanings';
+import { explanationFor } from './explanations';
 import { numbersOf } from './fact-numbers';
 import type { HoverText } from './hover';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
@@ -36,17 +37,17 @@ export function valueText(value: unknown): string {
 }
 
 function linesOf(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
-  const { sentence, key } = meaningOf(name, t);
+  const { key, meaning } = explanationOf(name);
   const numbers = numbersOf(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
-  return [sentence, ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
+  return [say(meaning, t), ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
 }
 
 /** The plan counts these from sizes that it may have chosen itself; what follows only from the files wins. */
 const countedFromFacts: readonly string[] = ['model.layers', 'model.heads', 'model.experts', 'cluster.nodes', 'model.modelType'];
 
-function planLines(key: string | null, { plan, staleEdits }: SessionState, hasNumbers: boolean, t: Translate): readonly string[] {
-  if (key === null || plan === null || staleEdits > 0 || (hasNumbers && countedFromFacts.includes(key))) return [];
-  return explanations[key]?.derived?.(plan, t) ?? [];
+function planLines(key: string, { plan, staleEdits }: SessionState, hasNumbers: boolean, t: Translate): readonly string[] {
+  if (plan === null || staleEdits > 0 || (hasNumbers && countedFromFacts.includes(key))) return [];
+  return explanationFor(key)?.derived?.(plan, t) ?? [];
 }
 
 /** What the model config joined to the launcher sets for the same. */

@@ -1,4 +1,4 @@
-import type { FactName } from '../../core/formats/facts';
+import { sectionOf, type Section } from '../../core/domain/settings/table';
 import { formatCount, formatNumber, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/launchers/layout-sizes';
 import type { Place } from '../../core/domain/located';
@@ -8,13 +8,11 @@ import { fileName, valueText } from './launcher-hover';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
-export type OutlineGroup = 'model' | 'layout' | 'training' | 'cluster';
-
 /** A part of a launcher's run, with its value. */
 export interface GroupRow {
   readonly kind: 'group';
   readonly file: string;
-  readonly group: OutlineGroup;
+  readonly group: Section;
   readonly label: string;
   readonly value: string;
 }
@@ -28,65 +26,11 @@ export interface FactRow {
   readonly place: Place;
 }
 
-/** Every fact that is not of the model. */
-const groupOf: Readonly<Partial<Record<FactName, OutlineGroup>>> = {
-  ...inGroup('layout', [
-    ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'expertTensor', 'virtualStages', 'layersPerVirtualStage'] as const),
-    ...([
-      'pipelineLayout',
-      'splitRank',
-      'firstStageLayers',
-      'lastStageLayers',
-      'firstStageLessLayers',
-      'lastStageLessLayers',
-      'layersPerStage',
-    ] as const),
-    ...([
-      'totalStages',
-      'embeddingAsLayer',
-      'lossAsLayer',
-      'contextCommunication',
-      'dataReplicate',
-      'dataShard',
-      'partitionMethod',
-    ] as const),
-  ]),
-  ...inGroup('training', [
-    ...(['sequenceLength', 'encoderSequenceLength', 'decoderSequenceLength', 'microBatch', 'globalBatch', 'localBatch'] as const),
-    ...(['microBatches', 'gradientAccumulation', 'batchSchedule', 'precision', 'secondPrecision', 'optimizer'] as const),
-    ...(['precisionAware', 'firstMomentBytes', 'secondMomentBytes', 'masterWeightBytes', 'optimizerRank'] as const),
-    ...(['distributedOptimizer', 'zeroStage', 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const),
-    ...([
-      'recomputeModules',
-      'recomputeOption',
-      'compile',
-      'fusedCrossEntropy',
-      'gradAccumulationFp32',
-      'gradAccumulationFusion',
-      'maxPendingBackward',
-      'activationCheckpointing',
-      'sequenceParallel',
-      'attention',
-      'cpuOffloading',
-    ] as const),
-    ...(['activationOffloadLayers', 'cpuCheckpointing', 'overlapGradReduce', 'overlapParamGather', 'fp8Recipe', 'fp8ParamGather'] as const),
-    ...(['hiddenDropout', 'attentionDropout', 'asyncTensorParallel'] as const),
-    ...(['cudaGraphs', 'expertDispatcher', 'overlapExpertComm'] as const),
-    ...(['offloadOptimizer', 'offloadParameters', 'variableSequenceLengths', 'overlapP2p', 'schedule', 'scheduleCsv'] as const),
-    ...(['slices', 'sliceRule', 'sliceLengths'] as const),
-  ]),
-  ...inGroup('cluster', ['nodes', 'gpusPerNode', 'world']),
-};
-
-function inGroup(group: OutlineGroup, names: readonly FactName[]): Partial<Record<FactName, OutlineGroup>> {
-  return Object.fromEntries(names.map((name) => [name, group]));
-}
-
 /** The parts of a launcher's run of which some file says something. None for other configs. */
 export function groupRows(state: SessionState, t: Translate): readonly GroupRow[] {
   const { file, launcher } = state;
   if (launcher === null) return [];
-  const labels: readonly (readonly [OutlineGroup, string, string])[] = [
+  const labels: readonly (readonly [Section, string, string])[] = [
     ['model', t('Model'), modelText(state, t)],
     ['layout', t('Layout'), layoutText(state, t)],
     ['training', t('Training'), trainingText(state, t)],
@@ -98,11 +42,11 @@ export function groupRows(state: SessionState, t: Translate): readonly GroupRow[
 }
 
 /** The values of one part: first those of the launcher, then those of the model config joined to it, each in the order of its file. */
-export function factRows(state: SessionState, group: OutlineGroup, t: Translate): readonly FactRow[] {
+export function factRows(state: SessionState, group: Section, t: Translate): readonly FactRow[] {
   const { file, launcher } = state;
   return namedFacts(factsOfRun(state))
     .flatMap(({ key, fact }) => {
-      if ((groupOf[key] ?? 'model') !== group || fact.source.kind !== 'file') return [];
+      if (sectionOf(key) !== group || fact.source.kind !== 'file') return [];
       return [{ key, fact, place: fact.source.place }];
     })
     .sort((a, b) => Number(a.place.file !== file) - Number(b.place.file !== file) || a.place.range.start - b.place.range.start)

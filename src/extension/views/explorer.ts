@@ -1,10 +1,11 @@
+import type { Section } from '../../core/domain/settings/table';
 import * as vscode from 'vscode';
 import { chosenOf } from '../../core/planner/plan';
 import { configItems, stageItems, type ExplorerItem } from './explorer-items';
 import { isLauncher } from '../../core/launchers/registry';
 import { findConfigs, launcherGlob, lookAt } from '../sessions/find-configs';
 import { factsOfRun, totalsText } from '../language/launcher-facts';
-import { factRows, type FactRow, type OutlineGroup } from '../language/launcher-outline';
+import { factRows, type FactRow } from '../language/launcher-outline';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import { rangeOf } from '../language/ranges';
@@ -99,7 +100,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
   return { refresh, dispose: () => void parts.dispose() };
 }
 
-const groupIcons: Readonly<Record<OutlineGroup, string>> = {
+const groupIcons: Readonly<Record<Section, string>> = {
   model: 'symbol-structure',
   layout: 'split-horizontal',
   training: 'mortar-board',

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { configItems } from '../../../src/extension/views/explorer-items';
-import type { FactName } from '../../../src/core/formats/facts';
-import { meaningOf, meanings } from '../../../src/extension/language/fact-meanings';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
@@ -159,10 +157,6 @@ describe('hovers on a launcher', () => {
     const titan = hoverOn(await read('train.toml', toml, { 'hf/config.json': smallModel }), toml, '"./h');
     assert.match(titan?.said ?? '', /^n_layer: 4$/m);
     assert.match(titan?.said ?? '', /M parameters\.$/m);
-  });
-
-  it('have a sentence for every value', () => {
-    for (const name of Object.keys(meanings) as FactName[]) assert.match(meaningOf(name, english).sentence, /^[A-Z].*\.$/, name);
   });
 
   it('work where the sizes of the model are not known, and are silent off the values', async () => {

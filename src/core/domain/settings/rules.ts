@@ -2,11 +2,35 @@ import * as v from 'valibot';
 import { formatNumber } from '../../format';
 import { anyOf, sentence, type Sentence, type Value } from '../../sentence';
 
+/** The type of a value that files give in ways of their own: their readers check it. */
+export interface ReadType<T> {
+  /** The largest number that is read from any file: far beyond every run, and small enough for lists of one entry each. */
+  readonly limit?: number;
+  /** Only for the compiler. */
+  readonly of?: T;
+}
+
+export const text: ReadType<string> = {};
+export const flag: ReadType<boolean> = {};
+export const amount: ReadType<number> = {};
+export const numbers: ReadType<readonly number[]> = {};
+export const texts: ReadType<readonly string[]> = {};
+
+/** A whole number that is refused above `limit`. */
+export function count(limit: number): ReadType<number> {
+  return { limit };
+}
+
+/** Values of a type of their own. */
+export function valueOf<T>(): ReadType<T> {
+  return {};
+}
+
 /**
  * What a field may hold: the check, and the same in words (`a whole number from 1 to 10,000`). The one place where values from outside are
  * judged.
  */
-export interface Rule<T> {
+export interface Rule<T> extends ReadType<T> {
   readonly schema: v.GenericSchema<unknown, T>;
   readonly type: 'number' | 'string' | 'boolean' | 'list';
   readonly expects: Value;
@@ -21,6 +45,7 @@ export function integer(minimum: number, maximum: number): Rule<number> {
   return {
     schema: v.pipe(v.number(), v.integer(), v.minValue(minimum), v.maxValue(maximum)),
     type: 'number',
+    limit: maximum,
     expects: sentence`a whole number from ${formatNumber(minimum)} to ${formatNumber(maximum)}`,
   };
 }
@@ -101,7 +126,8 @@ export function integerOr<const T extends readonly string[]>(words: T, minimum: 
 
 /** The same, or null. */
 export function orNull<T>(rule: Rule<T>): Rule<T | null> {
-  return { schema: v.nullable(rule.schema), type: rule.type, expects: sentence`${rule.expects}, or null` };
+  const { limit, type } = rule;
+  return { ...(limit !== undefined && { limit }), type, schema: v.nullable(rule.schema), expects: sentence`${rule.expects}, or null` };
 }
 
 /** A list of `minimum` to `maximum` entries, each by the same schema. */

@@ -1,4 +1,4 @@
-import type { FactName, Facts, LauncherFile } from '../../formats/facts';
+import type { Facts, LauncherFile } from '../../formats/facts';
 import { completeInline } from '../../terapipe/inline-model';
 import { runOfLauncher } from '../../launchers/launcher-run';
 import type { Run } from '../../formats/run';
@@ -12,6 +12,7 @@ import { dataOf } from '../../launchers/layout-sizes';
 import { launchFindings } from '../../rules/launch-findings';
 import { withStageLayers } from '../../launchers/stage-layers';
 import { ordersDiffer } from '../../cluster/boundaries';
+import { sectionOf, settingNamed, titleOf } from '../../domain/settings/table';
 import { rankOrderOf } from '../../domain/runtime';
 import type { Located } from '../../domain/located';
 import { pipelineOf } from '../../planner/predict/pipeline';
@@ -89,14 +90,15 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   const run = runOf(step.request, written.launcher);
   const read = stepOfFile(step, run, written.launcher);
   for (const name of planSettings.filter((setting) => carried.has(setting))) {
-    const { words, of } = table[name];
+    const { of } = comparedSetting(name);
+    const words = name === 'slicing' ? 'slices' : titleOf(name);
     const [wanted, given] = [of(step), of(read)];
     if (JSON.stringify(given) !== JSON.stringify(wanted))
       throw unsound(written.launcher, sentence`${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
   }
   const iterationMs = timeOf(
     step,
-    planSettings.map((name) => table[name].partOf(carried.has(name) ? read : step)),
+    planSettings.map((name) => comparedSetting(name).partOf(carried.has(name) ? read : step)),
     modelOf(written, run),
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
@@ -113,86 +115,68 @@ interface Part {
   readonly training?: Partial<TrainingSpec>;
 }
 
-/**
- * One setting of a plan: what a message calls it, its value as one of them is compared with another (null: none), and what of a request
- * says so.
- */
+/** One setting of a plan: its value as one of them is compared with another (null: none), and what of a request says so. */
 interface ComparedSetting {
-  readonly words: string;
   readonly of: (step: Step) => unknown;
   readonly partOf: (step: Step) => Part;
 }
 
-function compared<T>(words: string, of: (step: Step) => T, part: (value: T) => Part = () => ({})): ComparedSetting {
-  return { words, of, partOf: (step) => part(of(step)) };
+function compared<T>(of: (step: Step) => T, part: (value: T) => Part = () => ({})): ComparedSetting {
+  return { of, partOf: (step) => part(of(step)) };
 }
 
-function inLayout(words: string, key: keyof Layout): ComparedSetting {
-  return compared(words, ({ request }) => request.layout[key], (value) => ({ layout: { [key]: value } })); // prettier-ignore
+/** A setting that is compared as a request has it. */
+function asRequested(name: Exclude<PlanSetting, 'slicing'>): ComparedSetting {
+  const section = sectionOf(name) === 'layout' ? 'layout' : 'training';
+  const silent = settingNamed(name).compared?.silent;
+  const fieldsOf = ({ request }: Step): Readonly<Partial<Record<string, unknown>>> => ({ ...request[section] });
+  return compared((step) => fieldsOf(step)[name] ?? silent, (value) => ({ [section]: { [name]: value } })); // prettier-ignore
 }
 
-/** @param silent what it is where a request does not have it. */
-function inTraining<K extends keyof TrainingSpec>(words: string, key: K, silent?: TrainingSpec[K]): ComparedSetting {
-  return compared(words, ({ request }) => request.training[key] ?? silent, (value) => ({ training: { [key]: value } })); // prettier-ignore
-}
-
-const table: Readonly<Record<PlanSetting, ComparedSetting>> = {
-  tensor: inLayout('tensor parallel size', 'tensor'),
-  pipeline: inLayout('pipeline parallel size', 'pipeline'),
-  context: inLayout('context parallel size', 'context'),
-  expert: inLayout('expert parallel size', 'expert'),
+/** Settings that matter only in some requests, or that a request has in several fields. */
+const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
   expertTensor: compared(
-    'expert tensor parallel size',
     ({ request: { model, layout } }) => (model.experts === null ? null : (layout.expertTensor ?? layout.tensor)),
     (expertTensor) => (expertTensor === null ? {} : { layout: { expertTensor } }),
   ),
-  data: inLayout('data parallel size', 'data'),
   virtualStages: compared(
-    'virtual stages',
     ({ request: { layout } }) => (layout.pipeline > 1 ? layout.virtualStages : 1),
     (virtualStages) => ({ layout: { virtualStages } }),
   ),
-  // the plan's own cut stays, or that it has none: planning then chooses it again
-  stageLayers: compared('layers of the stages', ({ request: { model, training, layout } }) =>
+  // the plan's own cut stays, or that it has none: planning then chooses it
+  stageLayers: compared(({ request: { model, training, layout } }) =>
     layout.pipeline === 1 ? [model.layers] : (layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages)),
   ),
-  schedule: compared('schedule', ({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
-  slicing: compared('slices', ({ request: { slicing }, schedule }) =>
+  schedule: compared(({ request: { layout }, schedule }) => (layout.pipeline === 1 ? null : plainName(schedule, layout))),
+  slicing: compared(({ request: { slicing }, schedule }) =>
     scheduleKind(schedule).sliced && slicing.split !== undefined
       ? (slicing.scheme ?? []).map(({ batch, tokens }) => [batch, ...tokens])
       : null,
   ),
-  sequenceLength: inTraining('sequence length', 'sequenceLength'),
-  microBatch: inTraining('micro-batch size', 'microBatch'),
-  globalBatch: inTraining('global batch size', 'globalBatch'),
-  precision: inTraining('precision', 'precision'),
-  gemmPrecision: compared('GEMMs in', ({ request }) => request.training.gemmPrecision ?? null),
+  gemmPrecision: compared(({ request }) => request.training.gemmPrecision ?? null),
   zeroStage: compared(
-    'ZeRO stage',
     ({ request: { layout, training } }) => (layout.data > 1 ? training.zeroStage : null),
     (zeroStage) => (zeroStage === null ? {} : { training: { zeroStage } }),
   ),
   sequenceParallel: compared(
-    'sequence parallelism',
     ({ request: { layout, training } }) => layout.tensor > 1 && training.sequenceParallel,
     (sequenceParallel) => ({ training: { sequenceParallel } }),
   ),
   order: compared(
-    'order of ranks',
     ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? rankOrderOf({ layout, training }) : null),
     (order) => (order === null ? {} : { layout: { order } }),
   ),
-  overlapGradReduce: inTraining('gradient reduction overlapped with backward', 'overlapGradReduce', false),
-  overlapParamGather: inTraining('weight all-gathers overlapped with forward', 'overlapParamGather', false),
-  recompute: compared('recompute', recomputeOf, ({ granularity, every }) => ({
+  recompute: compared(recomputeOf, ({ granularity, every }) => ({
     training: { recompute: granularity, ...(every === null ? {} : { recomputeEvery: every }) },
   })),
-  activationOffloadLayers: inTraining('layers with activations on the host', 'activationOffloadLayers', 0),
-  offloadOptimizer: inTraining('optimizer on the host', 'offloadOptimizer', false),
-  contextParallelComm: compared('context-parallel collectives', ({ request: { layout, training } }) =>
+  contextParallelComm: compared(({ request: { layout, training } }) =>
     layout.context > 1 ? (training.contextParallelComm ?? null) : null,
   ),
 };
+
+function comparedSetting(name: PlanSetting): ComparedSetting {
+  return byRequest[name] ?? asRequested(name as Exclude<PlanSetting, 'slicing'>);
+}
 
 function recomputeOf({ request }: Step) {
   const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules, recomputeEvery = 2 } = request.training;
@@ -212,30 +196,12 @@ function textOf(value: unknown): string {
 
 /** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
 export function saidBy({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
-  return carries ?? facts.flatMap((fact) => saidByFact[fact] ?? []);
+  return carries ?? facts.flatMap((fact) => [fact, ...(settingNamed(fact).sets ?? [])].filter(isPlanSetting));
 }
 
-const ofStages = ['stageLayers', 'virtualStages'] as const;
-const saidByFact: Readonly<Partial<Record<FactName, readonly PlanSetting[]>>> = {
-  ...Object.fromEntries(planSettings.map((said) => [said, [said]])),
-  ...Object.fromEntries(
-    [
-      ...(['virtualStages', 'layersPerVirtualStage', 'pipelineLayout', 'hybridPattern', 'splitRank', 'layersPerStage'] as const),
-      ...(['firstStageLayers', 'lastStageLayers', 'embeddingAsLayer', 'lossAsLayer', 'totalStages'] as const),
-    ].map((fact) => [fact, ofStages]),
-  ),
-  nodes: ['data'],
-  gpusPerNode: ['data'],
-  world: ['data'],
-  dataReplicate: ['data', 'zeroStage'],
-  dataShard: ['data', 'zeroStage'],
-  recomputeGranularity: ['recompute'],
-  recomputeOption: ['recompute'],
-  contextCommunication: ['contextParallelComm'],
-  distributedOptimizer: ['zeroStage'],
-  localBatch: ['microBatch', 'globalBatch'],
-  gradientAccumulation: ['globalBatch'],
-};
+function isPlanSetting(name: string): name is PlanSetting {
+  return (planSettings as readonly string[]).includes(name);
+}
 
 /** The run of a file, read as if it had been opened next to the model's config. */
 function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {

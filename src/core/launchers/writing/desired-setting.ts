@@ -2,6 +2,8 @@ import type { SettingValue } from '../../languages/text-edits';
 import type { FactName, Facts } from '../../formats/facts';
 import type { LauncherFormat } from '../../formats/config-format';
 import { launcherTraitsOf } from '../registry';
+import { comparedNames } from '../../domain/settings/setting';
+import { settings, titleOf } from '../../domain/settings/table';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../layout-sizes';
@@ -19,32 +21,14 @@ export interface SettingEdit {
 export type Alternative = readonly SettingEdit[];
 
 /** The settings of a plan that a launcher can take. */
-export type PlanSetting = (typeof planSettings)[number];
-
 export const planSettings = [
-  ...([
-    'tensor',
-    'pipeline',
-    'context',
-    'expert',
-    'expertTensor',
-    'data',
-    'virtualStages',
-    'stageLayers',
-    'schedule',
-    'slicing',
-    'order',
-  ] as const),
-  ...(['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'gemmPrecision', 'zeroStage', 'sequenceParallel'] as const),
-  ...([
-    'overlapGradReduce',
-    'overlapParamGather',
-    'recompute',
-    'activationOffloadLayers',
-    'offloadOptimizer',
-    'contextParallelComm',
-  ] as const),
-] as const;
+  ...comparedNames(settings.layout),
+  'schedule' as const,
+  'slicing' as const,
+  ...comparedNames(settings.training),
+];
+
+export type PlanSetting = (typeof planSettings)[number];
 
 /** A setting that the launcher's file should have. */
 export interface DesiredSetting {
@@ -79,27 +63,13 @@ export function countSetting(what: Sentence, fact: Counted, value: number, fallb
   };
 }
 
-/** Sizes that are a number in one fact of most launchers. */
-const sizeNames = {
-  tensor: sentence`tensor parallel size`,
-  pipeline: sentence`pipeline parallel size`,
-  data: sentence`data parallel size`,
-  context: sentence`context parallel size`,
-  expert: sentence`expert parallel size`,
-  sequenceLength: sentence`sequence length`,
-  microBatch: sentence`micro-batch size`,
-  globalBatch: sentence`global batch size`,
-} as const satisfies Partial<Record<Counted, Sentence>>;
-
-type Size = keyof typeof sizeNames;
-
 /** Sizes of a plan. @param fallbacks the launcher's default of each size that its file takes; null: unknown. */
-export function sizeSettings(
-  plan: Readonly<Record<Size, number>>,
-  fallbacks: Readonly<Partial<Record<Size, number | null>>>,
+export function sizeSettings<Size extends Extract<Counted, PlanSetting>>(
+  plan: Readonly<Record<NoInfer<Size>, number>>,
+  fallbacks: Readonly<Record<Size, number | null>>,
 ): readonly DesiredSetting[] {
   return (Object.entries(fallbacks) as [Size, number | null][]).map(([size, fallback]) =>
-    countSetting(sizeNames[size], size, plan[size], fallback),
+    countSetting(titleOf(size), size, plan[size], fallback),
   );
 }
 

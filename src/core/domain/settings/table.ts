@@ -1,0 +1,59 @@
+import { kernels, optimizer, precision } from './arithmetic';
+import { batch } from './batch';
+import { communication } from './communication';
+import { layerKinds } from './layer-kinds';
+import { cluster, layout } from './layout';
+import { memory } from './memory';
+import { expertSizes, modelSizes } from './model';
+import { sentence, type Sentence } from '../../sentence';
+import type { Setting } from './setting';
+
+/** Every setting of a run, by section. In each the order is that in which `inspect` and docs show them. */
+export const settings = {
+  model: { ...modelSizes, ...expertSizes, ...layerKinds },
+  layout,
+  training: { ...batch, ...precision, ...optimizer, ...memory, ...kernels, ...communication },
+  cluster,
+};
+
+export type Section = keyof typeof settings;
+
+/** The same by name alone: no two sections share one. */
+export const settingsByName = { ...settings.model, ...settings.layout, ...settings.training, ...settings.cluster };
+
+export type SettingName = keyof typeof settingsByName;
+
+/** The record of a setting. */
+export function settingNamed(name: SettingName): Setting {
+  return settingsByName[name];
+}
+
+/** What a setting is called in a message about its value. */
+export function titleOf(name: SettingName): Sentence {
+  return settingNamed(name).title ?? sentence`${name}`;
+}
+
+/** The section of a setting. */
+export function sectionOf(name: SettingName): Section {
+  const sections = Object.keys(settings) as Section[];
+  return sections.find((section) => name in settings[section]) ?? 'model';
+}
+
+/** The key of a setting in terapipe.json, or what it would be called there: `training.microBatch`. */
+export function keyOf(name: SettingName): string {
+  const { keySection = sectionOf(name) } = settingNamed(name);
+  return keySection === '' ? name : `${keySection}.${name}`;
+}
+
+/** What a setting means and the key that its numbers in a plan go by: its own, or those of what the reader of runs makes of it. */
+export function explanationOf(name: SettingName): { readonly key: string; readonly meaning: Sentence } {
+  const { meaning, sets: [instead] = [] } = settingNamed(name);
+  if (meaning !== undefined) return { key: keyOf(name), meaning };
+  return explanationOf(instead as SettingName);
+}
+
+/** The setting that a dotted key of terapipe.json is of; null for other keys. */
+export function settingOfKey(key: string): SettingName | null {
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  return Object.hasOwn(settingsByName, name) && keyOf(name as SettingName) === key ? (name as SettingName) : null;
+}
