@@ -8,13 +8,15 @@ import { fileURLToPath } from 'node:url';
 import { root } from './setup.mjs';
 
 /**
- * A commit and how many files it changes, null where a shallow clone lacks its parent.
+ * A commit and how many files it changes, documents left out; null where a shallow clone lacks its parent.
  * @typedef {{ readonly id: string, readonly message: string, readonly files: number | null }} Commit
  */
 
 /** The last commit before these rules, and when it was written: seconds since 1970. */
 const last = { id: 'b69fe631de3b33faf4863cd8b2d16740dc345fb5', seconds: 1795672222 };
 const longestSubject = 72;
+/** Files that a commit may change without a body: what it changes, and its test. */
+const mostWithoutBody = 2;
 /** Words that are no verb. */
 const noVerb =
   /^(?:an?|the|th[eo]se|this|that|its?|one|two|not?|all|each|every|some|any|more|less|now|new|and|or|of|in|on|to|for|from|with|without|when|where|what)$/;
@@ -34,7 +36,7 @@ export function problemsOf({ message, files }) {
   return [
     ...(subject.length > longestSubject ? [`the subject has ${subject.length} characters, at most ${longestSubject} are allowed`] : []),
     ...(isImperative ? [] : ['the subject is not "area: verb what", with the verb in the imperative']),
-    ...((files ?? 0) > 1 && body.every((line) => line.trim() === '') ? ['more than one file changes, but no body says why'] : []),
+    ...((files ?? 0) > mostWithoutBody && body.every((line) => line.trim() === '') ? [`${files} files change, but no body says why`] : []),
   ];
 }
 
@@ -59,7 +61,9 @@ export function commitsOf(folder, after = last) {
     .flatMap((entry) => {
       const [id = '', seconds, parents, message = '', names = ''] = entry.split('\x00');
       if (!isKnown && Number(seconds) <= after.seconds) return [];
-      return [{ id, message, files: parents === '' ? null : names.split('\n').filter((name) => name !== '').length }];
+      return [
+        { id, message, files: parents === '' ? null : names.split('\n').filter((name) => name !== '' && !name.endsWith('.md')).length },
+      ];
     });
 }
 

@@ -26,9 +26,10 @@ describe('the check of commit messages', () => {
     assert.equal(problems(`memory: name ${'x'.repeat(60)}`), 1);
   });
 
-  it('asks for a body where several files change', () => {
-    assert.equal(problems('memory: name the peak\n\n', 2), 1);
-    assert.equal(problems('memory: name the peak\n\nIt had no name.', 2), 0);
+  it('asks for a body where more changes than a file and its test', () => {
+    assert.equal(problems('memory: name the peak\n\n', 3), 1);
+    assert.equal(problems('memory: name the peak\n\nIt had no name.', 3), 0);
+    assert.equal(problems('memory: name the peak', 2), 0);
     assert.equal(problems('memory: name the peak', null), 0);
   });
 
@@ -52,7 +53,7 @@ describe('the check of commit messages', () => {
       git(folder, 'init', '-q', 'whole');
       commit('all: begin', 1000000000, 'a');
       base = { ...base, id: commit('a: change', base.seconds, 'a') };
-      commit('b: add', 1000000200, 'b', 'c');
+      commit('b: add', 1000000200, 'b', 'c', 'c.md');
       commit('a: explain\n\nWith a body.', 1000000300, 'a');
       git(folder, 'clone', '-q', '--depth', '2', `file://${whole}`, 'shallow');
     });
