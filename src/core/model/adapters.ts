@@ -22,7 +22,7 @@ export interface AdaptedProduct {
 }
 
 /** Parameters of the adapters of a layer on one rank; those of routed experts have other replicas. */
-export interface AdapterParameters {
+interface AdapterParameters {
   readonly shared: number;
   readonly experts: number;
 }

@@ -61,7 +61,7 @@ type HasKey = { readonly type: unknown } | { readonly key: unknown };
 type ElsewhereKey = { readonly keySection: string };
 
 /** Settings of a section that have a key of it in terapipe.json. */
-export type KeyName<Table> = keyof {
+type KeyName<Table> = keyof {
   [K in keyof Table as Table[K] extends ElsewhereKey ? never : Table[K] extends HasKey ? K : never]: unknown;
 } &
   string;
@@ -71,8 +71,7 @@ type AssumedName<Table> = keyof { [K in keyof Table as Table[K] extends { readon
 type OpenName<Table> = Exclude<KeyName<Table>, AssumedName<Table>>;
 
 /** Settings of a section that a file written for a plan has to give again. */
-export type ComparedName<Table> = keyof { [K in keyof Table as Table[K] extends { readonly compared: unknown } ? K : never]: unknown } &
-  string;
+type ComparedName<Table> = keyof { [K in keyof Table as Table[K] extends { readonly compared: unknown } ? K : never]: unknown } & string;
 
 /** The section of a plan: what is assumed is always there, the rest where a file gives it. */
 export type PlanValues<Table> = {
@@ -82,12 +81,12 @@ export type PlanValues<Table> = {
 };
 
 /** Rules of the keys of a section. */
-export type KeyRules<Table> = {
+type KeyRules<Table> = {
   readonly [K in KeyName<Table>]: Table[K] extends { readonly type: infer R } ? R : Table[K] extends { readonly key: infer R } ? R : never;
 };
 
 /** Settings that a file gives as a plan takes them. */
-export type SharedName<Table> = keyof { [K in keyof Table as Table[K] extends { readonly type: unknown } ? K : never]: unknown } & string;
+type SharedName<Table> = keyof { [K in keyof Table as Table[K] extends { readonly type: unknown } ? K : never]: unknown } & string;
 
 /** The rules of a section's keys in terapipe.json, in order. */
 export function keyRules<Table extends SettingTable>(table: Table): KeyRules<Table> {
