@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import type { PassMemory, PassTimes, ScheduleKind, ScheduleProblem } from '../../src/core/schedules/kind';
 import { scheduleKind, scheduleKinds } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
-import { boundMs } from '../../src/core/schedules/zero-bubble/span-bound';
-import { improve } from '../../src/core/schedules/zero-bubble/anneal';
+import { spanBoundMs } from '../../src/core/schedules/zero-bubble/span-bound';
+import { anneal } from '../../src/core/schedules/zero-bubble/anneal';
 import { fits, pipelineOf, ordersOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
-import { plannedOrder } from '../../src/core/schedules/zero-bubble/automatic-order';
-import { measure, measureTails, timesOf } from '../../src/core/schedules/zero-bubble/order-times';
-import { queueOf, update } from '../../src/core/schedules/zero-bubble/retime-after-move';
+import { automaticOrder } from '../../src/core/schedules/zero-bubble/automatic-order';
+import { timeOrder, timeTails, makeTimes } from '../../src/core/schedules/zero-bubble/order-times';
+import { makeQueue, retimeAfterMove } from '../../src/core/schedules/zero-bubble/retime-after-move';
 import { cases } from './cases';
 import { equalTimes, longestSpanMs, peaks, rowMemory, timelineOf, wholeProblem } from './planned';
 
@@ -50,7 +50,7 @@ function givenBack({ forward, backwardInput }: PassMemory): Pick<PassMemory, 'ba
 
 function wordsPlanned({ name, problem }: Drawn): { readonly pipeline: Pipeline; readonly words: Uint8Array } {
   const pipeline = pipelineOf(problem, slotsOf(name));
-  return { pipeline, words: ordersOf(pipeline, plannedOrder(problem, slotsOf(name))) };
+  return { pipeline, words: ordersOf(pipeline, automaticOrder(problem, slotsOf(name))) };
 }
 
 function close(actual: number, expected: number, what: string): void {
@@ -72,9 +72,9 @@ describe('planned zero-bubble orders', () => {
     fc.assert(
       fc.property(drawn, (case_) => {
         const { pipeline, words } = wordsPlanned(case_);
-        const spanMs = measure(pipeline, words, timesOf(pipeline));
+        const spanMs = timeOrder(pipeline, words, makeTimes(pipeline));
         close(spanMs, longestSpanMs(timelineOf(case_.name, case_.problem)), 'longest span');
-        assert.ok(spanMs >= boundMs(pipeline) * (1 - 1e-9), `${spanMs} ms below the bound of ${boundMs(pipeline)} ms`);
+        assert.ok(spanMs >= spanBoundMs(pipeline) * (1 - 1e-9), `${spanMs} ms below the bound of ${spanBoundMs(pipeline)} ms`);
       }),
       { seed: seed + 1, numRuns: cases(30, 600) },
     );
@@ -114,20 +114,20 @@ describe('the search for zero-bubble orders', () => {
     fc.assert(
       fc.property(drawn, fc.nat(), fc.integer({ min: -6, max: 6 }), (case_, at, distance) => {
         const { pipeline, words } = wordsPlanned(case_);
-        const times = timesOf(pipeline);
-        measure(pipeline, words, times);
-        measureTails(pipeline, words, times);
+        const times = makeTimes(pipeline);
+        timeOrder(pipeline, words, times);
+        timeTails(pipeline, words, times);
         const from = at % words.length;
         const stage = Math.floor(from / pipeline.length);
         const to = Math.min(Math.max(from + distance, stage * pipeline.length), (stage + 1) * pipeline.length - 1);
         const letters = Array.from(words);
         letters.splice(to, 0, ...letters.splice(from, 1));
         const after = Uint8Array.from(letters);
-        const wanted = timesOf(pipeline);
-        const runs = fits(pipeline, after, stage, new Int32Array(pipeline.operationCount)) && measure(pipeline, after, wanted) < Infinity;
+        const wanted = makeTimes(pipeline);
+        const runs = fits(pipeline, after, stage, new Int32Array(pipeline.operationCount)) && timeOrder(pipeline, after, wanted) < Infinity;
         if (!runs) return;
-        measureTails(pipeline, after, wanted);
-        const timed = update(pipeline, after, times, queueOf(pipeline), Math.min(from, to), Math.max(from, to));
+        timeTails(pipeline, after, wanted);
+        const timed = retimeAfterMove(pipeline, after, times, makeQueue(pipeline), Math.min(from, to), Math.max(from, to));
         if (timed === Infinity) return;
         moved++;
         for (const column of ['endMs', 'tailMs', 'microBatch', 'linkEndMs', 'linkTailMs', 'linkStep'] as const)
@@ -147,10 +147,10 @@ describe('the search for zero-bubble orders', () => {
             for (let unit = 0; unit < problem.microBatches; unit++) emit(kind, stage, unit);
         });
         const unlimited = { ...pipeline, limit: pipeline.limit.map(() => Infinity) };
-        const spanMs = measure(unlimited, start, timesOf(unlimited));
-        const better = improve(unlimited, { orders: start, spanMs }, { work: 50_000, enoughMs: 0, toleranceMs: 1, seed: 1 });
+        const spanMs = timeOrder(unlimited, start, makeTimes(unlimited));
+        const better = anneal(unlimited, { orders: start, spanMs }, { work: 50_000, enoughMs: 0, toleranceMs: 1, seed: 1 });
         assert.ok(better.spanMs <= spanMs);
-        close(measure(unlimited, better.orders, timesOf(unlimited)), better.spanMs, 'span');
+        close(timeOrder(unlimited, better.orders, makeTimes(unlimited)), better.spanMs, 'span');
       }),
       { seed: seed + 4, numRuns: cases(20, 300) },
     );

@@ -1,6 +1,6 @@
 import { stagesBehindInFlight } from '../in-flight';
 import type { ScheduleKind } from '../kind';
-import { emitHandMade } from '../zero-bubble/handcrafted-order';
+import { emitHandcrafted } from '../zero-bubble/handcrafted-order';
 
 /**
  * ZB-H1 (arXiv 2401.10241, section 2.2): with at least as many micro-batches as stages a bubble of (p - 1) (F + I - W), as many
@@ -22,6 +22,6 @@ export const zbH1: ScheduleKind = {
   order:
     ({ stages, microBatches }) =>
     (stage, emit) => {
-      emitHandMade(stage, microBatches, stages - 1 - stage, stages - 1, emit);
+      emitHandcrafted(stage, microBatches, stages - 1 - stage, stages - 1, emit);
     },
 };

@@ -1,5 +1,5 @@
 import type { ScheduleKind } from '../kind';
-import { emitHandMade } from '../zero-bubble/handcrafted-order';
+import { emitHandcrafted } from '../zero-bubble/handcrafted-order';
 
 /**
  * ZB-H2 (arXiv 2401.10241, section 2.3): with at least 2 p - 1 micro-batches a bubble of (p - 1) (F + I - 2 W), and 2 p - 1 micro-batches
@@ -21,6 +21,6 @@ export const zbH2: ScheduleKind = {
   order:
     ({ stages, microBatches }) =>
     (stage, emit) => {
-      emitHandMade(stage, microBatches, 2 * (stages - 1 - stage), 2 * (stages - 1), emit);
+      emitHandcrafted(stage, microBatches, 2 * (stages - 1 - stage), 2 * (stages - 1), emit);
     },
 };

@@ -1,5 +1,5 @@
 import type { ScheduleKind } from '../kind';
-import { plannedOrder, plannerUnmet } from '../zero-bubble/automatic-order';
+import { plannerUnmet, automaticOrder } from '../zero-bubble/automatic-order';
 
 /**
  * As `ZeroBubble`, on two chunks a stage in a V: activations of the last chunks are short-lived, which leaves room (arXiv 2405.15362), by a
@@ -19,5 +19,5 @@ export const zeroBubbleV: ScheduleKind = {
   bound: 'room',
   slicesInFlight: () => 1,
   unmet: plannerUnmet(2),
-  order: (problem) => plannedOrder(problem, 2),
+  order: (problem) => automaticOrder(problem, 2),
 };

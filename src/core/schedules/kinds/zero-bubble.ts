@@ -1,5 +1,5 @@
 import type { ScheduleKind } from '../kind';
-import { plannedOrder, plannerUnmet } from '../zero-bubble/automatic-order';
+import { plannerUnmet, automaticOrder } from '../zero-bubble/automatic-order';
 
 /** Automatic scheduling of arXiv 2401.10241, section 3, by a search of our own (`../zero-bubble/automatic-search`). */
 export const zeroBubble: ScheduleKind = {
@@ -16,5 +16,5 @@ export const zeroBubble: ScheduleKind = {
   bound: 'room',
   slicesInFlight: () => 1,
   unmet: plannerUnmet(1),
-  order: (problem) => plannedOrder(problem, 1),
+  order: (problem) => automaticOrder(problem, 1),
 };

@@ -1,10 +1,11 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 2: the order improved by simulated annealing.
 import { throwIfCancelled } from '../../errors';
 import { fits, type Pipeline } from './pipeline';
-import { criticalPath, estimateMs, longestMs, measure, measureTails, timesOf, type Times } from './order-times';
-import { queueOf, update } from './retime-after-move';
+import { criticalPath, longestMs, estimateSpanMs, timeOrder, timeTails, makeTimes, type OrderTimes } from './order-times';
+import { makeQueue, retimeAfterMove } from './retime-after-move';
 
 /** An order and its longest stage span. */
-export interface Plan {
+export interface TimedOrder {
   readonly orders: Uint8Array;
   readonly spanMs: number;
 }
@@ -31,14 +32,14 @@ const movesBetweenPolls = 256;
  * something. The same for the same arguments.
  * @throws CancelledError.
  */
-export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toleranceMs, seed }: Effort): Plan {
+export function anneal(pipeline: Pipeline, start: TimedOrder, { work, enoughMs, toleranceMs, seed }: Effort): TimedOrder {
   const { stages, length, operationCount } = pipeline;
   const orders = start.orders.slice();
   const counts = new Int32Array(operationCount);
   const path = new Int32Array(stages * length);
   const random = randomOf(seed);
-  const times = timesOf(pipeline);
-  const queue = queueOf(pipeline);
+  const times = makeTimes(pipeline);
+  const queue = makeQueue(pipeline);
   measureAll(pipeline, orders, times);
   let { steps, spanMs } = criticalPath(pipeline, orders, times, path);
   let best = start;
@@ -57,11 +58,11 @@ export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toler
     const high = Math.max(step, to);
     moveStep(orders, step, to);
     left -= high - low;
-    if (!fits(pipeline, orders, stage, counts) || estimateMs(pipeline, orders, times, stage, low, high) > allowedMs) {
+    if (!fits(pipeline, orders, stage, counts) || estimateSpanMs(pipeline, orders, times, stage, low, high) > allowedMs) {
       moveStep(orders, to, step);
       continue;
     }
-    const timed = update(pipeline, orders, times, queue, low, high);
+    const timed = retimeAfterMove(pipeline, orders, times, queue, low, high);
     const runs = timed < Infinity || measureAll(pipeline, orders, times);
     left -= Math.min(timed, 4 * stages * length);
     if (!runs || longestMs(pipeline, times) > allowedMs) {
@@ -79,9 +80,9 @@ export function improve(pipeline: Pipeline, start: Plan, { work, enoughMs, toler
 }
 
 /** Whether the order runs. */
-function measureAll(pipeline: Pipeline, orders: Uint8Array, times: Times): boolean {
-  if (measure(pipeline, orders, times) === Infinity) return false;
-  measureTails(pipeline, orders, times);
+function measureAll(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes): boolean {
+  if (timeOrder(pipeline, orders, times) === Infinity) return false;
+  timeTails(pipeline, orders, times);
   return true;
 }
 

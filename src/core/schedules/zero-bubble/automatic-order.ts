@@ -1,10 +1,11 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3: the order of a schedule problem, and what cannot be planned.
 import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
 import { pipelineOf, orderedKinds, sharedOut } from './pipeline';
-import { plan } from './automatic-search';
+import { searchOrder } from './automatic-search';
 import { sentence } from '../../sentence';
 
-/** What a planner cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
+/** What the search cannot plan: a limit below what one micro-batch needs, or memory that is never given back. */
 export function plannerUnmet(slots: 1 | 2): (problem: ScheduleProblem) => Unmet | null {
   return (problem) => {
     const { memory } = problem.chunkPasses ?? sharedOut(problem, slots);
@@ -41,10 +42,10 @@ function unmetOnStage(forward: number, input: number, returned: number, limit: n
 }
 
 /** Orders of a planner with one chunk per stage, or two in a V. */
-export function plannedOrder(problem: ScheduleProblem, slots: 1 | 2): (stage: number, emit: Emit) => void {
+export function automaticOrder(problem: ScheduleProblem, slots: 1 | 2): (stage: number, emit: Emit) => void {
   const pipeline = pipelineOf(problem, slots);
   const { length, operationCount } = pipeline;
-  const { orders } = plan(pipeline);
+  const { orders } = searchOrder(pipeline);
   return (stage, emit) => {
     const counts = new Uint32Array(operationCount);
     for (const operation of orders.subarray(stage * length, (stage + 1) * length)) {

@@ -1,10 +1,11 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3: the search for the order with the shortest span.
 import { throwIfCancelled } from '../../errors';
-import { boundMs } from './span-bound';
-import { heldMicroBatches, recipesFor, type Recipe } from './starting-orders';
-import { improve, type Plan } from './anneal';
+import { spanBoundMs } from './span-bound';
+import { heldMicroBatches, startingOrders, type OrderRecipe } from './starting-orders';
+import { anneal, type TimedOrder } from './anneal';
 import { fits, withMicroBatches, type Pipeline } from './pipeline';
-import { repeated } from './repeat-steady-state';
-import { measure, timesOf } from './order-times';
+import { repeatSteadyState } from './repeat-steady-state';
+import { timeOrder, makeTimes } from './order-times';
 
 /** Most steps timed while first and last orders are compared. */
 const mostTrials = 60e6;
@@ -28,26 +29,26 @@ const mostTolerance = 0.1;
 const rounding = 1e-10;
 
 /**
- * The order with the shortest longest stage span that hand-made orders, dispatching by several rules, and moving steps of longest paths
+ * The order with the shortest longest stage span that handcrafted orders, greedy rules and moves on longest paths
  * find under the memory limit. Most of the search happens with few micro-batches: what makes orders differ is how the pipeline fills and
  * drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
  * @throws CancelledError.
  */
-export function plan(pipeline: Pipeline): Plan {
+export function searchOrder(pipeline: Pipeline): TimedOrder {
   const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
   const work = workFor(pipeline.stages * pipeline.length);
-  const { handMade, ruled } = recipesFor(pipeline);
-  const first = bestPlans(short, trialsOf(short, [...handMade, ...ruled]), starts, reachedMs(short));
+  const { handcrafted, greedy } = startingOrders(pipeline);
+  const first = bestPlans(short, trialsOf(short, [...handcrafted, ...greedy]), starts, reachedMs(short));
   if (short.microBatches === pipeline.microBatches) return bestOf(search(pipeline, first, work));
   const found = search(short, first, (1 - wholeShare) * work);
   // More micro-batches are more work for every stage; where repeating adds no more than that, nothing was lost.
-  const enoughMs = Math.max(reachedMs(pipeline), (bestOf(found).spanMs + boundMs(pipeline) - boundMs(short)) * (1 + rounding));
-  const whole = bestPlans(pipeline, longer(pipeline, short, [...handMade, ...first.map(({ recipe }) => recipe)], found), 1, enoughMs);
+  const enoughMs = Math.max(reachedMs(pipeline), (bestOf(found).spanMs + spanBoundMs(pipeline) - spanBoundMs(short)) * (1 + rounding));
+  const whole = bestPlans(pipeline, longer(pipeline, short, [...handcrafted, ...first.map(({ recipe }) => recipe)], found), 1, enoughMs);
   return bestOf(whole).spanMs <= enoughMs ? bestOf(whole) : bestOf(search(pipeline, whole, wholeShare * work));
 }
 
 /**
- * Steps timed while orders are improved: less for each step the more there are, which keeps a plan for 32 stages and 256 micro-batches to
+ * Steps timed while orders are improved: less for each step the more there are, which keeps a search for 32 stages and 256 micro-batches to
  * seconds.
  */
 export function workFor(steps: number): number {
@@ -67,9 +68,9 @@ interface Trial<From> {
   readonly recipe: From;
 }
 
-type Tried<From> = Plan & Trial<From>;
+type Tried<From> = TimedOrder & Trial<From>;
 
-function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Trial<Recipe>> {
+function* trialsOf(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Generator<Trial<OrderRecipe>> {
   for (const recipe of recipes) {
     throwIfCancelled(pipeline.problem.signal);
     const orders = recipe(pipeline);
@@ -78,19 +79,25 @@ function* trialsOf(pipeline: Pipeline, recipes: readonly Recipe[]): Generator<Tr
 }
 
 /** Orders for all micro-batches, by recipes, and made of what was found for few. */
-function* longer(pipeline: Pipeline, short: Pipeline, recipes: readonly Recipe[], found: readonly Plan[]): Generator<Trial<Recipe | null>> {
+function* longer(
+  pipeline: Pipeline,
+  short: Pipeline,
+  recipes: readonly OrderRecipe[],
+  found: readonly TimedOrder[],
+): Generator<Trial<OrderRecipe | null>> {
   yield* trialsOf(pipeline, recipes);
-  const times = timesOf(short);
+  const times = makeTimes(short);
   for (const { orders } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
-    measure(short, orders, times);
-    for (const repeatedOrders of repeated(short, orders, times, pipeline.microBatches)) yield { orders: repeatedOrders, recipe: null };
+    timeOrder(short, orders, times);
+    for (const repeatedOrders of repeatSteadyState(short, orders, times, pipeline.microBatches))
+      yield { orders: repeatedOrders, recipe: null };
   }
 }
 
 /** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
 function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): Tried<From>[] {
   const { stages, length, operationCount } = pipeline;
-  const times = timesOf(pipeline);
+  const times = makeTimes(pipeline);
   const counts = new Int32Array(operationCount);
   const allStages = Array.from({ length: stages }, (_, stage) => stage);
   let best: Tried<From>[] = [];
@@ -100,7 +107,7 @@ function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few:
     // Making an order costs several times what measuring it does, and more with many stages.
     left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
     const spanMs = allStages.every((stage) => fits(pipeline, trial.orders, stage, counts))
-      ? measure(pipeline, trial.orders, times)
+      ? timeOrder(pipeline, trial.orders, times)
       : Infinity;
     if (spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {
       best = [...best, { ...trial, spanMs }].sort((a, b) => a.spanMs - b.spanMs).slice(0, few);
@@ -113,11 +120,11 @@ function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few:
 }
 
 /** Every order found, those started from included; only the best where it cannot be beaten. */
-function search(pipeline: Pipeline, first: readonly Plan[], work: number): readonly Plan[] {
+function search(pipeline: Pipeline, first: readonly TimedOrder[], work: number): readonly TimedOrder[] {
   const enoughMs = reachedMs(pipeline);
   const start = bestOf(first);
   if (start.spanMs <= enoughMs) return [start];
-  const gapMs = start.spanMs - boundMs(pipeline);
+  const gapMs = start.spanMs - spanBoundMs(pipeline);
   const longestPassMs = pipeline.durationMs.reduce((most, ms) => Math.max(most, ms), 0);
   const near = first.filter(({ spanMs }) => spanMs - start.spanMs <= gapMs / 2);
   const plans = [...near];
@@ -126,18 +133,18 @@ function search(pipeline: Pipeline, first: readonly Plan[], work: number): reado
     const from = fresh ? (near[index % near.length] ?? start) : bestOf(plans);
     const share = fresh ? freshShare / freshSearches : (1 - freshShare) / furtherSearches;
     const toleranceMs = Math.min((tolerances[index % tolerances.length] ?? 0) * longestPassMs, mostTolerance * gapMs);
-    const next = improve(pipeline, from, { work: share * work, enoughMs, toleranceMs, seed: index });
+    const next = anneal(pipeline, from, { work: share * work, enoughMs, toleranceMs, seed: index });
     if (next.spanMs <= enoughMs) return [next];
     plans.push(next);
   }
   return plans;
 }
 
-function bestOf(plans: readonly Plan[]): Plan {
+function bestOf(plans: readonly TimedOrder[]): TimedOrder {
   return plans.reduce((best, other) => (other.spanMs < best.spanMs ? other : best));
 }
 
 /** A span that is as good as the bound, except for rounding. */
 function reachedMs(pipeline: Pipeline): number {
-  return boundMs(pipeline) * (1 + rounding);
+  return spanBoundMs(pipeline) * (1 + rounding);
 }

@@ -1,8 +1,9 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 1: orders by greedy rules.
 import type { Pipeline } from './pipeline';
 
 /** What a free stage does when it has the choice. */
-export interface Rules {
-  /** Bit `slot`: forwards of that slot go before input gradients that exist too. */
+export interface GreedyRules {
+  /** Bit `slot`: forwards of that slot go before input gradients that are there too. */
   readonly forwardsFirst: number;
   /** Which slot goes first among forwards, and among input gradients. */
   readonly firstForward: 0 | 1;
@@ -24,7 +25,7 @@ export interface Rules {
  * the memory limit; room for the forward of the last slot is kept, so that what is under way can always finish.
  * @returns null when the rules lead where nothing can go on.
  */
-export function dispatch(pipeline: Pipeline, rules: Rules): Uint8Array | null {
+export function greedyOrder(pipeline: Pipeline, rules: GreedyRules): Uint8Array | null {
   const { stages, slots, microBatches, operationCount, length, links, stageOfLink, lagMs, linkOfOperation, durationMs, memory, limit } =
     pipeline;
   const orders = new Uint8Array(stages * length);

@@ -1,3 +1,4 @@
+// Handcrafted schedules of arXiv 2401.10241 (zero bubble), section 2: ZB-H1 and ZB-H2.
 import type { Emit } from '../kind';
 import { operationKind } from '../schedule';
 
@@ -6,7 +7,7 @@ import { operationKind } from '../schedule';
  * and weight gradient in turn. Up to `late` weight gradients before the last input gradient are put off until no forward is left, so that
  * the last input gradients go up the pipeline without stops.
  */
-export function emitHandMade(stage: number, microBatches: number, ahead: number, late: number, emit: Emit): void {
+export function emitHandcrafted(stage: number, microBatches: number, ahead: number, late: number, emit: Emit): void {
   const { forward: F, backwardInput: I, backwardWeight: W } = operationKind;
   let forwards = 0;
   let weights = 0;

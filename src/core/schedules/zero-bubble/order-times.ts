@@ -1,7 +1,8 @@
+// Times of an order by arXiv 2401.10241 (zero bubble), section 3, equations 3 to 7: ends, spans and longest paths.
 import type { Pipeline } from './pipeline';
 
 /** Times of one order, in columns by step (a position in the orders) and by link (entry `link * microBatches + microBatch`). */
-export interface Times {
+export interface OrderTimes {
   readonly endMs: Float64Array;
   /**
    * From a step's start to the end of the whole, less the start of the stage where that path ends: `start + tail` is the longest span that
@@ -28,7 +29,7 @@ export interface Times {
   };
 }
 
-export function timesOf(pipeline: Pipeline): Times {
+export function makeTimes(pipeline: Pipeline): OrderTimes {
   const { stages, operationCount, length, links, microBatches } = pipeline;
   const steps = stages * length;
   return {
@@ -71,7 +72,7 @@ export function originsOf({ stages, operationCount, durationMs, lagMs }: Pipelin
  * in the steps; allocates nothing.
  * @returns longest time from a stage's first start to its last end, ms; `Infinity` when stages wait for each other.
  */
-export function measure(pipeline: Pipeline, orders: Uint8Array, times: Times): number {
+export function timeOrder(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes): number {
   const { stages, microBatches, operationCount, length, links, stageOfLink, operationOfLink, lagMs, linkOfOperation, durationMs } =
     pipeline;
   const { endMs, waitsForLink, microBatch, sorted, linkEndMs, linkStep } = times;
@@ -129,14 +130,14 @@ export function measure(pipeline: Pipeline, orders: Uint8Array, times: Times): n
 }
 
 /** Longest span of a stage, ms. */
-export function longestMs({ stages, length }: Pipeline, { endMs, originMs }: Times): number {
+export function longestMs({ stages, length }: Pipeline, { endMs, originMs }: OrderTimes): number {
   let longest = 0;
   for (let stage = 0; stage < stages; stage++) longest = Math.max(longest, (endMs[(stage + 1) * length - 1] ?? 0) - (originMs[stage] ?? 0));
   return longest;
 }
 
 /** Fills in the tails of the order last measured. */
-export function measureTails(pipeline: Pipeline, orders: Uint8Array, times: Times): void {
+export function timeTails(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes): void {
   const { microBatches, operationCount, length, links, lagMs, linkOfOperation, durationMs } = pipeline;
   const { tailMs, microBatch, sorted, linkTailMs, originMs } = times;
   for (let index = sorted.length - 1; index >= 0; index--) {
@@ -157,7 +158,7 @@ export function measureTails(pipeline: Pipeline, orders: Uint8Array, times: Time
  * Estimate of the span, ms, after operations `from` to `to` (positions in the orders) of a stage have changed places, and nothing else:
  * `times`, tails included, are of the order before, and what other stages wait for is taken to be as it was then.
  */
-export function estimateMs(pipeline: Pipeline, orders: Uint8Array, times: Times, stage: number, from: number, to: number): number {
+export function estimateSpanMs(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes, stage: number, from: number, to: number): number {
   const { microBatches, operationCount, length, links, lagMs, linkOfOperation, durationMs } = pipeline;
   const { endMs, tailMs, linkEndMs, linkTailMs, originMs } = times;
   const { startMs, operationCounts } = times.scratch;
@@ -192,7 +193,7 @@ export function estimateMs(pipeline: Pipeline, orders: Uint8Array, times: Times,
 export function criticalPath(
   pipeline: Pipeline,
   orders: Uint8Array,
-  times: Times,
+  times: OrderTimes,
   path: Int32Array,
 ): { readonly spanMs: number; readonly steps: number } {
   const { stages, operationCount, length, microBatches, linkOfOperation } = pipeline;

@@ -1,3 +1,4 @@
+// What the search of arXiv 2401.10241 (zero bubble), section 3, plans: the pipeline as chains of passes, and orders of them.
 import type { ChunkPasses, Emit, ScheduleProblem } from '../kind';
 import { operationKind, type OperationKind } from '../schedule';
 

@@ -1,5 +1,6 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 3: the steady state repeated for more micro-batches.
 import type { Pipeline } from './pipeline';
-import type { Times } from './order-times';
+import type { OrderTimes } from './order-times';
 
 /**
  * Longer orders made of one for fewer micro-batches: at a moment of it every stage's next steps, one of each kind, are repeated. Moments
@@ -7,7 +8,7 @@ import type { Times } from './order-times';
  * since what is repeated gives back what it takes; times are for the caller to measure.
  * @param times of the short order
  */
-export function* repeated(short: Pipeline, orders: Uint8Array, times: Times, microBatches: number): Generator<Uint8Array> {
+export function* repeatSteadyState(short: Pipeline, orders: Uint8Array, times: OrderTimes, microBatches: number): Generator<Uint8Array> {
   const { stages, length } = short;
   const after = periodsAfter(short, orders);
   let before = '';
@@ -37,12 +38,12 @@ function periodsAfter({ stages, length, operationCount }: Pipeline, orders: Uint
   return after;
 }
 
-function startOf({ endMs }: Times, step: number): number {
+function startOf({ endMs }: OrderTimes, step: number): number {
   return step === 0 ? 0 : (endMs[step - 1] ?? 0);
 }
 
 /** A stage's first step that ends after a moment, by halving. */
-function firstFrom({ length }: Pipeline, { endMs }: Times, stage: number, momentMs: number): number {
+function firstFrom({ length }: Pipeline, { endMs }: OrderTimes, stage: number, momentMs: number): number {
   let low = stage * length;
   let high = low + length - 1;
   while (low < high) {

@@ -1,5 +1,6 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 2: times after a move.
 import type { Pipeline } from './pipeline';
-import type { Times } from './order-times';
+import type { OrderTimes } from './order-times';
 
 /** Steps that are to be timed again, first come, first served. */
 interface Queue {
@@ -7,7 +8,7 @@ interface Queue {
   readonly queued: Uint8Array;
 }
 
-export function queueOf({ stages, length }: Pipeline): Queue {
+export function makeQueue({ stages, length }: Pipeline): Queue {
   return { steps: new Int32Array(stages * length + 1), queued: new Uint8Array(stages * length) };
 }
 
@@ -17,14 +18,14 @@ export function queueOf({ stages, length }: Pipeline): Queue {
  * @returns how many steps were timed; `Infinity` when there was no end to it (stages wait for each other) or measuring again is quicker:
  * then `times` are of no use.
  */
-export function update(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number): number {
+export function retimeAfterMove(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes, queue: Queue, from: number, to: number): number {
   renumber(pipeline, orders, times, from, to);
   const ends = spread(pipeline, orders, times, queue, from, to, true);
   return ends + (ends === Infinity ? 0 : spread(pipeline, orders, times, queue, from, to, false));
 }
 
 /** Micro-batches of steps that have changed places, and steps of their links. */
-function renumber(pipeline: Pipeline, orders: Uint8Array, times: Times, from: number, to: number): void {
+function renumber(pipeline: Pipeline, orders: Uint8Array, times: OrderTimes, from: number, to: number): void {
   const { operationCount, length, microBatches, linkOfOperation } = pipeline;
   const counts = times.scratch.operationCounts.fill(0);
   const stage = Math.floor(from / length);
@@ -43,7 +44,15 @@ function renumber(pipeline: Pipeline, orders: Uint8Array, times: Times, from: nu
  * Times again steps `from` to `to`, and what follows from them: `forward` their ends and those after, otherwise their tails and those
  * before.
  */
-function spread(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Queue, from: number, to: number, forward: boolean): number {
+function spread(
+  pipeline: Pipeline,
+  orders: Uint8Array,
+  times: OrderTimes,
+  queue: Queue,
+  from: number,
+  to: number,
+  forward: boolean,
+): number {
   const { operationCount, length, links, microBatches, linkOfOperation } = pipeline;
   const { microBatch, linkStep } = times;
   const { steps, queued } = queue;
@@ -84,7 +93,7 @@ function spread(pipeline: Pipeline, orders: Uint8Array, times: Times, queue: Que
 /** Whether the end of a step has changed. */
 function timeEnd(
   { length, microBatches, lagMs, durationMs }: Pipeline,
-  times: Times,
+  times: OrderTimes,
   step: number,
   place: number,
   link: number,
@@ -110,7 +119,7 @@ function timeEnd(
 /** Whether the tail of a step has changed. */
 function timeTail(
   { length, links, operationCount, microBatches, lagMs, durationMs }: Pipeline,
-  times: Times,
+  times: OrderTimes,
   step: number,
   place: number,
   link: number,

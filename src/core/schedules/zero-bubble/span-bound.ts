@@ -1,3 +1,4 @@
+// Lower bound on the span that arXiv 2401.10241 (zero bubble), section 3, minimises.
 import { countedFromMs, originsOf } from './order-times';
 import type { Pipeline } from './pipeline';
 
@@ -10,7 +11,7 @@ import type { Pipeline } from './pipeline';
  * - when a stage has run its last input gradient, no more weight gradients can be left than the limit lets it hold, and that gradient still
  *   has to go up to each stage before.
  */
-export function boundMs(pipeline: Pipeline): number {
+export function spanBoundMs(pipeline: Pipeline): number {
   const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
   const originMs = originsOf(pipeline);
   const fromMs = countedFromMs(pipeline);

@@ -1,3 +1,4 @@
+// Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 1: orders that the search starts from.
 import type { ScheduleKind } from '../kind';
 import { dualPipeV } from '../kinds/dualpipe-v';
 import { gpipe } from '../kinds/gpipe';
@@ -7,12 +8,12 @@ import { vMin } from '../kinds/v-min';
 import { zbH1 } from '../kinds/zb-h1';
 import { zbH2 } from '../kinds/zb-h2';
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
-import { dispatch, type Rules } from './greedy-order';
-import { emitHandMade } from './handcrafted-order';
+import { greedyOrder, type GreedyRules } from './greedy-order';
+import { emitHandcrafted } from './handcrafted-order';
 import { ordersOf, type Pipeline } from './pipeline';
 
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */
-export type Recipe = (pipeline: Pipeline) => Uint8Array | null;
+export type OrderRecipe = (pipeline: Pipeline) => Uint8Array | null;
 
 /** Micro-batches of which some stage can hold everything at once under its limit. */
 export function heldMicroBatches({ stages, slots, operationCount, memory, limit, microBatches }: Pipeline): number {
@@ -26,43 +27,43 @@ export function heldMicroBatches({ stages, slots, operationCount, memory, limit,
 }
 
 /** Schedules of the pipeline's placement whose order does not depend on times: no plan may be worse than one of them that fits. */
-function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[]): Recipe[] {
+function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[]): OrderRecipe[] {
   return kinds
     .filter(({ unmet }) => unmet({ ...problem, chunksPerStage: slots }) === null)
     .map(
-      (kind): Recipe =>
+      (kind): OrderRecipe =>
         (short) =>
           kind.unmet(short.problem) === null ? ordersOf(short, kind.order(short.problem)) : null,
     );
 }
 
-/** Recipes worth a try. Some hold more than the limit. */
-interface Recipes {
-  readonly handMade: readonly Recipe[];
-  readonly ruled: readonly Recipe[];
+/** Orders worth a try. Some hold more than the limit. */
+interface StartingOrders {
+  readonly handcrafted: readonly OrderRecipe[];
+  readonly greedy: readonly OrderRecipe[];
 }
 
-export function recipesFor(pipeline: Pipeline): Recipes {
+export function startingOrders(pipeline: Pipeline): StartingOrders {
   return pipeline.slots === 1 ? oneChunk(pipeline) : twoChunks(pipeline);
 }
 
-function oneChunk(pipeline: Pipeline): Recipes {
+function oneChunk(pipeline: Pipeline): StartingOrders {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
   // In units of 1F1B, where stage s runs `stages - 1 - s` micro-batches ahead.
   const most = (held - 1) / Math.max(1, stages - 1);
-  const handMade = [1, most, Math.min(2, most)].flatMap((scale) =>
+  const handcrafted = [1, most, Math.min(2, most)].flatMap((scale) =>
     [0, stages - 1, Math.floor(scale * (stages - 1))].map(
-      (late): Recipe =>
+      (late): OrderRecipe =>
         (short) =>
           ordersOf(short, (stage, emit) => {
-            emitHandMade(stage, short.microBatches, Math.min(held - 1, Math.floor(scale * (stages - 1 - stage))), late, emit);
+            emitHandcrafted(stage, short.microBatches, Math.min(held - 1, Math.floor(scale * (stages - 1 - stage))), late, emit);
           }),
     ),
   );
-  const ruled = product([0, 1 / 2, 2 / 3, 3 / 4, 5 / 6, 11 / 12, 1, 5 / 4], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5, 1], [0, 0.5, 1]).map(
-    ([slope, forwardsFirst, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
-      dispatched({
+  const greedy = product([0, 1 / 2, 2 / 3, 3 / 4, 5 / 6, 11 / 12, 1, 5 / 4], [0, 1], [0, 0.25, 0.5, 0.75, 1], [0, 0.5, 1], [0, 0.5, 1]).map(
+    ([slope, forwardsFirst, weightWaitsForInput, forwardWaits, weightWaitsForForward]): OrderRecipe =>
+      byRules({
         ahead: held,
         fewer: (slope * held) / stages,
         forwardsFirst,
@@ -73,15 +74,15 @@ function oneChunk(pipeline: Pipeline): Recipes {
         weightWaitsForForward,
       }),
   );
-  return { handMade: [...fixedOrders(pipeline, [oneForwardOneBackward, zbH1, zbH2, gpipe]), ...handMade], ruled: spreadOut(ruled) };
+  return { handcrafted: [...fixedOrders(pipeline, [oneForwardOneBackward, zbH1, zbH2, gpipe]), ...handcrafted], greedy: spreadOut(greedy) };
 }
 
-function twoChunks(pipeline: Pipeline): Recipes {
+function twoChunks(pipeline: Pipeline): StartingOrders {
   const { stages } = pipeline;
   const held = heldMicroBatches(pipeline);
-  const ruled = product([0, 1], [0, 2, 3], [0, 1], [0, 0.5, 1], [0, 0.5], [0, 1]).map(
-    ([slope, forwardsFirst, firstForward, weightWaitsForInput, forwardWaits, weightWaitsForForward]): Recipe =>
-      dispatched({
+  const greedy = product([0, 1], [0, 2, 3], [0, 1], [0, 0.5, 1], [0, 0.5], [0, 1]).map(
+    ([slope, forwardsFirst, firstForward, weightWaitsForInput, forwardWaits, weightWaitsForForward]): OrderRecipe =>
+      byRules({
         ahead: 2 * held - 1,
         fewer: (slope * held) / stages,
         forwardsFirst,
@@ -92,11 +93,11 @@ function twoChunks(pipeline: Pipeline): Recipes {
         weightWaitsForForward,
       }),
   );
-  return { handMade: fixedOrders(pipeline, [zbvZeroBubble, vHalf, vMin, dualPipeV]), ruled: spreadOut(ruled) };
+  return { handcrafted: fixedOrders(pipeline, [zbvZeroBubble, vHalf, vMin, dualPipeV]), greedy: spreadOut(greedy) };
 }
 
-function dispatched(rules: Rules): Recipe {
-  return (pipeline) => dispatch(pipeline, rules);
+function byRules(rules: GreedyRules): OrderRecipe {
+  return (pipeline) => greedyOrder(pipeline, rules);
 }
 
 /** The same in an order in which neighbours differ much, so that the first few stand for all. */
