@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { unitMemory } from '../../src/core/memory-model/chunk-memory';
-import { momentBytes } from '../../src/core/memory-model/chunk-memory';
+import { unitMemory, momentBytes } from '../../src/core/memory-model/chunk-memory';
 import { staticBytes, totalBytes } from '../../src/core/memory-model/static';
 import { adapterTargets, type Adapter } from '../../src/core/domain/adapter';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { runtimes } from '../../src/core/domain/runtime';
-import { stageCost } from '../../src/core/time-model/stage-time';
+import { stageCost } from '../../src/core/time-model/stage-cost';
 import { llama3, request } from '../golden/requests';
 import { cases } from './cases';
 

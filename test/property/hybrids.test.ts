@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { analyticKinks } from '../../src/core/time-model/context-kinks';
-import { stageCost } from '../../src/core/time-model/stage-time';
+import { stageCost } from '../../src/core/time-model/stage-cost';
 import { countMemory } from '../../src/core/memory-model/count';
 import { unitMemory } from '../../src/core/memory-model/chunk-memory';
 import { savedBytes } from '../../src/core/memory-model/activation-memory';

@@ -14,7 +14,7 @@ import { searchProblemOf } from '../../src/core/layout-search/problem';
 import { candidateGroups } from '../../src/core/layout-search/space';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
-import { kindFor } from '../../src/core/partition/scheduling';
+import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { launchFindings } from '../../src/core/rules/launch-findings';
 import { findingsOf } from '../../src/core/rules/run-findings';
@@ -96,7 +96,7 @@ function sampled(problem: SearchProblem, seed: number): Sample[] {
   return all
     .filter((_, index) => (index + seed) % step === 0)
     .map(({ layout, training, schedule }) => {
-      const { name, chunks, placement } = kindFor(schedule, layout);
+      const { name, chunks, placement } = scheduleOn(schedule, layout);
       const isEven = layers % (layout.pipeline * layout.virtualStages) === 0;
       const [stageLayers] = isEven ? [] : stageCuts(layers, layout.pipeline, chunks, placement);
       return { layout: stageLayers === undefined ? layout : { ...layout, stageLayers }, training, schedule: name };

@@ -4,7 +4,7 @@ import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/c
 import { countMemory } from '../../src/core/memory-model/count';
 import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
 import { memoryParts } from '../../src/core/memory-model/profile';
-import type { MemoryInputs } from '../../src/core/memory-model/memory-inputs';
+import type { MemoryInputs } from '../../src/core/domain/request';
 import { evenStageContents } from '../../src/core/partition/stages';
 import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';

@@ -1,6 +1,6 @@
 import { scheduleKind } from '../../src/core/schedules/registry';
 import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/domain/cluster';
-import { hostGBps } from '../../src/core/cluster/host-link';
+import { hostGBps } from '../../src/core/cluster/links';
 import type { ModelSpec } from '../../src/core/domain/model';
 import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../src/core/planner/predict/predict';
@@ -8,7 +8,8 @@ import { usualCut } from '../../src/core/partition/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { uniformScheme } from '../../src/core/slicing/baselines';
 import { ExpectedError } from '../../src/core/errors';
-import { fewestLayers, kindFor, runsVirtualStages } from '../../src/core/partition/scheduling';
+import { fewestLayers } from '../../src/core/partition/chunks';
+import { scheduleOn, runsVirtualStages } from '../../src/core/schedules/on-layout';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
 import type { Scheme } from '../../src/core/domain/scheme';
 import { said } from '../unit/said';
@@ -212,7 +213,7 @@ function fewerLayers(run: PlanRequest): PlanRequest | null {
   const { layers, layerKinds } = run.model;
   const { pipeline, virtualStages } = run.layout;
   if (layerKinds === undefined) return layers <= pipeline * virtualStages ? null : withModel(run, { layers: layers - 1 });
-  if (layers <= fewestLayers(run.model, kindFor(run.schedule ?? '1F1B', run.layout), run.layout)) return null;
+  if (layers <= fewestLayers(run.model, scheduleOn(run.schedule ?? '1F1B', run.layout), run.layout)) return null;
   const cut = usualCut(run.model, run.training, pipeline);
   const last = cut.at(-1) ?? 1;
   if (last < 2 || virtualStages > 1) return null;
@@ -242,7 +243,7 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
   const unit = slicing.unit ?? tokens;
   const whole: Scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens: [tokens] }));
   return namedSchedules.flatMap((schedule) => {
-    const kind = kindFor(schedule, layout);
+    const kind = scheduleOn(schedule, layout);
     const isPiped = layout.pipeline > 1 || schedule === '1F1B';
     if (!isPiped || scheduleKind(schedule).planned || !runsVirtualStages(kind, layout.virtualStages)) return [];
     const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, schedule, scheme, certificate: null });

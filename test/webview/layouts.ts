@@ -1,7 +1,7 @@
 import { answerSearch, type SearchUpdate } from '../../src/core/layout-search/answer';
 import type { SearchResult } from '../../src/core/layout-search/result';
 import type { SearchKey } from '../../src/core/domain/layout-choices';
-import { cutOf } from '../../src/core/partition/scheduling';
+import { cutOf } from '../../src/core/partition/chunks';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';

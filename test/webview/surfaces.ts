@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { cutOf } from '../../src/core/partition/scheduling';
+import { cutOf } from '../../src/core/partition/chunks';
 import { verdictOf, verdictSentence } from '../../src/core/memory-model/verdict';
 import { chosenOf } from '../../src/core/planner/plan';
 import { lowerFirst, sentence } from '../../src/core/sentence';

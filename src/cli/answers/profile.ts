@@ -4,8 +4,7 @@ import { column, formatBytes, formatCount, formatNumber, plural } from '../../co
 import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/formats/run';
-import { importTimes } from '../../core/measured-profile/csv';
-import { importedFor } from '../../core/measured-profile/imported';
+import { importTimes, importedFor } from '../../core/measured-profile/csv';
 import { compareProfiles } from '../../core/measured-profile/match';
 import { overridden } from '../../core/domain/located';
 import type { FitError, Profile, ProviderName, Sample } from '../../core/domain/profile';

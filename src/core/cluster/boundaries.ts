@@ -1,5 +1,5 @@
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
-import type { RankOrder } from '../domain/rank-order';
+import type { RankOrder } from '../domain/runtime';
 import type { Layout } from '../domain/request';
 
 type Sizes = Pick<Layout, 'tensor' | 'context' | 'pipeline' | 'data'>;

@@ -4,7 +4,7 @@ import type { GpuPresetName } from './presets';
 
 /**
  * A machine type of a cloud: its GPUs and what links them. PCIe as `links.hostGBps`, one direction for one GPU, 80 % of the raw rate as in
- * `host-link.ts`.
+ * `links.ts`.
  */
 interface InstanceRecord {
   readonly gpu: GpuPresetName;

@@ -1,4 +1,4 @@
-import type { LinkSpec } from '../domain/cluster';
+import type { LinkSpec, ClusterSpec, PcieGeneration } from '../domain/cluster';
 
 export const v100Links: LinkSpec = {
   intraNodeBusGBps: { 2: 23, 4: 87, 8: 138 },
@@ -101,3 +101,13 @@ export const mi355xLinks: LinkSpec = {
   intraNodeBusGBps: { 2: 54, 4: 161, 8: 370 },
   source: 'not measured: Infinity Fabric data sheet (7 links x 76.8 GB/s each way) at 70 %; 8 x 400 Gbit/s a node',
 };
+
+/** PCIe x16, one direction, GB/s, by generation: 80 % of the raw 15.75, 31.5 and 63, which copies from pinned memory reach. */
+const pciExpressGBps: Readonly<Record<PcieGeneration, number>> = { 3: 12.6, 4: 25.2, 5: 50.4 };
+
+/**
+ * What a GPU's link to its host carries in one direction, GB/s: as given (`cluster.links.hostGBps`), else PCIe x16 of the GPU's generation.
+ */
+export function hostGBps({ gpu, links }: Pick<ClusterSpec, 'gpu' | 'links'>): number {
+  return links.hostGBps ?? pciExpressGBps[gpu.pcieGeneration ?? 4];
+}

@@ -1,5 +1,5 @@
 import { joinedGpus, type ClusterSpec } from '../domain/cluster';
-import type { RankOrder } from '../domain/rank-order';
+import type { RankOrder } from '../domain/runtime';
 import type { Layout } from '../domain/request';
 import { nodeGroups } from './groups';
 

@@ -139,3 +139,6 @@ export interface PlanRequest {
   /** What no file set and was filled in; passed through to be shown with the plan. */
   readonly assumptions: readonly Assumption[];
 }
+
+/** What memory is counted of. */
+export type MemoryInputs = Pick<PlanRequest, 'model' | 'training' | 'layout'>;

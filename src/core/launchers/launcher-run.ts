@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import { byDefault, from, type Located } from '../domain/located';
 import { narrowFormats } from '../domain/number-formats';
-import { rankOrderBy } from '../domain/rank-order';
+import { rankOrderBy } from '../domain/runtime';
 import { recomputeModules } from '../domain/recompute';
 import type { Layout, TrainingSpec } from '../domain/request';
 import { sharedNames } from '../domain/settings/setting';

@@ -1,5 +1,6 @@
 import { memoized } from '../memoized';
-import { stageCost, type StageEnds } from '../time-model/stage-time';
+import { stageCost } from '../time-model/stage-cost';
+import type { StageEnds } from '../time-model/end-time';
 import { layerGroups } from '../model/layers';
 import { cutLayers } from '../partition/cut-layers';
 import type { Layout, PlanRequest } from '../domain/request';

@@ -1,13 +1,10 @@
 import { scheduleKind } from '../schedules/registry';
 import { leastBoundaryMs } from '../time-model/boundary';
-import { usableBytesOf, type LimitedGroup } from './usable-bytes';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
 import { paysForChunks, runtimeOf } from '../domain/runtime';
-import { isPostValidated, kindFor } from '../partition/scheduling';
-import { traitsFor } from '../schedules/on-layout';
-import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
+import { isPostValidated, scheduleOn } from '../schedules/on-layout';
 import {
   anyOrderBound,
   orderBound,
@@ -32,6 +29,9 @@ import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
 import type { GridTimes, LeastSlices } from './solved-slices';
 import { sum } from '../numbers';
+import { limitsOn } from '../memory-model/reserved';
+
+import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
@@ -86,7 +86,7 @@ function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bou
   const peakBytes = leastStageBytes(request, group, known);
   if (isFarTooLarge(request, group, peakBytes)) return { iterationMs: 0, peakBytes };
   const { schedule, slices, layout } = group;
-  const { bound } = traitsFor(schedule, layout);
+  const { bound } = scheduleOn(schedule, layout);
   const isWhole = slices === 1 && layout.virtualStages === 1;
   const order = isWhole && (bound === 'alternating' || bound === 'drained') ? bound : 'any';
   const pipelineMs = anyCutBound(known.sumMs(group), layout.pipeline, microBatchesOf(group), order);
@@ -148,7 +148,7 @@ function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known)
 function slicesInFlight(group: CandidateGroup): (stage: number) => number {
   const { schedule, layout, slices } = group;
   const microBatches = microBatchesOf(group);
-  const kind = traitsFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   return (stage) => kind.slicesInFlight({ stage, stages: layout.pipeline, microBatches, slices });
 }
 
@@ -220,15 +220,15 @@ function solvedBoundMs(known: Known, stages: readonly GridTimes[], firstMs: read
 /** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
-  if (traitsFor(schedule, layout).bound !== 'order') return null;
-  const kind = kindFor(schedule, layout);
+  if (scheduleOn(schedule, layout).bound !== 'order') return null;
+  const kind = scheduleOn(schedule, layout);
   return orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point));
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
   if (point.solved === true) return anySlicesBoundMs(request, point, shapes, known);
   const { schedule, layout, training } = point;
-  const kind = traitsFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   const times = timesOfChunks(request, point, shapes, known);
   const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
   const count = microBatchesOf(point);
@@ -344,4 +344,12 @@ function heldBytes(
   const begun = group.solved === true ? 0 : slices - whole * group.slices;
   const ofBegun = begun === 0 ? 0 : own.reduce((sum, chunk) => sum + (known.savedSlices(group, chunk)[begun] ?? 0), 0);
   return whole * saved.reduce((sum, bytes) => sum + bytes, 0) + ofBegun;
+}
+
+/** What the limit of a layout depends on. */
+export type LimitedGroup = Pick<CandidateGroup, 'layout' | 'training'>;
+
+/** The highest peak that fits a GPU of a request under a layout, bytes: the limit of its plan (`limitsOn`). */
+export function usableBytesOf({ cluster }: Pick<PlanRequest, 'cluster'>, group: LimitedGroup): number {
+  return limitsOn(group, cluster.gpu.memoryBytes).usableBytes;
 }

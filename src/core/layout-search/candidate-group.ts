@@ -23,3 +23,6 @@ interface GroupKeys {
   readonly sliced: string;
   readonly holding: string;
 }
+
+/** A layout except for its virtual stages. */
+export type Sizes = Omit<Layout, 'virtualStages'>;

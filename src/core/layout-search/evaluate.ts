@@ -1,13 +1,12 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
-import { usableBytesOf, type LimitedGroup } from './usable-bytes';
+import { usableBytesOf, type LimitedGroup, boundsOf, type Bounds } from './bounds';
 import type { Scheme } from '../domain/scheme';
 import { candidateIdOf, peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
-import { kindFor, operationCount, scheduleLabel } from '../partition/scheduling';
-import { boundsOf, type Bounds } from './bounds';
+import { scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
@@ -74,7 +73,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
     return found;
   };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
-    operationCount(kindFor(schedule, layout), layout, scheme);
+    operationCount(scheduleOn(schedule, layout), layout, scheme);
   return {
     ...boundsOf(request, known),
     operations: (point) => operations(point, schemeOf(request, point)),
@@ -116,7 +115,7 @@ function wholeSequences(group: CandidateGroup): Scheme {
 
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `TeraPipe, 8 slices`, `TeraPipe, solved slices`. */
 export function groupName({ layout, schedule, slices, solved }: CandidateGroup): Value {
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   const name = scheduleLabel(kind);
   if (kind.chunksPerStage === 'several') return sentence`${name}, ${kind.chunks} virtual stages`;
   if (solved === true) return sentence`${name}, solved slices`;

@@ -3,9 +3,9 @@ import { sum } from '../numbers';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../domain/slice-cost';
 import { optimizerTime } from '../time-model/optimizer-time';
-import { gradientCollectives } from '../time-model/stage-time';
+import { gradientExchangeTime } from '../time-model/gradient-exchange';
 import { stageContentsOf } from '../memory-model/count';
-import type { StageContents } from '../memory-model/layer-tensors';
+import { type StageContents, contentsKey } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
 import { staticBytes, totalBytes } from '../memory-model/static';
@@ -15,14 +15,14 @@ import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
 import { unitOf } from './schedules';
 import { gridTimes, leastRatio, leastSlices, leastWeighed, solvedUnit, type GridTimes, type LeastSlices } from './solved-slices';
-import { interning, shapesFor } from './shapes';
 import type { CandidateGroup } from './candidate-group';
+import { withMtpLayers } from '../model/multi-token-prediction';
 
 /** One layout whole: a candidate group and its cut. */
 export interface SearchPoint extends CandidateGroup {
@@ -120,7 +120,7 @@ export function knownOf(request: PlanRequest): Known {
   const afterwards = byGroupAndShape(
     (group: CandidateGroup, stage) => {
       const inputs = inputsOf(request, group);
-      return gradientCollectives(inputs, stage) + optimizerTime(inputs, stage);
+      return gradientExchangeTime(inputs, stage) + optimizerTime(inputs, stage);
     },
     ({ keys }) => keys.holding,
   );
@@ -215,7 +215,7 @@ export interface CutShapes {
 
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
 export function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, kind.chunks);
   const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
   return {
@@ -289,4 +289,39 @@ function sums(values: readonly number[]): Float64Array {
   const all = new Float64Array(values.length + 1);
   values.forEach((value, index) => (all[index + 1] = (all[index] ?? 0) + value));
   return all;
+}
+
+/** Gives the one object for all shapes equal to one. */
+function interning(): (contents: StageContents) => StageContents {
+  const known = new Map<string, StageContents>();
+  return (contents) => {
+    const key = contentsKey(contents);
+    const same = known.get(key);
+    if (same === undefined) known.set(key, contents);
+    return same ?? contents;
+  };
+}
+
+/** The stages, or chunks, of a cut; equal ones are one object. */
+function shapesFor({ model }: PlanRequest): (stageLayers: StageLayers) => StageContents[] {
+  const known = new Map<number, StageContents>();
+  const byName = new Map<string, StageContents>();
+  return (stageLayers) => {
+    let from = 0;
+    return stageLayers.map((layers, stage) => {
+      const [first, last] = [stage === 0, stage === stageLayers.length - 1];
+      const start = model.layerKinds === undefined ? 0 : from;
+      const key = ((start * (model.layers + 1) + layers) * 2 + (first ? 1 : 0)) * 2 + (last ? 1 : 0);
+      let shape = known.get(key);
+      if (shape === undefined) {
+        const made = withMtpLayers(model, { layers, first, last, ...partOfModel(model, from, from + layers) });
+        const name = contentsKey(made);
+        shape = byName.get(name) ?? made;
+        byName.set(name, shape);
+        known.set(key, shape);
+      }
+      from += layers;
+      return shape;
+    });
+  };
 }

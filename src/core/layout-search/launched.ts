@@ -4,7 +4,7 @@ import { costOf } from '../planner/explain/slower';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../domain/cluster';
 import type { ScheduleName } from '../domain/schedule-names';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import { usualCut } from '../partition/stages';
 import { canCut } from './cuts';
 import type { SearchPoint } from './known';
@@ -38,7 +38,7 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
 export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
   if (!strict) return false;
   const { layout, schedule } = point;
-  const { chunks, placement } = kindFor(schedule, layout);
+  const { chunks, placement } = scheduleOn(schedule, layout);
   return isUneven(layout, scheme) || (chunks > layout.virtualStages && !canCut(request.model.layers, layout.pipeline, chunks, placement));
 }
 
@@ -48,7 +48,7 @@ function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], sch
 
 /** Layers of each stage, as equal as the schedule's chunks allow. */
 function stageLayersOf({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
-  const { placement, chunks } = kindFor(schedule, layout);
+  const { placement, chunks } = scheduleOn(schedule, layout);
   const layers = Array.from({ length: layout.pipeline }, () => 0);
   const cut = usualCut(model, training, layout.pipeline * chunks);
   placeChunks(placement, layout.pipeline, chunks).forEach((stage, chunk) => {

@@ -1,11 +1,14 @@
 import { scheduleKind, placeChunks } from '../schedules/registry';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import { chunkLayers } from '../partition/stages';
 import type { Layout, PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import type { FoundPlan } from './result';
 import { searchKeys } from '../domain/layout-choices';
+import type { CancelSignal } from '../errors';
+import { coveringAssumed } from '../planner/explain/assumed';
+import type { CostProvenance } from '../domain/slice-cost';
 
 /**
  * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are
@@ -42,11 +45,17 @@ function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout
   if (virtualStages === 1 && stageLayers.length === pipeline) return { ...layout, stageLayers };
   // chunk by chunk on a layout without virtual stages it is what a plan makes of that by itself
   if (virtualStages === 1) return uncut(layout);
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   return { ...layout, stageLayers: chunkLayers(stageLayers, placeChunks(kind.placement, pipeline, kind.chunks)) };
 }
 
 function uncut(layout: Layout): Layout {
   const { stageLayers, ...rest } = layout;
   return stageLayers === undefined ? layout : rest;
+}
+
+/** The error bars of a layout, whose range covers what is assumed, too, as a plan of it states them. */
+export function statedCost(request: PlanRequest, found: FoundPlan, cost: CostProvenance, signal: CancelSignal | undefined): CostProvenance {
+  const { scheme, iterationMs } = found;
+  return coveringAssumed(cost, requestOf(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
 }

@@ -3,11 +3,11 @@ import { defaultUnit, type PlanRequest } from '../domain/request';
 import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates/candidate-specs';
 import { requestedSchedule } from '../planner/choose';
-import { fewestLayers, kindFor, runsVirtualStages, type NamedKind } from '../partition/scheduling';
-import { traitsFor } from '../schedules/on-layout';
+import { fewestLayers } from '../partition/chunks';
+import { scheduleOn, runsVirtualStages, type ScheduleOnLayout } from '../schedules/on-layout';
 import { runsStacks } from '../planner/refusals';
 import { canCut, fixedCut } from './cuts';
-import type { Sizes } from './sizes';
+import type { Sizes } from './candidate-group';
 import { mostSolvedSlices } from './solved-slices';
 import type { Scheme } from '../domain/scheme';
 import type { SearchProblem } from './search-problem';
@@ -37,7 +37,7 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
   const names = asked === null ? searchedSchedules(problem) : [asked];
   return names.flatMap((name) =>
     virtualStagesOf(problem, name).flatMap((virtualStages) => {
-      const kind = kindFor(name, { virtualStages });
+      const kind = scheduleOn(name, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
       const slices = kind.sliced ? slicesOf(problem.request, sizes, microBatches, asked !== null, kind) : [{ slices: 1 }];
       return slices
@@ -115,7 +115,7 @@ function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {
 
 function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, name: ScheduleName): number[] {
   const { chunksPerStage: own } = scheduleKind(name);
-  if (fixed.has('virtualStages')) return runsVirtualStages(traitsFor(name, layout), layout.virtualStages) ? [layout.virtualStages] : [];
+  if (fixed.has('virtualStages')) return runsVirtualStages(scheduleOn(name, layout), layout.virtualStages) ? [layout.virtualStages] : [];
   const all = Array.from({ length: mostVirtualStages }, (_, index) => index + 1);
   if (interleavingOf(name) !== undefined) return all;
   return own === 'several' ? all.slice(1) : [own];
@@ -124,7 +124,7 @@ function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, na
 interface Wanted {
   readonly asked: boolean;
   readonly name: ScheduleName;
-  readonly kind: NamedKind;
+  readonly kind: ScheduleOnLayout;
   readonly virtualStages: number;
 }
 
@@ -157,7 +157,7 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
 }
 
 /** Whether there are bounds on a schedule whose slices are solved for. */
-export function hasSliceBounds({ bound }: Pick<NamedKind, 'bound'>): boolean {
+export function hasSliceBounds({ bound }: Pick<ScheduleOnLayout, 'bound'>): boolean {
   return bound === 'drained' || bound === 'sliced';
 }
 
@@ -167,7 +167,7 @@ function slicesOf(
   sizes: Sizes,
   microBatches: number,
   asked: boolean,
-  kind: NamedKind,
+  kind: ScheduleOnLayout,
 ): Pick<ScheduleChoice, 'slices' | 'solved'>[] {
   const { training, slicing } = request;
   const batch = training.globalBatch / sizes.data;

@@ -1,8 +1,7 @@
 import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { workFor } from '../schedules/zero-bubble/automatic-search';
-import { scheduleLabel } from '../partition/scheduling';
-import { traitsFor } from '../schedules/on-layout';
+import { scheduleLabel, scheduleOn } from '../schedules/on-layout';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
@@ -228,13 +227,13 @@ function polling(progress: () => void, signal: CancelSignal | undefined): () => 
 /** The layouts whose equal slices are the fastest of a schedule, with slices solved for. */
 function fastestSliced({ request }: SearchProblem, perSchedule: ReadonlyMap<string, Predicted>): SearchPoint[] {
   return [...perSchedule.values()]
-    .filter(({ point }) => point.slices > 1 && point.solved !== true && hasSliceBounds(traitsFor(point.schedule, point.layout)))
+    .filter(({ point }) => point.slices > 1 && point.solved !== true && hasSliceBounds(scheduleOn(point.schedule, point.layout)))
     .map(({ point }) => withSolvedSlices(request, point));
 }
 
 /** Whether slices are solved for by equation 5, which takes milliseconds. */
 function isDrained({ schedule, layout }: CandidateGroup): boolean {
-  return traitsFor(schedule, layout).bound === 'drained';
+  return scheduleOn(schedule, layout).bound === 'drained';
 }
 
 /** The work that may go into planning orders: planning one takes as long as predicting a hundred others. */
@@ -307,7 +306,7 @@ function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
 
 /** Identifies a schedule. */
 export function scheduleKey({ schedule, layout }: CandidateGroup): string {
-  return scheduleLabel(traitsFor(schedule, layout));
+  return scheduleLabel(scheduleOn(schedule, layout));
 }
 
 /** Identifies a layout whole, of those of one search. */

@@ -1,13 +1,11 @@
 import { memoized } from '../memoized';
-import type { CandidateGroup } from './candidate-group';
-import type { Sizes } from './sizes';
+import type { CandidateGroup, Sizes } from './candidate-group';
 import type { SearchProblem } from './search-problem';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../domain/cluster';
-import { rankOrders } from '../domain/rank-order';
-import { runtimeOf, splitsSequences, usualSequenceParallel } from '../domain/runtime';
+import { rankOrders, runtimeOf, splitsSequences, usualSequenceParallel } from '../domain/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../domain/model';
 import type { Recompute, RecomputeModule } from '../domain/recompute';

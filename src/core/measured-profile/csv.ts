@@ -5,6 +5,8 @@ import { fitErrors, fitPart } from './fit';
 import type { Profile, Sample } from '../domain/profile';
 import { mostSamples } from './schema';
 import { sentence, type Sentence } from '../sentence';
+import type { PlanRequest } from '../domain/request';
+import { layerShapeOf } from './shape';
 
 /** What a table of times does not give of itself. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
@@ -158,4 +160,25 @@ function readNumber(csv: Csv, row: number, index: number, column: Column): numbe
     sentence`write ${ranges[column].words}${comma}`,
     cellRange(csv, row, index),
   );
+}
+
+/**
+ * What a file of times measured elsewhere is taken to be of: the layer of `request` on `device`.
+ * @param measuredAt ISO 8601.
+ */
+export function importedFor({ model, layout, training, title }: PlanRequest, device: string, measuredAt: string): ImportDescription {
+  return {
+    title,
+    measuredAt,
+    device: { kind: isProcessor(device) ? 'cpu' : 'gpu', name: device, memoryBytes: null, driver: null },
+    tensor: layout.tensor,
+    shape: layerShapeOf(model, layout.tensor, layout.expert),
+    precision: training.precision,
+    attention: { forward: training.attention, backward: training.attention },
+  };
+}
+
+/** Names of processors as their makers give them. */
+function isProcessor(device: string): boolean {
+  return /\b(cpu|epyc|xeon|ryzen|threadripper|core i\d|apple m\d)\b/i.test(device);
 }

@@ -5,7 +5,7 @@ import { hasAttention, stateBytes, stateOf } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
 import { runtimeOf } from '../domain/runtime';
 import type { LayerKind } from '../domain/model';
-import type { Layout } from '../domain/request';
+import type { Layout, MemoryInputs } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
 import {
   hasStack,
@@ -24,7 +24,6 @@ import {
 } from './layer-tensors';
 import { boundaryBytes, headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
 import { logitBytes } from './loss';
-import type { MemoryInputs } from './memory-inputs';
 import { normCopyBytes } from './plain-modules';
 import { layerExchangeBytes, rootExchangeBytes } from './fsdp';
 

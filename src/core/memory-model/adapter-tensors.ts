@@ -2,9 +2,8 @@ import { adaptedProducts, readsInput, type AdaptedProduct } from '../model/adapt
 import { hasAttention, sublayers } from '../model/mixers';
 import type { LayerKind } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
-import type { TrainingSpec } from '../domain/request';
+import type { TrainingSpec, MemoryInputs } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
-import type { MemoryInputs } from './memory-inputs';
 import { localTokens, visits } from './unit-sizes';
 
 /*

@@ -1,7 +1,7 @@
 import { memoized } from '../memoized';
 import type { WorkUnit } from '../schedules/schedule';
 import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import {
   besideLayers,
   bytesOnTheWay,

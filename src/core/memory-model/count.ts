@@ -13,7 +13,7 @@ import {
 } from './profile';
 import { runtimeOf } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { headBackwardName, interleavingFactor } from './activation-memory';
 import { besideAllocator, limitsOn, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';

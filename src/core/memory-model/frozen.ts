@@ -5,7 +5,7 @@ import { runtimeOf } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
 import { heldBytes, heldOf, layerOfRank, matricesOf, type Held, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { gatheredAtOnce } from './zero';
 
 /*

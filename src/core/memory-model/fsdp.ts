@@ -5,7 +5,7 @@ import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { optimizerStates } from './optimizer-states';
 
 /*

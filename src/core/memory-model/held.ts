@@ -14,7 +14,7 @@ import {
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 
 /*
  * What a rank of a stage holds of the model's parameters, and what is kept for each of them.

@@ -1,4 +1,5 @@
-import type { MemoryInputs } from './memory-inputs';
+import { boundaryBytes, hiddenShare, localTokens, scoreBytes, scoreCells, stackUnit, visits } from './unit-sizes';
+import type { MemoryInputs } from '../domain/request';
 import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind, type LayerGroup } from '../model/layers';
 import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
@@ -19,7 +20,6 @@ import type { LayerKind, ModelSpec, Stack } from '../domain/model';
 import { headsOf } from '../model/stacks';
 import type { WorkUnit } from '../schedules/schedule';
 import { operationSavedBytes } from './op-recompute';
-import { boundaryBytes, hiddenShare, localTokens, scoreBytes, scoreCells, stackUnit, visits } from './unit-sizes';
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './ssm-tensors';
 
 /*

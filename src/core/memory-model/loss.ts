@@ -4,7 +4,7 @@ import { feedForwardWidth, paddedVocab } from '../model/parameters';
 import type { WorkUnit } from '../schedules/schedule';
 import { unitLayers, type StageContents, type UnitLayers } from './layer-tensors';
 import { headUnit, localTokens, stackUnit } from './unit-sizes';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { isEager, isPlain } from './plain-modules';
 
 /*

@@ -4,10 +4,10 @@ import { attentionWidths, expertInput, expertsOf, expertTensorOf, feedForwardWid
 import { headsOf } from '../model/stacks';
 import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
-import type { MemoryInputs } from './memory-inputs';
+import { hiddenShare, localTokens, scoreBytes, stackUnit, visits } from './unit-sizes';
+import type { MemoryInputs } from '../domain/request';
 import { isEager } from './plain-modules';
 import { stateSaved } from './ssm-tensors';
-import { hiddenShare, localTokens, scoreBytes, stackUnit, visits } from './unit-sizes';
 
 /**
  * Kept by a layer under TorchTitan's op-level recompute (`selective_ac_option = "op"`: torchtitan/parallelisms/parallelize_llama.py at

@@ -6,7 +6,7 @@ import { elementBytes } from '../domain/number-formats';
 import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../domain/optimizer';
 import { heldBytes, matricesOf, type Held } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 
 /** Master weights and the optimizer's states of a rank, bytes. See docs/model/memory.md, Static memory. */
 export function optimizerBytes(inputs: MemoryInputs, stage: StageContents, held: Held, sharded: boolean): number {

@@ -1,6 +1,6 @@
 import { elementBytes } from '../domain/number-formats';
 import { runsTransformers } from '../domain/runtime';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 
 /*
  * Layers written as plain PyTorch modules, whose every operation saves for backward what it reads: those of TorchTitan

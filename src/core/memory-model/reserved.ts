@@ -6,7 +6,7 @@ import { trainedOf } from './held';
 import type { StageContents } from './layer-tensors';
 import { lossBlocks } from './loss';
 import type { StageMemory } from './profile';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { contextBytes, fragmentation, mostPeakBytes, usablePeakBytes } from './verdict';
 import { zeroBlocks } from './zero';
 

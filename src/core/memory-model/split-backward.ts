@@ -9,8 +9,8 @@ import { runtimeOf } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
 import { headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
+import type { MemoryInputs } from '../domain/request';
 import { adapterFactors } from './adapter-tensors';
-import type { MemoryInputs } from './memory-inputs';
 import { hasHead } from './activation-memory';
 import { stateWorkingSet } from './ssm-tensors';
 

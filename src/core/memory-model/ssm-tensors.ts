@@ -1,7 +1,7 @@
 import { elementBytes, inputBytes } from '../domain/number-formats';
 import { stateWidths } from '../model/mixers';
 import type { StateMixer } from '../domain/model';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 
 /*
  * What a mixer with a state keeps for its backward. Mamba-2 under Megatron-LM core 0.16 (`MambaMixer`) with mamba-ssm 2.3:

@@ -3,8 +3,8 @@ import { expertTensorOf } from '../model/parameters';
 import { headsOf, headTokens, stackTokens } from '../model/stacks';
 import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
-import type { MemoryInputs } from './memory-inputs';
 import { softmaxCopyBytes } from './plain-modules';
+import type { MemoryInputs } from '../domain/request';
 
 /*
  * How much of a work unit one rank has: tokens, rows of experts, hidden states, scores of attention.

@@ -1,7 +1,7 @@
 import { elementBytes } from '../domain/number-formats';
 import { heldBytes, type Held, type StaticBytes } from './held';
 import type { StageContents } from './layer-tensors';
-import type { MemoryInputs } from './memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { optimizerBytes } from './optimizer-states';
 
 /*

@@ -1,7 +1,7 @@
-import { hostGBps } from '../cluster/host-link';
+import { hostGBps } from '../cluster/links';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../domain/slice-cost';
-import { stageCost } from '../time-model/stage-time';
+import { stageCost } from '../time-model/stage-cost';
 import { formatBytes, formatDuration, formatNumber } from '../format';
 import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';
 import { counted, sentence, type Sentence } from '../sentence';

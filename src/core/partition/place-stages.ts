@@ -2,7 +2,7 @@ import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
 import { megatronBoundary } from '../time-model/boundary';
 import { optimizerTime } from '../time-model/optimizer-time';
-import { gradientCollectives } from '../time-model/stage-time';
+import { gradientExchangeTime } from '../time-model/gradient-exchange';
 import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
 import { limitsOn } from '../memory-model/reserved';
@@ -11,7 +11,7 @@ import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../sched
 import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../domain/request';
-import { kindFor } from './scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
 import { cutContents, dealtToChunks } from './stages';
@@ -135,7 +135,7 @@ function microBatchesOf({ training, layout }: CostInputs): number {
  */
 function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
-    const kind = kindFor(name, layout);
+    const kind = scheduleOn(name, layout);
     const most = Math.min(microBatches, countedPerStage * layout.pipeline);
     const scheme = Array.from({ length: most }, () => ({ batch: 1, tokens: [1] }));
     const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, kind.chunks));
@@ -175,7 +175,7 @@ function placed(
     stepMs:
       times.reduce((sum, ms) => sum + ms, 0) +
       (microBatchesOf(inputs) - 1) * Math.max(...times) +
-      besideStagesMs({ ...inputs, layout: placedLayout }, cut),
+      afterPipelineMs({ ...inputs, layout: placedLayout }, cut),
     fullest,
   };
 }
@@ -234,11 +234,11 @@ function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): read
 /** A cut as a layout has it: with virtual stages the layers of every chunk. */
 function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
   if (layout.virtualStages === 1) return cut;
-  return dealtToChunks(cut, placeChunks(kindFor(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
+  return dealtToChunks(cut, placeChunks(scheduleOn(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
 }
 
 /** Transfers of the fill and the drain, then the slowest gradient all-reduce and optimizer after the pipeline, ms. */
-function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
+function afterPipelineMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
   const stageInputs = stageInputsOf(inputs);
   const { batch, tokens } = microBatchOf(inputs);
   let sendsMs = 0;
@@ -249,7 +249,7 @@ function besideStagesMs(inputs: PlacementProblem['inputs'], cut: readonly number
   }
   const last = cutContents(cut, inputs.model).map((contents, stage) => {
     const own = stageInputs[stage] ?? inputs;
-    return gradientCollectives(own, contents) + optimizerTime(own, contents);
+    return gradientExchangeTime(own, contents) + optimizerTime(own, contents);
   });
   return sendsMs + Math.max(...last);
 }

@@ -2,7 +2,7 @@ import { memoized } from '../memoized';
 import type { CostInputs } from '../time-model/rates';
 import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
 import type { StageContents } from '../memory-model/layer-tensors';
-import type { MemoryInputs } from '../memory-model/memory-inputs';
+import type { MemoryInputs } from '../domain/request';
 import { staticBytes, totalBytes } from '../memory-model/static';
 import { withMtpLayers } from '../model/multi-token-prediction';
 import { partOfModel } from '../model/layers';

@@ -1,5 +1,5 @@
 import type { Given } from '../formats/given';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import type { Layout } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { ValueOrDefault } from './defaults-recorder';
@@ -8,7 +8,7 @@ import { sentence } from '../sentence';
 /** A cut with an entry for each chunk of the schedule that is asked for says that the stages have this many. */
 export function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
-  const chunks = schedule === undefined ? 1 : kindFor(schedule, { virtualStages: 1 }).chunksPerStage;
+  const chunks = schedule === undefined ? 1 : scheduleOn(schedule, { virtualStages: 1 }).chunksPerStage;
   if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
   if (stageLayers?.value?.length !== pipeline.value * chunks) return layout;
   const reason = sentence`layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;

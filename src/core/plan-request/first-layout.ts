@@ -16,7 +16,7 @@ import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { schedulesOfFormat } from '../layout-search/abilities';
 import { usualSequenceParallel } from '../domain/runtime';
 import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
-import { memoryOf } from '../partition/scheduling';
+import { peakMemory } from '../partition/chunk-order';
 import { usualCut } from '../partition/stages';
 import { boundsOf, type Bounds } from '../layout-search/bounds';
 import type { KeyedGroup } from '../layout-search/known';
@@ -248,7 +248,7 @@ function peakOf(
 ): { readonly fits: boolean; readonly peakBytes: number } {
   const { training, layout } = inputs;
   const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  const memory = memoryOf(inputs, schedule, scheme, memoryBytes);
+  const memory = peakMemory(inputs, schedule, scheme, memoryBytes);
   return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
 }
 

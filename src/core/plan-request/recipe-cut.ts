@@ -2,7 +2,7 @@ import type { Given } from '../formats/given';
 import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
 import { sentence } from '../sentence';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import type { ValueOrDefault } from './defaults-recorder';
 import { isOwnMegatron, type Given as GivenRun } from './release-recipe';
 
@@ -43,7 +43,7 @@ export function recipeCut(run: CutRun, { layers, experts, latent = null }: CutMo
   const isOdd = layers === oddLayers && experts !== null && latent !== null;
   if (!isOdd || stageLayers !== undefined || pipeline === undefined || !isOwnMegatron(run)) return null;
   const [stages, virtual] = [pipeline.value, virtualStages?.value ?? 1];
-  const { chunks, placement } = kindFor(run.schedule?.value ?? '1F1B', { virtualStages: virtual });
+  const { chunks, placement } = scheduleOn(run.schedule?.value ?? '1F1B', { virtualStages: virtual });
   return stages > 1 && placement !== 'v' && chunks === virtual ? (cuts[stages * virtual] ?? null) : null;
 }
 

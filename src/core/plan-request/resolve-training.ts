@@ -9,7 +9,7 @@ import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
 import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../domain/runtime';
-import { kindFor } from '../partition/scheduling';
+import { scheduleOn } from '../schedules/on-layout';
 import { openNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import type { ResolveDefaults } from './defaults';
@@ -88,7 +88,7 @@ function runtimeFor(
   usual: Runtime = 'megatron',
 ): Pick<TrainingSpec, 'runtime'> {
   const asked = schedule?.value ?? (scheme === undefined ? null : 'TeraPipe');
-  const own = asked === null ? undefined : kindFor(asked, { virtualStages: 1 }).ownRuntime;
+  const own = asked === null ? undefined : scheduleOn(asked, { virtualStages: 1 }).ownRuntime;
   const written = training.runtime?.value;
   if (written !== undefined) return { runtime: written };
   if (own === undefined && isLauncher(format)) return {};

@@ -29,7 +29,7 @@ import { resolveNode, resolveNodes } from './resolve-cluster';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
 import { scenarioOf, type Scenario } from './scenario';
 import { mixedLayout } from '../partition/mixed-layout';
-import { traitsFor } from '../schedules/on-layout';
+import { scheduleOn } from '../schedules/on-layout';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
 import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
 import { splitName } from '../domain/sequence-split';
@@ -115,7 +115,7 @@ function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanReques
 function slicingOf(run: Run, request: Pick<PlanRequest, 'model' | 'training' | 'layout'>): PlanRequest['slicing'] {
   const unit = run.unit?.value ?? null;
   const schedule = scheduleOf(run, request.layout);
-  const isSliced = schedule !== null && traitsFor(schedule, request.layout).sliced;
+  const isSliced = schedule !== null && scheduleOn(schedule, request.layout).sliced;
   if (run.scheme !== undefined || run.split === undefined || !isSliced) return { unit, scheme: run.scheme?.value ?? null };
   const { value: split, source } = run.split;
   const lengths = splitLengths(request, split);

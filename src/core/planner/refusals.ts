@@ -1,6 +1,5 @@
 import { formatCount } from '../format';
-import { kindFor, runsVirtualStages } from '../partition/scheduling';
-import { plainName } from '../schedules/on-layout';
+import { scheduleOn, runsVirtualStages, plainName } from '../schedules/on-layout';
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
@@ -32,7 +31,7 @@ export function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
   requireStacks(request);
   const asked = requestedSchedule(request);
-  if (asked !== null && !runsVirtualStages(kindFor(asked, layout), layout.virtualStages))
+  if (asked !== null && !runsVirtualStages(scheduleOn(asked, layout), layout.virtualStages))
     throw virtualStagesError(asked, layout.virtualStages);
   requireCut(layout, model);
   if (layout.pipeline > model.layers && !layout.stageLayers)

@@ -1,14 +1,78 @@
-import type { Layout } from '../domain/request';
+import { ExpectedError } from '../errors';
+import { runtimeOf } from '../domain/runtime';
+import type { Layout, TrainingSpec } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
+import type { Scheme } from '../domain/scheme';
+import { memoized } from '../memoized';
 import type { ScheduleKind } from './kind';
 import { interleavingOf, scheduleKind } from './registry';
 
-/** The same kind without its chunks, for those who ask often. */
-export function traitsFor(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleKind {
-  return (virtualStages > 1 ? interleavingOf(schedule) : undefined) ?? scheduleKind(schedule);
+/** What a schedule that a config may name is on a layout. */
+export interface ScheduleOnLayout extends ScheduleKind {
+  /** On each stage: the kind's own number, or the layout's virtual stages. */
+  readonly chunks: number;
+}
+
+type VirtualStages = Pick<Layout, 'virtualStages'>;
+
+/** Chunks on each stage when a kind that is free runs on a layout without virtual stages. */
+const usualChunks = 2;
+
+const resolved = new Map<ScheduleName, Map<number, ScheduleOnLayout>>();
+
+/** What a schedule is on a layout, one object for each: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
+export function scheduleOn(schedule: ScheduleName, { virtualStages }: VirtualStages): ScheduleOnLayout {
+  const ofSchedule = memoized(resolved, schedule, () => new Map<number, ScheduleOnLayout>());
+  return memoized(ofSchedule, virtualStages, () => {
+    const kind = (virtualStages > 1 ? interleavingOf(schedule) : undefined) ?? scheduleKind(schedule);
+    const free = virtualStages > 1 ? virtualStages : usualChunks;
+    return { ...kind, chunks: kind.chunksPerStage === 'several' ? free : kind.chunksPerStage };
+  });
 }
 
 /** The name by which launchers and candidates ask for a schedule on a layout: on virtual stages interleaved 1F1B is 1F1B. */
-export function plainName(schedule: ScheduleName, { virtualStages }: Pick<Layout, 'virtualStages'>): ScheduleName {
+export function plainName(schedule: ScheduleName, { virtualStages }: VirtualStages): ScheduleName {
   return (virtualStages > 1 ? scheduleKind(schedule).interleaves : undefined) ?? schedule;
+}
+
+/** The label of a kind in a list: interleaving by what it interleaves. */
+export function scheduleLabel({ name, interleaves }: ScheduleKind): string {
+  return interleaves === undefined ? name : `interleaved ${interleaves}`;
+}
+
+/** Whether a kind runs the virtual stages of a layout; one stands for what no file sets. */
+export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStages: number): boolean {
+  return virtualStages === 1 || chunksPerStage === 'several' || chunksPerStage === virtualStages;
+}
+
+/** Whether a stage starts its optimizer and the next step without waiting for the other stages. */
+export function isPostValidated({ postValidated }: Pick<ScheduleKind, 'postValidated'>, training: Pick<TrainingSpec, 'runtime'>): boolean {
+  return postValidated && runtimeOf(training).postValidates;
+}
+
+/** A simulation of more operations is too long to try something that a plan only mentions. */
+export const mostTriedOperations = 200_000;
+
+/** Operations that simulating `scheme` takes: forward and backward of each unit on each chunk, or forward and both halves of backward. */
+export function operationCount(
+  { chunks, splitsBackward }: ScheduleOnLayout,
+  { pipeline }: Pick<Layout, 'pipeline'>,
+  scheme: Scheme,
+): number {
+  return (splitsBackward ? 3 : 2) * pipeline * chunks * unitCount(scheme);
+}
+
+/** Micro-batches, or slices of them. */
+export function unitCount(scheme: Scheme): number {
+  return scheme.reduce((units, { tokens }) => units + tokens.length, 0);
+}
+
+/** Null for a schedule that cannot run on its stages, layers or micro-batches. */
+export function unlessUnmet<T>(action: () => T | null): T | null {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
+    throw error;
+  }
 }

@@ -1,3 +1,5 @@
+import type { ModelSpec } from '../domain/model';
+
 /**
  * Rules by which others cut a sequence, as baselines: slices of equal arithmetic (Seq1F1B) and chunks that shrink as the context grows
  * (serving engines).
@@ -123,4 +125,9 @@ function fittedQuadratic(
     return { linear: 0, square: dot(y, t) / dot(y, y) };
   }
   return { linear: dot(x, x) > 0 ? Math.max(0, dot(x, t) / dot(x, x)) : 1, square: 0 };
+}
+
+/** Arithmetic of a slice as Seq1F1B counts it; a gated feed-forward has half as much again, and a token visits only the active experts. */
+export function sliceWork(model: ModelSpec): SliceWork {
+  return workOf({ ...model, ffn: model.ffn * (model.gatedMlp ? 1.5 : 1) * (model.experts?.active ?? 1) });
 }

@@ -78,6 +78,6 @@ export function shardBandwidth(
 export const contention = 0.4;
 
 /** Exposed seconds of a collective that overlaps with compute: what lasts longer, and what the two take from each other. */
-export function beside(collective: number, compute: number): number {
+export function exposedSeconds(collective: number, compute: number): number {
   return Math.max(0, collective - compute) + contention * Math.min(collective, compute);
 }

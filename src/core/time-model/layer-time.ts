@@ -6,15 +6,15 @@ import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixP
 import { fusesGradAccumulation, runtimeOf } from '../domain/runtime';
 import { headsOf, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
-import { projectionsOf } from './attention-projections';
-import { contextParallelSeconds } from './context-parallel';
-import { tensorParallelSeconds } from './tensor-parallel';
+import { projectionsOf, tensorParallelSeconds } from './tensor-parallel';
 import { adapterCollectiveSeconds, addAdapters } from './adapter-time';
 import { addExperts, expertSeconds } from './expert-time';
-import { beside } from './collectives';
+import { exposedSeconds, allToAllSeconds, collectiveBandwidth, nodeBusBandwidth } from './collectives';
 import { deviceRates, type CostInputs, type DeviceRates } from './rates';
 import { addState, ssmCollectiveSeconds } from './ssm-time';
 import { addBackward, addOperation, addProduct, addWeightGradient, clearTally, emptyTally, idleOnFloor, type Tally } from './tally';
+import { elementBytes } from '../domain/number-formats';
+import { joinedGpus } from '../domain/cluster';
 
 /** Seconds of one layer for one slice, recompute not yet added, and how much of the device time sits on the issue floor. */
 interface LayerSeconds {
@@ -237,7 +237,7 @@ export function collectiveSeconds(
   const alone = routed === null ? 0 : expertSeconds(inputs, routed, localTokens);
   const hidden = inputs.training.overlapExpertComm === true;
   const others =
-    (hidden ? beside(2 * alone, compute.forward + compute.backward) / 2 : alone) +
+    (hidden ? exposedSeconds(2 * alone, compute.forward + compute.backward) / 2 : alone) +
     (state === null ? 0 : ssmCollectiveSeconds(inputs, state, localTokens));
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }
@@ -314,4 +314,25 @@ function repeatsScores(training: CostInputs['training']): boolean {
 /** Elements of a head over which scores are summed, and of the values it sums. */
 export function headSizes({ latent, headDim }: ModelSpec): readonly [number, number] {
   return latent ? [latent.nopeHeadDim + latent.ropeHeadDim, latent.vHeadDim] : [headDim, headDim];
+}
+
+/**
+ * Context parallelism by all-to-all of q, k, v and the output (heads for tokens), or round a ring, which every rank's keys and values go;
+ * one pass. A group that leaves the GPUs that a node or NVLink joins runs at the network's speed, which the GPUs of a node share.
+ */
+function contextParallelSeconds({ model, training, layout, cluster }: CostInputs, localTokens: number): number {
+  const ranks = layout.context;
+  if (ranks <= 1) return 0;
+  const { query, key, value, output } = attentionWidths(model, layout.tensor);
+  const element = elementBytes(training);
+  if (training.contextParallelComm === 'ring') {
+    const bandwidth =
+      layout.tensor * ranks <= joinedGpus(cluster)
+        ? nodeBusBandwidth(cluster.links, 2)
+        : collectiveBandwidth(cluster) / cluster.gpusPerNode;
+    return ((ranks - 1) * element * localTokens * (key + value)) / bandwidth;
+  }
+  const bytes = element * localTokens * (query + key + value + output);
+  if (layout.tensor * ranks > joinedGpus(cluster)) return allToAllSeconds(bytes, ranks, layout.tensor, cluster);
+  return ((ranks - 1) / ranks) * (bytes / nodeBusBandwidth(cluster.links, ranks));
 }

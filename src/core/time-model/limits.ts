@@ -1,6 +1,7 @@
-import { limiters, type Limiter } from './limiters';
 import type { CostInputs } from './rates';
-import { stageCost, type StageEnds, type StageLayers } from './stage-time';
+import { stageCost } from './stage-cost';
+import type { StageEnds } from './end-time';
+import type { StageLayers } from './gradient-exchange';
 
 /** Milliseconds of one micro-batch, forward and backward, on one stage by what they go to, and the largest. */
 export interface StageLimits {
@@ -56,3 +57,10 @@ function instantLinks(links: CostInputs['cluster']['links']): CostInputs['cluste
     nicGBps: instant,
   };
 }
+
+/**
+ * Where a stage's time goes: kernel-launch overhead, memory traffic, compute, collectives inside a layer (of tensor-, context- and
+ * expert-parallel ranks), sending to its neighbours, waiting for activations to leave for the host or to come back.
+ */
+export const limiters = ['issue', 'memory', 'math', 'exchange', 'send', 'offload'] as const;
+export type Limiter = (typeof limiters)[number];

@@ -1,8 +1,8 @@
-import { hostGBps } from '../cluster/host-link';
+import { hostGBps } from '../cluster/links';
 import { elementBytes } from '../domain/number-formats';
 import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
-import { localParameters, type StageLayers } from './stage-time';
+import { localParameters, type StageLayers } from './gradient-exchange';
 
 /**
  * Optimizer step, ms: 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM a rank updates its

@@ -4,7 +4,7 @@ import type { Profile } from '../domain/profile';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
 import type { MeasuredCost } from '../domain/slice-cost';
-import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds, type StageEnds } from './stage-time';
+import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds, type StageEnds } from './end-time';
 
 /**
  * Cost of a slice on one stage from a profile of its layer: measured times of a layer times the number of layers, measured embedding and

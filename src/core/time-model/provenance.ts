@@ -5,7 +5,7 @@ import type { NamedProfile, Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
-import { floorShare } from './stage-time';
+import { floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
 import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sentence';
 

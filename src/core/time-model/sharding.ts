@@ -4,7 +4,7 @@ import { frozenBytes } from '../domain/adapter';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
 import { elementBytes } from '../domain/number-formats';
 import type { Layout, TrainingSpec } from '../domain/request';
-import { beside, shardBandwidth } from './collectives';
+import { exposedSeconds, shardBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 
 /** Seconds that a pass of one micro-batch waits for collectives of sharded weights and gradients. */
@@ -33,7 +33,7 @@ export function shardsEachPass({
 
 /** Exposed seconds of collectives that overlap with compute layer by layer; nothing hides those of one layer. */
 function waited(collectives: number, compute: number, layers: number): number {
-  return beside(collectives, compute) + collectives / Math.max(1, layers);
+  return exposedSeconds(collectives, compute) + collectives / Math.max(1, layers);
 }
 
 /** Collectives of the layers of one stage in one pass: gathering all weights, scattering all gradients, seconds. */

@@ -2,10 +2,9 @@ import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind } from '../model/layers';
 import type { LayerKind } from '../domain/model';
 import { hasAttention, stateOf, stateWidths } from '../model/mixers';
-import { expertsOf, feedForwardWidth, upProjections } from '../model/parameters';
+import { expertsOf, feedForwardWidth, upProjections, attentionWidths } from '../model/parameters';
 import { runtimeOf } from '../domain/runtime';
-import { projectionsOf } from './attention-projections';
-import { allReduceSeconds, beside, gatherSeconds } from './collectives';
+import { allReduceSeconds, exposedSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
 import type { Product } from './tally';
 
@@ -65,17 +64,46 @@ export function tensorParallelSeconds(
     const ofFirst = sum(first, ([rows, columns, inner]) => product(rows, columns, inner));
     const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
     const weightGradient = frozen ? 0 : sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
-    forward += isAsync ? beside(gather, ofFirst) + beside(scatter, product(...last)) : gather + scatter;
+    forward += isAsync ? exposedSeconds(gather, ofFirst) + exposedSeconds(scatter, product(...last)) : gather + scatter;
     if (runtimeOf(training).overlapsTensorParallel)
       backward +=
-        (isAsync ? beside(gather, product(last[0], last[2], last[1])) : gather) +
+        (isAsync ? exposedSeconds(gather, product(last[0], last[2], last[1])) : gather) +
         Math.max(0, gather - inputGradient) +
         Math.max(0, scatter - weightGradient);
-    else backward += isAsync ? beside(scatter, product(last[0], last[2], last[1])) + beside(scatter, inputGradient) : 2 * scatter;
+    else
+      backward += isAsync
+        ? exposedSeconds(scatter, product(last[0], last[2], last[1])) + exposedSeconds(scatter, inputGradient)
+        : 2 * scatter;
   }
   return { forward, backward };
 }
 
 function sum<T>(parts: readonly T[], value: (part: T) => number): number {
   return parts.reduce((total, part) => total + value(part), 0);
+}
+
+/** GEMMs of a layer's attention for some rows: before the up projections of latent attention, those, and that of the output. */
+type Projections = (rows: number) => { readonly before: readonly Product[]; readonly up: readonly Product[]; readonly out: Product };
+
+/** `before` of latent attention compress the rank's share of the tokens; `up` has nothing in any other. */
+export function projectionsOf({ model, training, layout }: CostInputs): Projections {
+  const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
+  const { hidden, latent, heads } = model;
+  const width = query + key + value + gate;
+  if (!latent) return (rows) => ({ before: [[rows, width, hidden]], up: [], out: [rows, hidden, output] });
+  const keysAndValues = (heads / layout.tensor) * (latent.nopeHeadDim + latent.vHeadDim);
+  return (rows) => {
+    const share = training.sequenceParallel ? rows / layout.tensor : rows;
+    return {
+      before: [
+        ...(latent.qRank === null ? [] : [[share, latent.qRank, hidden] as const]),
+        [share, latent.kvRank + latent.ropeHeadDim, hidden],
+      ],
+      up: [
+        [rows, query, latent.qRank ?? hidden],
+        [rows, keysAndValues, latent.kvRank],
+      ],
+      out: [rows, hidden, output],
+    };
+  };
 }

@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { importTimes } from '../../core/measured-profile/csv';
-import { importedFor } from '../../core/measured-profile/imported';
+import { importTimes, importedFor } from '../../core/measured-profile/csv';
 import { writeProfile } from '../../profiler/store';
 import { readText } from '../sessions/sources';
 import { showInputBox, showQuickPick } from '../platform/ui';

@@ -14,8 +14,8 @@ import type { PageEdits } from '../commands/page-edits';
 import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
 import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
 import { chosenOf } from '../../core/planner/plan';
-import { cutOf } from '../../core/partition/scheduling';
-import { traitsFor } from '../../core/schedules/on-layout';
+import { cutOf } from '../../core/partition/chunks';
+import { scheduleOn } from '../../core/schedules/on-layout';
 import { pageErrorOf } from '../sessions/page-state';
 
 /** Where the parts of a tab's state come from. */
@@ -69,7 +69,7 @@ function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: W
   return {
     cut: cutOf(current.request, chosenOf(current).schedule),
     leavesOpen: launcher === null,
-    chunks: schedule === null ? 'several' : traitsFor(schedule, { virtualStages: 2 }).chunksPerStage,
+    chunks: schedule === null ? 'several' : scheduleOn(schedule, { virtualStages: 2 }).chunksPerStage,
     sets,
     tried: plan === null ? null : figuresOf(plan),
     error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),

@@ -2,7 +2,7 @@ import { ExpectedError, type CancelSignal } from '../../core/errors';
 import { formatCount, formatNumber } from '../../core/format';
 import { verdictOf } from '../../core/memory-model/verdict';
 import { layerMatrixParameters } from '../../core/model/parameters';
-import { unlessUnmet } from '../../core/partition/scheduling';
+import { unlessUnmet } from '../../core/schedules/on-layout';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { chunksOn, pipelineOf, type Pipeline } from '../../core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';

@@ -32,7 +32,7 @@ async function sourcesWith(entries: readonly string[]): Promise<readonly string[
   return [...found].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}));
 }
 
-const simulation = /src\/core\/(schedules\/simulate\/run|planner\/predict|time-model\/stage-time)\.ts$/;
+const simulation = /src\/core\/(schedules\/simulate\/run|planner\/predict\/predict|time-model\/stage-cost)\.ts$/;
 
 describe('what the page fetches', () => {
   it('has no simulation before the Slices tab, neither in the side view nor with the timeline', async () => {

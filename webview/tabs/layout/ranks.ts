@@ -1,8 +1,7 @@
 import { peersOf, placeRanks, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import { joinedGpus } from '../../../src/core/domain/cluster';
-import type { RankOrder } from '../../../src/core/domain/rank-order';
-import { rankOrderOf } from '../../../src/core/domain/runtime';
+import { type RankOrder, rankOrderOf } from '../../../src/core/domain/runtime';
 import type { Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';

@@ -1,8 +1,8 @@
 import { predict } from '../../../src/core/planner/predict/predict';
 import { pipelineOf, type Pipeline } from '../../../src/core/planner/predict/pipeline';
 import type { Candidate, Cut, Plan } from '../../../src/core/planner/plan';
-import { sliceWork } from '../../../src/core/planner/candidates/slice-work';
-import { unlessUnmet } from '../../../src/core/partition/scheduling';
+import { sliceWork } from '../../../src/core/slicing/chunk-rules';
+import { unlessUnmet } from '../../../src/core/schedules/on-layout';
 import { scheduleKind } from '../../../src/core/schedules/registry';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { ScheduleName } from '../../../src/core/domain/schedule-names';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { sentence } from '../../sentence';
-import { rankOrders } from '../rank-order';
+import { rankOrders } from '../runtime';
 import { amount, count, flag, integer, list, numbers, oneOf, text } from './rules';
 import { mostLayers, mostRanks, type SettingTable } from './setting';
 

@@ -1,7 +1,7 @@
 import { schedulesOfFormat } from '../../layout-search/abilities';
 import { choose } from '../../planner/choose';
 import { chosenOf, type Plan } from '../../planner/plan';
-import { traitsFor } from '../../schedules/on-layout';
+import { scheduleOn } from '../../schedules/on-layout';
 import { withStagesOf } from '../../planner/candidates/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
 import { pipelineOf } from '../../planner/predict/pipeline';
@@ -26,7 +26,7 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   const { request, candidates } = plan;
   const chosen = chosenOf(plan);
   const schedules = schedulesOfFormat(format);
-  const kind = traitsFor(chosen.schedule, request.layout);
+  const kind = scheduleOn(chosen.schedule, request.layout);
   const isRun = schedules?.includes(kind.interleaves ?? kind.name) ?? true;
   if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
   const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };

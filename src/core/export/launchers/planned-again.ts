@@ -18,8 +18,7 @@ import type { Located } from '../../domain/located';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { measure } from '../../planner/predict/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
-import { mostTriedOperations, kindFor, operationCount } from '../../partition/scheduling';
-import { plainName } from '../../schedules/on-layout';
+import { mostTriedOperations, scheduleOn, operationCount, plainName } from '../../schedules/on-layout';
 import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/candidates/splits';
 import { scheduleKind } from '../../schedules/registry';
@@ -297,7 +296,7 @@ function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part
     layout: Object.assign({}, request.layout, ...parts.map(({ layout }) => layout)) as Layout,
     training: Object.assign({}, request.training, ...parts.map(({ training }) => training)) as TrainingSpec,
   };
-  if (operationCount(kindFor(schedule, asked.layout), asked.layout, scheme) > mostTriedOperations) return null;
+  if (operationCount(scheduleOn(schedule, asked.layout), asked.layout, scheme) > mostTriedOperations) return null;
   const name: ScheduleName = schedule;
   return measure(pipelineOf(asked), { id: '1f1b', name, schedule: name, scheme, certificate: null }).iterationMs;
 }

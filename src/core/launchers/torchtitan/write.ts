@@ -1,6 +1,6 @@
 import type { Facts } from '../../formats/facts';
 import { countOf, titanStagesPerRankOf } from '../layout-sizes';
-import { traitsFor } from '../../schedules/on-layout';
+import { scheduleOn } from '../../schedules/on-layout';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../domain/schedule-names';
@@ -129,7 +129,7 @@ function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSett
 function scheduleSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   const { schedule } = plan;
   const isLooped = plan.virtualStages > 1;
-  const usual = traitsFor(usualSchedule, plan).name;
+  const usual = scheduleOn(usualSchedule, plan).name;
   const isKnown = known.some((kind) => kind.name === schedule && (kind.chunksPerStage !== 1) === isLooped);
   const name = isKnown ? schedule : usual;
   const canRun = isKnown || schedule === usualSchedule || runsSlices(plan);

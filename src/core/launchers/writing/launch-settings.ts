@@ -1,7 +1,7 @@
 import type { Precision } from '../../domain/cluster';
 import type { ModelSpec } from '../../domain/model';
 import type { Fp8Recipe, NarrowFormat } from '../../domain/number-formats';
-import type { RankOrder } from '../../domain/rank-order';
+import type { RankOrder } from '../../domain/runtime';
 import { gpusUsed } from '../../domain/request';
 import type { CudaGraphScope, ExpertDispatcher } from '../../domain/settings/communication';
 import type { ScheduleName } from '../../domain/schedule-names';

@@ -1,7 +1,7 @@
 import { counted, sentence } from '../../sentence';
 import type { ScheduleName } from '../../domain/schedule-names';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
-import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
 import { cutAlike } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
 import { candidateIdOf, peakBytesOf } from '../plan';
@@ -23,7 +23,7 @@ export function equalSlicesSpec(
   const { sequenceLength: tokens, microBatch } = training;
   const microBatches = training.globalBatch / layout.data / microBatch;
   if (!Number.isInteger(microBatches)) return null;
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   const unit = slicing.unit ?? defaultUnit(tokens);
   let best: { readonly spec: CandidateSpec; readonly measured: Prediction } | null = null;
   for (let slices = 1; slices <= Math.min(kind.mostSlices ?? Infinity, Math.ceil(tokens / unit)); slices++) {

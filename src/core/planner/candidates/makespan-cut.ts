@@ -1,7 +1,7 @@
 import { formatCount, formatPercent } from '../../format';
 import { leastCommonMultiple } from '../../numbers';
 import { uniformLengths } from '../../slicing/baselines';
-import { equalWorkLengths } from '../../slicing/chunk-rules';
+import { equalWorkLengths, sliceWork } from '../../slicing/chunk-rules';
 import { makespanOf } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem, MakespanSolution } from '../../slicing/makespan/problem';
 import { shortestMakespan } from '../../slicing/makespan/search';
@@ -9,12 +9,12 @@ import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
 import { tableKinks } from '../../time-model/table';
 import type { ScheduleName } from '../../domain/schedule-names';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
-import { fitsOn, kindFor, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { fitsOn } from '../../partition/chunk-order';
+import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike } from './makespan-problem';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import { candidateIdOf, type Certificate, type Cut } from '../plan';
 import type { CandidateSpec } from '../predict/predict';
-import { sliceWork } from './slice-work';
 import type { SlicingListener } from './terapipe-slices';
 import { sentence, type Sentence } from '../../sentence';
 
@@ -61,7 +61,7 @@ export function shortestCut(
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
   const microBatches = training.globalBatch / layout.data / microBatch;
   if (!Number.isInteger(microBatches)) return null;
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   const whole = operationCount(kind, layout, cutAlike({ microBatches, microBatch }, [tokens]));
   const slices = Math.min(mostSlices, Math.floor(effort.mostOperations / whole));
   if (slices < 1) return null;

@@ -2,7 +2,7 @@ import { generateSchedule, problemOf } from '../../schedules/registry';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import type { SliceCost } from '../../domain/slice-cost';
-import { unlessUnmet } from '../../partition/scheduling';
+import { unlessUnmet } from '../../schedules/on-layout';
 import { passGraph, type ChunkTimes } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../slicing/makespan/problem';
 import { cachedBySlice } from '../../time-model/layer-time';

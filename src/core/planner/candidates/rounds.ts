@@ -1,5 +1,5 @@
 import { throwIfCancelled } from '../../errors';
-import { fitsOn } from '../../partition/scheduling';
+import { fitsOn } from '../../partition/chunk-order';
 import type { PlanRequest } from '../../domain/request';
 import type { Scheme } from '../../domain/scheme';
 import { counted, sentence, type Sentence } from '../../sentence';

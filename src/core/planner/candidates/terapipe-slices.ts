@@ -2,7 +2,7 @@ import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
 import { tableKinks } from '../../time-model/table';
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { formatDuration, formatNumber, formatPercent } from '../../format';
-import { sliceWork } from './slice-work';
+import { sliceWork } from '../../slicing/chunk-rules';
 import type { LayerGroup } from '../../model/layers';
 import { hasAttention } from '../../model/mixers';
 import { uniformLengths, uniformScheme, type Baselines } from '../../slicing/baselines';
@@ -12,7 +12,7 @@ import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../../s
 import type { Certificate, Cut } from '../plan';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
-import { fitsOn } from '../../partition/scheduling';
+import { fitsOn } from '../../partition/chunk-order';
 import { slicesGrow, slicingStages, type SlicingStages } from './terapipe-cost';
 import { slicedStepTime } from './terapipe-time';
 import { leastCommonMultiple } from '../../numbers';

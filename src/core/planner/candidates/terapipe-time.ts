@@ -1,5 +1,5 @@
 import { memoized } from '../../memoized';
-import { gradientCollectives } from '../../time-model/stage-time';
+import { gradientExchangeTime } from '../../time-model/gradient-exchange';
 import type { SliceCost } from '../../domain/slice-cost';
 import { unitsOf, type WorkUnit } from '../../schedules/schedule';
 import type { Scheme } from '../../domain/scheme';
@@ -29,7 +29,7 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const collectiveMs = (step: DrainedStep): number =>
     Math.max(
       ...stages.map(({ inputs, contents }, stage) =>
-        gradientCollectives(inputs, contents, {
+        gradientExchangeTime(inputs, contents, {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],
         }),

@@ -1,5 +1,5 @@
 import type { CancelSignal } from '../../errors';
-import { kindFor, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
 import { isRun } from '../../schedules/needs';
 import { scheduleKinds } from '../../schedules/registry';
 import { sentence } from '../../sentence';
@@ -51,7 +51,7 @@ export function chosenVirtualStages(request: PlanRequest, pipeline: Pipeline, si
   );
   const found = names.flatMap((schedule) => {
     const tried = counts.flatMap((count) => {
-      const kind = kindFor(schedule, { virtualStages: count });
+      const kind = scheduleOn(schedule, { virtualStages: count });
       if (operationCount(kind, layout, scheme) > maximumOtherOperations) return [];
       const own = { ...pipeline, chunks: new Map(), virtualStages: new Map([[schedule, count]]) };
       const spec = { id: candidateIdOf[schedule], name: schedule, schedule, scheme, certificate: null };

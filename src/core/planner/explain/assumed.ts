@@ -1,7 +1,7 @@
 import { gpuPresets } from '../../cluster/presets';
 import type { CancelSignal } from '../../errors';
 import { formatCount, formatNumber } from '../../format';
-import { kindFor, mostTriedOperations, operationCount, unlessUnmet } from '../../partition/scheduling';
+import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
 import { listOf, sentence, type Value } from '../../sentence';
 import type { Assumption, PlanRequest } from '../../domain/request';
 import type { Scheme } from '../../domain/scheme';
@@ -80,7 +80,7 @@ function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: 
 }
 
 function isLong({ layout }: PlanRequest, { schedule, scheme }: WeighedWay): boolean {
-  const kind = kindFor(schedule, layout);
+  const kind = scheduleOn(schedule, layout);
   return kind.planned || operationCount(kind, layout, scheme) > mostTriedOperations;
 }
 

@@ -10,15 +10,20 @@ import type { PlanRequest } from '../../domain/request';
 import type { WorkUnit } from '../../schedules/schedule';
 import { groupsAlone } from '../../partition/groups-alone';
 import { offloadReason, offloadWaits } from '../../partition/offload';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import { chunksOn, type Pipeline, pipelineOf } from '../predict/pipeline';
 import type { AnalyticPlan, Candidate, Plan } from '../plan';
-import { orderReason } from './order-reasons';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from '../refusals';
 import { partsByStage } from './step-parts';
 import { boundarySendsMs } from '../predict/transfers';
-import type { Sentence } from '../../sentence';
+import { type Sentence, sentence } from '../../sentence';
+import { ordersDiffer } from '../../cluster/boundaries';
+import { formatDuration } from '../../format';
+import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { type RankOrder, rankOrderOf } from '../../domain/runtime';
+import { stepMs } from '../predict/predict';
+import { worthSaying } from './slower';
 
 /** What a plan is explained by. */
 interface Explained {
@@ -104,4 +109,27 @@ function timesOf({ training, costTable, profile, calibration }: PlanRequest, pip
   const ofStage = (inputs: CostInputs): CostProvenance =>
     rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
   return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
+}
+
+/** One line: which groups lie inside a node, and what the step would take in the other order of ranks; none where that is the same. */
+function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): Sentence[] {
+  const { layout, cluster } = request;
+  const kind = scheduleOn(chosen.schedule, layout);
+  if (cluster.groups !== undefined || request.costTable !== null || kind.planned || !ordersDiffer(layout, cluster)) return [];
+  if (operationCount(kind, layout, chosen.scheme) > mostTriedOperations) return [];
+  const order = rankOrderOf(request);
+  const other = otherOrder(order);
+  const inOther = { ...request, layout: { ...layout, order: other } };
+  const otherMs = unlessUnmet(() => stepMs(pipelineOf(inOther), chosen, signal));
+  if (otherMs === null || Math.abs(otherMs - chosen.iterationMs) < worthSaying * chosen.iterationMs) return [];
+  const time = formatDuration(otherMs);
+  return [
+    order === 'tp-cp-ep-dp-pp'
+      ? sentence`rank order ${order} keeps replicas inside a node; with pipeline stages there (${other}) a step takes ${time}`
+      : sentence`rank order ${order} keeps pipeline stages inside a node; with replicas there (${other}) a step takes ${time}`,
+  ];
+}
+
+function otherOrder(order: RankOrder): RankOrder {
+  return order === 'tp-cp-ep-dp-pp' ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
 }

@@ -1,5 +1,4 @@
-import type { Limiter } from '../../time-model/limiters';
-import type { StageLimits } from '../../time-model/limits';
+import type { Limiter, StageLimits } from '../../time-model/limits';
 import { formatCount, formatPercent } from '../../format';
 import { mean } from '../../numbers';
 import type { Candidate, Plan } from '../plan';

@@ -5,7 +5,8 @@ import type { LengthShare } from '../../domain/lengths';
 import type { PlanRequest } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { BatchSlice, Scheme } from '../../domain/scheme';
-import { orderOf, unitCount, unlessUnmet } from '../../partition/scheduling';
+import { scheduleOfChunks } from '../../partition/chunk-order';
+import { unitCount, unlessUnmet } from '../../schedules/on-layout';
 import { countMemory } from '../../memory-model/count';
 import { mayFit, verdictOf } from '../../memory-model/verdict';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
@@ -110,7 +111,12 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
   const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): Held => {
     const chunks = chunksOn(pipeline, schedule);
     const held = fullest(replicas).map((scheme) =>
-      countMemory(chunks.inputs, orderOf(chunks, scheme, pipeline.gpuMemory, { signal }), chunks.chunkContents, pipeline.gpuMemory),
+      countMemory(
+        chunks.inputs,
+        scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal }),
+        chunks.chunkContents,
+        pipeline.gpuMemory,
+      ),
     );
     const verdicts = held.map(verdictOf);
     return {

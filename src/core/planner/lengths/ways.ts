@@ -1,9 +1,8 @@
-import { equalWorkLengths } from '../../slicing/chunk-rules';
+import { equalWorkLengths, sliceWork } from '../../slicing/chunk-rules';
 import type { BatchSlice } from '../../domain/scheme';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { WayOfLengths } from './found';
 import type { ModelSpec } from '../../domain/model';
-import { sliceWork } from '../candidates/slice-work';
 import { packed, type Pack } from './packs';
 
 /** What makes micro-batches of the documents of a step. */

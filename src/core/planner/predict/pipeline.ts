@@ -10,7 +10,8 @@ import type { GpuMemory } from '../../memory-model/profile';
 import { usualSchedule, type ScheduleName } from '../../domain/schedule-names';
 import type { PlanRequest } from '../../domain/request';
 import { chunkCost } from '../../partition/offload';
-import { chunksOf, kindFor, type Chunks, type NamedKind } from '../../partition/scheduling';
+import { chunksOf, type Chunks } from '../../partition/chunks';
+import { scheduleOn, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { gpuMemoryOf, stageInputsOf } from '../../partition/stage-inputs';
 import { cutContents, usualCut } from '../../partition/stages';
 
@@ -86,9 +87,10 @@ export function chunksOn(pipeline: Pipeline, schedule: ScheduleName): PipelineCh
 }
 
 /** The kind that runs a schedule on a pipeline. */
-export function kindOn({ inputs, virtualStages }: Pick<Pipeline, 'inputs' | 'virtualStages'>, schedule: ScheduleName): NamedKind {
-  const kind = kindFor(schedule, inputs.layout);
-  return { ...kind, chunks: virtualStages.get(schedule) ?? kind.chunks };
+export function kindOn({ inputs, virtualStages }: Pick<Pipeline, 'inputs' | 'virtualStages'>, schedule: ScheduleName): ScheduleOnLayout {
+  const kind = scheduleOn(schedule, inputs.layout);
+  const chunks = virtualStages.get(schedule);
+  return chunks === undefined ? kind : { ...kind, chunks };
 }
 
 /** The stages of a request with their costs. */
@@ -99,7 +101,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageContents =
     stageLayers === null
       ? cutContents(usualCut(model, training, layout.pipeline), model)
-      : chunksOf(inputs, kindFor(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
+      : chunksOf(inputs, scheduleOn(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
   const known = new Map<CostInputs, Map<string, SliceCost>>();
   const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
     const ofKind = memoized(known, own, () => new Map<string, SliceCost>());

@@ -1,5 +1,5 @@
 import { optimizerTime } from '../../time-model/optimizer-time';
-import { gradientCollectives, type OverlappedCollectives } from '../../time-model/stage-time';
+import { gradientExchangeTime, type OverlapWindows } from '../../time-model/gradient-exchange';
 import { linearPeak } from '../../time-model/rates';
 import type { SliceCost } from '../../domain/slice-cost';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
@@ -18,15 +18,8 @@ import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../schedules/simulate/transfers';
 import type { Scheme } from '../../domain/scheme';
 import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from '../plan';
-import {
-  isPostValidated,
-  operationCount,
-  orderOf,
-  unitCount,
-  unlessUnmet,
-  type NamedKind,
-  type PlannedFor,
-} from '../../partition/scheduling';
+import { isPostValidated, operationCount, unitCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { scheduleOfChunks, type PlannedFor } from '../../partition/chunk-order';
 import { maximumOperations, maximumUnits } from '../refusals';
 import { chunksOn, kindOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../../domain/request';
@@ -55,7 +48,7 @@ export type Prediction = Omit<Candidate, 'idle' | 'timeline'>;
  * @throws ExpectedError `schedule-unmet` when the schedule cannot run on these stages, layers and micro-batches; CancelledError.
  */
 export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Candidate {
-  const { measured, timeline, durations, transfers } = simulated(pipeline, spec, signal);
+  const { measured, timeline, durations, transfers } = simulateBestOrder(pipeline, spec, signal);
   return {
     ...measured,
     idle: withinStep(idleTimes(timeline, durations, transfers), timeline.makespanMs - measured.pipelineMs),
@@ -85,8 +78,9 @@ export function predictAll(
 
 function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
   const { layout } = pipeline.inputs;
-  if (unitCount(spec.scheme) > maximumUnits) return null;
-  if (operationCount(kindOn(pipeline, spec.schedule), layout, spec.scheme) > maximumOperations) return null;
+  const isCountable =
+    unitCount(spec.scheme) <= maximumUnits && operationCount(kindOn(pipeline, spec.schedule), layout, spec.scheme) <= maximumOperations;
+  if (!isCountable) return null;
   try {
     return predict(pipeline, spec, signal);
   } catch (error) {
@@ -97,29 +91,30 @@ function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
 
 /** The numbers only of `predict`, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
 export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Prediction {
-  return simulated(pipeline, spec, signal).measured;
+  return simulateBestOrder(pipeline, spec, signal).measured;
 }
 
-interface Simulated {
+interface SimulatedStep {
   readonly measured: Prediction;
   readonly timeline: Timeline;
   readonly durations: Durations;
   readonly transfers: Transfers;
 }
 
-function simulated(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Simulated {
+/** The step of a candidate by the order of its schedule; of a planned one, by the best of that and the fixed orders like it. */
+function simulateBestOrder(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): SimulatedStep {
   const chunks = chunksOn(pipeline, spec.schedule);
   const { kind } = chunks;
-  const planned = simulatedAs(pipeline, spec, chunks, signal);
-  // Fixed orders ignore maxPendingBackward; only GPU memory limits them.
-  if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return planned;
-  return fixedInPlaceOf(kind)
-    .flatMap((fixed) => unlessUnmet(() => simulatedAs(pipeline, spec, { ...chunks, kind: { ...chunks.kind, ...fixed } }, signal)) ?? [])
-    .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), planned);
+  const own = simulateOrder(pipeline, spec, chunks, kind, signal);
+  // fixed orders ignore maxPendingBackward: only GPU memory limits them
+  if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return own;
+  return fixedKindsLike(kind)
+    .flatMap((order) => unlessUnmet(() => simulateOrder(pipeline, spec, chunks, order, signal)) ?? [])
+    .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), own);
 }
 
 /** Whether a step is shorter, or as short in less memory. */
-function isBetter({ measured: a }: Simulated, { measured: b }: Simulated): boolean {
+function isBetter({ measured: a }: SimulatedStep, { measured: b }: SimulatedStep): boolean {
   if (a.iterationMs < b.iterationMs * (1 - rounding)) return true;
   return a.iterationMs <= b.iterationMs * (1 + rounding) && peakBytesOf(a) < peakBytesOf(b);
 }
@@ -131,7 +126,7 @@ const rounding = 1e-12;
  * Schedules with orders of their own on the chunks of a planned one: what is planned is never worse than one of them that fits, with sends
  * and memory counted in full.
  */
-function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly ScheduleKind[] {
+function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readonly ScheduleKind[] {
   return scheduleKinds.filter(
     (kind) => kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced,
   );
@@ -139,20 +134,17 @@ function fixedInPlaceOf({ placement, chunksPerStage }: NamedKind): readonly Sche
 
 /** Ms of a step of a schedule whose order is fixed, without its memory. @throws ExpectedError `schedule-unmet` as `predict`. */
 export function stepMs(pipeline: Pipeline, spec: Pick<CandidateSpec, 'schedule' | 'scheme'>, signal?: CancelSignal): number {
-  return timedAs(pipeline, spec, chunksOn(pipeline, spec.schedule), signal).times.iterationMs;
+  const chunks = chunksOn(pipeline, spec.schedule);
+  return timeOrder(pipeline, chunks, chunks.kind, spec.scheme, signal).times.iterationMs;
 }
 
-/** @param chunks whose kind says the order; the name of the schedule stays. */
-function timedAs(
-  pipeline: Pipeline,
-  spec: Pick<CandidateSpec, 'schedule' | 'scheme'>,
-  chunks: PipelineChunks,
-  signal: CancelSignal | undefined,
-) {
-  const { kind } = chunks;
+/** Makes the order of a kind on the chunks of a schedule, which keeps its name, and times it. */
+function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, scheme: Scheme, signal: CancelSignal | undefined) {
+  const kind = { ...on.kind, ...order };
+  const chunks = { ...on, kind };
   const schedule = {
-    ...orderOf(chunks, spec.scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
-    name: chunksOn(pipeline, spec.schedule).kind.name,
+    ...scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
+    name: on.kind.name,
   };
   const own = durationsOf(chunks, schedule.units);
   const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
@@ -174,17 +166,22 @@ function bubbleOfStep(busyMs: Float64Array, pipelineMs: number, iterationMs: num
   return share > roundingShare ? share : 0;
 }
 
-function simulatedAs(pipeline: Pipeline, spec: CandidateSpec, chunks: PipelineChunks, signal: CancelSignal | undefined): Simulated {
-  const { kind, chunkContents } = chunks;
-  const { schedule, durations, transfers, timeline, times } = timedAs(pipeline, spec, chunks, signal);
+function simulateOrder(
+  pipeline: Pipeline,
+  spec: CandidateSpec,
+  chunks: PipelineChunks,
+  order: ScheduleKind,
+  signal: CancelSignal | undefined,
+): SimulatedStep {
+  const { schedule, durations, transfers, timeline, times } = timeOrder(pipeline, chunks, order, spec.scheme, signal);
   const { iterationMs } = times;
   throwIfCancelled(signal);
-  const memory = countMemory(chunks.inputs, schedule, chunkContents, pipeline.gpuMemory);
+  const memory = countMemory(chunks.inputs, schedule, chunks.chunkContents, pipeline.gpuMemory);
   const { training, model } = pipeline.inputs;
   const modelFlops = training.globalBatch * sequenceFlops(model, training);
   const measured: Prediction = {
     ...spec,
-    chunksPerStage: kind.chunks,
+    chunksPerStage: chunks.kind.chunks,
     ...times,
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
@@ -204,15 +201,15 @@ function afterwards(
   { stageContents }: PipelineChunks,
   timeline: Timeline,
 ): Pick<Prediction, 'gradientExchangeMs' | 'hiddenExchangeMs' | 'optimizerMs'> {
-  const beside = besideExchange(timeline);
+  const windows = overlapWindows(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
-  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientCollectives(inputs, contents, beside[index]));
+  const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientExchangeTime(inputs, contents, windows[index]));
   const { overlapGradReduce, overlapParamGather } = inputs.training;
   const alone = { overlapGradReduce: false, overlapParamGather: false };
   const hiddenExchangeMs =
     overlapGradReduce === true || overlapParamGather === true
-      ? slowest(({ inputs: own }, contents) => gradientCollectives({ ...own, training: { ...own.training, ...alone } }, contents)) -
+      ? slowest(({ inputs: own }, contents) => gradientExchangeTime({ ...own, training: { ...own.training, ...alone } }, contents)) -
         gradientExchangeMs
       : 0;
   return {
@@ -227,7 +224,7 @@ function afterwards(
  * nothing runs; for gradients that of a chunk from the start of its last backward on, one chunk after the other. So a pass that takes
  * longer never ends the step sooner.
  */
-function besideExchange({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlappedCollectives[] {
+function overlapWindows({ stages, stageOfChunk, kind, chunk, startMs, endMs, makespanMs }: Timeline): OverlapWindows[] {
   const lastMs = new Float64Array(stageOfChunk.length);
   let firstEndMs = Infinity;
   for (let row = 0; row < kind.length; row++) {

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { greatestCommonDivisor, sum } from '../../numbers';
-import { kindFor, runsVirtualStages } from '../../partition/scheduling';
+import { scheduleOn, runsVirtualStages } from '../../schedules/on-layout';
 import { namedSchedules } from '../../domain/schedule-names';
 import { countOf, dataOf } from '../../launchers/layout-sizes';
 import { runFormats } from '../formats';
@@ -45,7 +45,7 @@ function chunksOfSchedule({ facts }: ConfigView): Issue | null {
   const schedule = namedSchedules.find((name) => name === facts.schedule?.value);
   const virtualStages = countOf(facts, 'virtualStages') ?? 1;
   if (schedule === undefined) return null;
-  const kind = kindFor(schedule, { virtualStages });
+  const kind = scheduleOn(schedule, { virtualStages });
   if (kind.chunksPerStage === 'several' || runsVirtualStages(kind, virtualStages)) return null;
   const { chunksPerStage } = kind;
   return {

@@ -18,7 +18,8 @@ import { searchKeys } from '../../domain/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
-import { mostTriedOperations, memoryOf, unlessUnmet } from '../../partition/scheduling';
+import { mostTriedOperations, unlessUnmet } from '../../schedules/on-layout';
+import { peakMemory } from '../../partition/chunk-order';
 import { gpuMemoryOf } from '../../partition/stage-inputs';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
 import type { Change, Remedy, SetValue } from './remedy';
@@ -268,7 +269,7 @@ function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   const scheme = schemeAfter(change, chosen.schedule, chosen.scheme);
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
   if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTriedOperations) return false;
-  const memory = memoryOf({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
+  const memory = peakMemory({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
   return memory !== null && fitsMemory(memory);
 }
 

@@ -12,7 +12,7 @@ import { pipelineOf, type Pipeline } from '../../../core/planner/predict/pipelin
 import { transfersOf } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/lengths';
 import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
-import { sliceWork } from '../../../core/planner/candidates/slice-work';
+import { sliceWork } from '../../../core/slicing/chunk-rules';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends PrefillCut {

@@ -1,7 +1,8 @@
 import { sum } from '../../../core/numbers';
 import { ExpectedError } from '../../../core/errors';
 import { formatCount, plural } from '../../../core/format';
-import { chunksOf, kindFor } from '../../../core/partition/scheduling';
+import { chunksOf } from '../../../core/partition/chunks';
+import { scheduleOn } from '../../../core/schedules/on-layout';
 import { chosenOf, type Plan } from '../../../core/planner/plan';
 import { generateSchedule, problemOf } from '../../../core/schedules/registry';
 import { unitsOf, type Schedule } from '../../../core/schedules/schedule';
@@ -56,7 +57,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   const candidate = chosenOf(plan);
   const layout = { ...request.layout, pipeline: scale.stages ?? request.layout.pipeline };
   const tokens = scale.sequence ?? request.training.sequenceLength;
-  const kind = { ...kindFor(candidate.schedule, layout), chunks: candidate.chunksPerStage };
+  const kind = { ...scheduleOn(candidate.schedule, layout), chunks: candidate.chunksPerStage };
   const layers = scale.layers ?? request.model.layers;
   const isCut = layers !== request.model.layers || scale.stages !== null;
   const model = { ...request.model, layers };

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { ordersDiffer, replicaLinks, sendingGpus, someStagesJoined, stagesJoined } from '../../../../src/core/cluster/boundaries';
 import { placeRanks } from '../../../../src/core/cluster/rank-groups';
 import { v100Links } from '../../../../src/core/cluster/links';
-import { rankOrders } from '../../../../src/core/domain/rank-order';
+import { rankOrders } from '../../../../src/core/domain/runtime';
 import { gpt, request } from '../../../golden/requests';
 
 const node = { gpusPerNode: 8, links: v100Links };

@@ -10,7 +10,8 @@ import { joinedGpus, type NodeGroup } from '../../../../src/core/domain/cluster'
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
-import { gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
+import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
@@ -52,7 +53,7 @@ describe('NVLink beyond a node', () => {
       assert.ok(send(on(apart, 4), 1, 2048) > times * send(on(rack, 4), 1, 2048));
       assert.equal(send(on(apart, 8), 1, 2048), send(on(rack, 8), 1, 2048));
     }
-    assert.ok(gradientCollectives(on(apart, 4), stage) > 3 * gradientCollectives(on(rack, 4), stage));
+    assert.ok(gradientExchangeTime(on(apart, 4), stage) > 3 * gradientExchangeTime(on(rack, 4), stage));
   });
 
   it('decides at which speed context parallelism exchanges heads for tokens', () => {

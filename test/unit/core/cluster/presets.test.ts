@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hostGBps } from '../../../../src/core/cluster/host-link';
+import { hostGBps } from '../../../../src/core/cluster/links';
 import { gpuPresetNames, gpuPresetOf, gpuPresets, gpuTitle } from '../../../../src/core/cluster/presets';
 
 describe('GPU presets', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { peersOf, placeRanks, rankGroups, stageNodes, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
 import type { Layout } from '../../../../src/core/domain/request';
-import type { RankOrder } from '../../../../src/core/domain/rank-order';
+import type { RankOrder } from '../../../../src/core/domain/runtime';
 import { gpt, request } from '../../../golden/requests';
 
 const cluster = {

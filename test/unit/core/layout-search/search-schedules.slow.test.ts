@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { kindFor } from '../../../../src/core/partition/scheduling';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { requestOf } from '../../../../src/core/layout-search/request-of';
@@ -78,7 +78,7 @@ describe('a search with its schedule fixed', () => {
 
 describe('cuts of a V', () => {
   it('take layers from the first stage, which has embedding and head', () => {
-    const { placement } = kindFor('ZBVZeroBubble', { virtualStages: 2 });
+    const { placement } = scheduleOn('ZBVZeroBubble', { virtualStages: 2 });
     assert.deepEqual(stageCuts(16, 4, 2, placement), [[4, 4, 4, 4]]);
     assert.deepEqual(stageCuts(15, 4, 2, placement), [[3, 4, 4, 4]]);
     assert.deepEqual(stageCuts(14, 4, 2, placement), [[2, 4, 4, 4]]);

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { chunkMemories } from '../../../../src/core/memory-model/chunk-memory';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { fitsMemory } from '../../../../src/core/memory-model/verdict';
 import { liveCurve } from '../../../../src/core/memory-model/curve';
 import { keyValueBytes, layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
-import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
+import type { MemoryInputs, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
-import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { unitsOf, type Schedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
-import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
+import type { MemoryInputs, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
 import type { RecomputeModule } from '../../../../src/core/domain/recompute';
-import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { deepseek, llama3, request } from '../../../golden/requests';
 
 const whole = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { passMemory } from '../../../../src/core/memory-model/count';
 import { usablePeakBytes } from '../../../../src/core/memory-model/verdict';
 import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
-import type { MemoryInputs } from '../../../../src/core/memory-model/memory-inputs';
+import type { MemoryInputs, Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes, totalBytes } from '../../../../src/core/memory-model/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory-model/split-backward';
 import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../src/core/planner/predict/predict';
-import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 
 const s = 2048;

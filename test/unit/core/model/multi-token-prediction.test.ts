@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { keptForWeights } from '../../../../src/core/memory-model/split-backward';
 import { staticBytes } from '../../../../src/core/memory-model/static';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hostGBps } from '../../../../src/core/cluster/host-link';
+import { hostGBps } from '../../../../src/core/cluster/links';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chunkCost, offloadedBytes, offloadWaits } from '../../../../src/core/partition/offload';

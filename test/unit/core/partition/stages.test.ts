@@ -6,7 +6,8 @@ import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { chunksOf, cutOf, kindFor } from '../../../../src/core/partition/scheduling';
+import { chunksOf, cutOf } from '../../../../src/core/partition/chunks';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { cutContents, dealtToChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
@@ -14,7 +15,7 @@ import { deepseek, gpt, request } from '../../../golden/requests';
 
 describe('layers of chunks', () => {
   const looped = (stages: number, chunks: number) =>
-    placeChunks(kindFor('Interleaved1F1B', { virtualStages: chunks }).placement, stages, chunks);
+    placeChunks(scheduleOn('Interleaved1F1B', { virtualStages: chunks }).placement, stages, chunks);
 
   it('are equal, but lighter at the embedding and the head where their stages are', () => {
     assert.deepEqual(dealtToChunks([4, 4], looped(2, 2)), [2, 2, 2, 2]);
@@ -46,13 +47,13 @@ describe('layers of chunks', () => {
 
   it('leave a chunk to the embedding and one to the head where this many virtual stages are asked for', () => {
     const inputs = request('B200', gpt(6, 1024, 16, 50304), { training: {}, layout: { pipeline: 2, virtualStages: 4 } });
-    const { chunkContents } = chunksOf(inputs, kindFor('1F1B', inputs.layout));
+    const { chunkContents } = chunksOf(inputs, scheduleOn('1F1B', inputs.layout));
     assert.deepEqual(
       chunkContents.map(({ layers }) => layers),
       [0, 1, 1, 1, 1, 1, 1, 0],
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
-    assert.throws(() => chunksOf(without, kindFor('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
+    assert.throws(() => chunksOf(without, scheduleOn('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
   });
 
   it('come to a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {

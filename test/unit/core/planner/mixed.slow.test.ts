@@ -3,7 +3,7 @@ import { clusterText, groupAt } from '../../../../src/core/cluster/groups';
 import { comparePlans } from '../../../../src/features/compare/core/plans';
 import { linearPeak } from '../../../../src/core/time-model/rates';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { ExpectedError } from '../../../../src/core/errors';
 import { resolveElastic } from '../../../../src/features/elastic/core/resolve';
 import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-settings';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { kindFor } from '../../../../src/core/partition/scheduling';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import type { Candidate } from '../../../../src/core/planner/plan';
 import { predict } from '../../../../src/core/planner/predict/predict';
@@ -85,7 +85,7 @@ describe('a cut with an entry for each chunk of a V', () => {
     );
     const wanted = resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 4 });
     assert.equal(wanted.layout.virtualStages, 2);
-    assert.equal(kindFor('ZBVZeroBubble', wanted.layout).chunks, 2);
+    assert.equal(scheduleOn('ZBVZeroBubble', wanted.layout).chunks, 2);
     assert.ok(wanted.assumptions.some(({ key }) => key === 'layout.virtualStages'));
     const scheme = Array.from({ length: 8 }, () => ({ batch: 1, tokens: [1024] }));
     const { busyMs } = predict(pipelineOf(wanted), {

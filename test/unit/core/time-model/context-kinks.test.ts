@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { analyticKinks, profileKinks } from '../../../../src/core/time-model/context-kinks';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { timeFunction, timeKinks } from '../../../../src/core/measured-profile/fit';

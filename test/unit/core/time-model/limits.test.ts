@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { limiters } from '../../../../src/core/time-model/limiters';
-import { stageLimits } from '../../../../src/core/time-model/limits';
+import { limiters, stageLimits } from '../../../../src/core/time-model/limits';
 import { megatronBoundary } from '../../../../src/core/time-model/boundary';
-import { stageCost } from '../../../../src/core/time-model/stage-time';
+import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { gpt, llama3, request } from '../../../golden/requests';
 
 const middle = { layers: 2, first: false, last: false };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fitsOn } from '../../../../../src/core/partition/scheduling';
+import { fitsOn } from '../../../../../src/core/partition/chunk-order';
 import { shortestCut } from '../../../../../src/core/planner/candidates/makespan-cut';
 import { chunksOn, pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
 import { makePlan } from '../../../../../src/core/planner/make-plan';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Limiter } from '../../../../../src/core/time-model/limiters';
-import type { StageLimits } from '../../../../../src/core/time-model/limits';
+import type { Limiter, StageLimits } from '../../../../../src/core/time-model/limits';
 import { costsText, limitedBy, stepCosts } from '../../../../../src/core/planner/explain/limit-labels';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../../src/core/planner/plan';

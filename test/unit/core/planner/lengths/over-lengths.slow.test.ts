@@ -4,8 +4,7 @@ import { overLengths } from '../../../../../src/core/planner/lengths/over-length
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure } from '../../../../../src/core/planner/predict/predict';
-import { sliceWork } from '../../../../../src/core/planner/candidates/slice-work';
-import { equalWorkLengths } from '../../../../../src/core/slicing/chunk-rules';
+import { sliceWork, equalWorkLengths } from '../../../../../src/core/slicing/chunk-rules';
 import type { LengthShare } from '../../../../../src/core/domain/lengths';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import type { BatchSlice, Scheme } from '../../../../../src/core/domain/scheme';

@@ -4,7 +4,8 @@ import { allReduceSeconds, allToAllSeconds, gatherSeconds, nodeBusBandwidth } fr
 import { deviceRates, type CostInputs } from '../../../../src/core/time-model/rates';
 import { splitLike } from '../../../../src/core/domain/slice-cost';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
-import { floorShare, gradientCollectives, stageCost } from '../../../../src/core/time-model/stage-time';
+import { floorShare, stageCost } from '../../../../src/core/time-model/stage-cost';
+import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { linksWith } from '../../../../src/core/terapipe/cluster-section';
@@ -283,7 +284,7 @@ describe('cost of a mixture of experts', () => {
   });
 
   it('exchanges the gradients of experts only between the replicas that hold the same', () => {
-    const gradient = (expert: number) => gradientCollectives(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 });
+    const gradient = (expert: number) => gradientExchangeTime(at(mixtral(1), { data: 8, expert }, { zeroStage: 1 }), { layers: 4 });
     const bytes = 6 * 4 * 3 * 8 * 4096 * 14336;
     const bus = nodeBusBandwidth(gpuPresets.B200.links, 8);
     near(gradient(1) - gradient(8), (1e3 * (7 / 8) * bytes) / bus);
@@ -344,19 +345,19 @@ describe('collectives', () => {
 
 describe('what follows the pipeline', () => {
   it('is no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
-    assert.equal(gradientCollectives({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }), 0);
+    assert.equal(gradientExchangeTime({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }), 0);
     assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
     assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');
-    assert.equal(gradientCollectives(reference, { layers: 30 }).toFixed(2), '142.82');
+    assert.equal(gradientExchangeTime(reference, { layers: 30 }).toFixed(2), '142.82');
   });
 
   it('waits of overlapped exchanges for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
     const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
-    const none = gradientCollectives(reference, { layers: 30 }, beside(0));
-    assert.equal(none, gradientCollectives(reference, { layers: 30 }));
+    const none = gradientExchangeTime(reference, { layers: 30 }, beside(0));
+    assert.equal(none, gradientExchangeTime(reference, { layers: 30 }));
     const waits = (backwardMs: number, training = {}) =>
-      gradientCollectives({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, beside(backwardMs));
+      gradientExchangeTime({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, beside(backwardMs));
     assert.equal(waits(0), none);
     assert.ok(Math.abs(none - waits(40) - 0.6 * 40) < 1e-9);
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
@@ -389,7 +390,7 @@ describe('what follows the pipeline', () => {
     const volta = request('V100-16GB', gpt(96, 6144, 48, 0), { training: { runtime: 'terapipe' }, layout: { pipeline: 96, data: 4 } });
     const { cluster } = volta;
     const over = (links: LinkSpec, gpusPerNode = 8) =>
-      gradientCollectives({ ...volta, cluster: { ...cluster, links, gpusPerNode } }, { layers: 1 });
+      gradientExchangeTime({ ...volta, cluster: { ...cluster, links, gpusPerNode } }, { layers: 1 });
     const { nicSharedEfficiency, ...alone } = cluster.links;
     assert.equal(nicSharedEfficiency, 0.57);
     assert.ok(Math.abs(over(cluster.links) / over(alone) / (0.9 / 0.57) - 1) < 1e-9);

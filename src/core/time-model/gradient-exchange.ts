@@ -1,0 +1,122 @@
+import { replicaLinks } from '../cluster/boundaries';
+import { elementBytes } from '../domain/number-formats';
+import { rankOrderOf, runtimeOf } from '../domain/runtime';
+import { adapterParameters } from '../model/adapters';
+import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
+import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { allReduceSeconds, collectiveBandwidth, contention, nodeBusBandwidth } from './collectives';
+import type { CostInputs } from './rates';
+import { shardsEachPass } from './sharding';
+
+/** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
+export interface StageLayers {
+  readonly layers: number;
+  readonly groups?: readonly LayerGroup[];
+}
+
+/**
+ * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for
+ * the end stages, one vocabulary matrix (two and the projections where the last stage predicts further tokens); apart from them its
+ * experts, which fewer replicas have.
+ */
+export function localParameters(
+  { model, training, layout }: CostInputs,
+  { layers, groups }: StageLayers,
+): readonly { readonly parameters: number; readonly ranks: number }[] {
+  const kinds = layersByKind(groups ?? layerGroups(model));
+  const share = groups === undefined ? layers / model.layers : 1;
+  const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const ranks = layout.data * layout.context;
+  const { adapter } = training;
+  if (adapter !== undefined) {
+    const adapters = (part: 'shared' | 'experts'): number =>
+      share * sumOf(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
+    const experts = adapters('experts');
+    return [
+      { parameters: adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks },
+      ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+    ];
+  }
+  const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
+  const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
+  const depths = mtpDepths(model);
+  const mtp = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
+  return [
+    { parameters: matrices - experts + vocabulary + mtp, ranks },
+    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+  ];
+}
+
+/** A share of the exchanged bytes, 0 to 1, and the compute time that it can hide behind, ms. */
+interface OverlapWindow {
+  readonly share: number;
+  readonly ms: number;
+}
+
+/** The compute that exchanges of one stage can hide behind. */
+export interface OverlapWindows {
+  /** Of the weights, what the first forward of the step needs, which all others wait for. */
+  readonly weights: OverlapWindow;
+  /** Of the gradients, what is still to come when the last backward of a chunk starts, from then to the end of the pipeline. */
+  readonly gradients: readonly OverlapWindow[];
+}
+
+const everythingHides: OverlapWindows = { weights: { share: 0, ms: 0 }, gradients: [] };
+
+/**
+ * Gradient exchange between replicas as far as the step waits for it, ms. Distributed optimizer (`zeroStage` >= 1): scatter of the
+ * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one for
+ * each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave as
+ * soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
+ * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than its window is waited for, one bucket always, and of
+ * what is hidden what it takes from the compute (`contention`).
+ *
+ * @param windows left out, long enough for everything.
+ */
+export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, windows: OverlapWindows = everythingHides): number {
+  const { layout, training, cluster } = inputs;
+  const ranks = layout.data * layout.context;
+  if (ranks <= 1) return 0;
+  const parts = localParameters(inputs, stage);
+  const element = elementBytes(training);
+  const sharded = training.zeroStage >= 1;
+  const inPasses = shardsEachPass(inputs);
+  if (inPasses.weights) return 0;
+  const isScattered = sharded && !(layout.pipeline > 1 && runtimeOf(training).reducesWhole);
+  const isReplicated = runtimeOf(training).id === 'ddp';
+  const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
+  const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
+  const { joined: inNode, sharing } = replicaLinks(layout, cluster, rankOrderOf(inputs), ranks);
+  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : collectiveBandwidth(cluster) / sharing;
+  const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
+  const bucket = Math.max(
+    ...parts.map(
+      (part) =>
+        ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, isReplicated ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
+    ),
+  );
+  const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[]): number => {
+    const ms = (1e3 * bytes * volume) / bandwidth;
+    if (overlaps !== true) return ms;
+    const waited = Math.max((1e3 * bytes * bucket) / bandwidth, ...within.map((one) => one.share * ms - one.ms));
+    return waited + contention * Math.max(0, ms - waited);
+  };
+  return (
+    waitedMs(scattered, training.overlapGradReduce, windows.gradients) +
+    waitedMs(sharded ? element : 0, training.overlapParamGather, [windows.weights]) +
+    (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
+  );
+}
+
+/** A bucket of PyTorch's DistributedDataParallel by default (`bucket_cap_mb`). */
+const bucketBytesOfDdp = 25 * 2 ** 20;
+
+/** Parameters in one gradient bucket of Megatron-LM by default (`DistributedDataParallel`). */
+function bucketParameters(ranks: number): number {
+  return Math.max(40e6, 1e6 * ranks);
+}
+
+function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
+  return parts.reduce((sum, part) => sum + value(part), 0);
+}
