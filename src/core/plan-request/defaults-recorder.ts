@@ -10,9 +10,9 @@ export interface Fallback<T> {
   readonly firstReason?: Sentence;
 }
 
-/** Collects what had to be assumed while taking what is given. */
-export function defaultsRecorder() {
-  const assumptions: Assumption[] = [];
+/** Collects what had to be assumed while taking what is given. @param known what is assumed already. */
+export function defaultsRecorder(known: readonly Assumption[] = []) {
+  const assumptions = [...known];
   return {
     assumptions,
     valueOrDefault: <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>): T => {

@@ -6,8 +6,7 @@ import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../domain/model';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
-import { firstLayout, givenLayout, type FoundLayout, type PlannedModel } from './first-layout';
-import { hasKeptLayout, keptLayout } from './kept-layout';
+import { firstLayout, givenLayout, judgedLayout, layoutsFor, type FoundLayout, type LayoutGiven, type PlannedModel } from './first-layout';
 import { keptFallback, sizesText } from './scenario';
 import { ordersDiffer } from '../cluster/boundaries';
 import type { Layout, PlanRequest } from '../domain/request';
@@ -85,11 +84,33 @@ export function resolveLayout(
   };
 }
 
+/** Sizes that the layout of a scenario decides; replicas take the GPUs that they leave. */
+const decidedSizes = ['tensor', 'pipeline', 'expert', 'expertTensor'] as const;
+
+/** Whether the layout of the last plan was assumed, and so is kept. */
+function hasKeptLayout({ kept }: PlannedModel): boolean {
+  return kept?.reasons['layout.tensor'] !== undefined || kept?.reasons['layout.pipeline'] !== undefined;
+}
+
+/**
+ * The layout of the last plan with the sizes that files give by now; null where there is none, it does not divide the model, the GPUs or
+ * the batch any more, or no longer fits while another does.
+ */
+function keptLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
+  const before = planned.kept?.layout;
+  if (before === undefined || !hasKeptLayout(planned)) return null;
+  const isSame = (layout: Layout): boolean => decidedSizes.every((key) => given.layout[key] !== undefined || layout[key] === before[key]);
+  const layout = layoutsFor(given, planned, cluster).find(isSame);
+  if (layout === undefined) return null;
+  const found = judgedLayout(given, planned, cluster, layout);
+  return found.fits || firstLayout(given, planned, cluster)?.fits !== true ? found : null;
+}
+
 /**
  * The order of ranks as the files give it. Where they do not, and it decides which groups lie inside a node, the runtime's is said to be
  * assumed.
  */
-export function orderOf(
+export function resolveOrder(
   { order }: Given<Layout>,
   layout: Layout,
   { training, cluster }: Pick<PlanRequest, 'training' | 'cluster'>,

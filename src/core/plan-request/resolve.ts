@@ -1,84 +1,77 @@
-import type { Run } from '../formats/run';
-import type { Given, MeasuredStepGiven } from '../formats/given';
-import { applyOverrides } from '../terapipe/overrides';
-import type { Located } from '../domain/located';
-import type { ModelSpec } from '../domain/model';
-import { clusterOf, clusterText } from '../cluster/groups';
 import type { ClusterSpec } from '../domain/cluster';
 import { defaultConstants, type CostConstants } from '../domain/cost-constants';
-import { ExpectedError, type CancelSignal } from '../errors';
-import { parameterCount } from '../model/parameters';
-import { trainedModelOf } from '../formats/written-model';
-import { chooseProfile, profileMismatch } from '../measured-profile/match';
+import type { Located } from '../domain/located';
+import type { ModelSpec } from '../domain/model';
 import type { NamedProfile } from '../domain/profile';
-import { formatCount } from '../format';
-import { baseName } from '../text';
-import { isLauncher } from '../launchers/registry';
+import type { Assumption, Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { runtimeOf, usualSequenceParallel } from '../domain/runtime';
+import type { SchedulesGiven } from '../domain/schedule-names';
+import { ExpectedError, type CancelSignal } from '../errors';
+import type { Given, MeasuredStepGiven } from '../formats/given';
+import type { Run } from '../formats/run';
+import { trainedModelOf } from '../formats/written-model';
+import { isLauncher } from '../launchers/registry';
 import { abilitiesOf } from '../layout-search/abilities';
-import { calibrated, type MeasuredStep } from './calibrate';
-import { withCutOfRecipe } from './recipe-cut';
-import { withChunksOfCut, withStagesOfCut } from './cut-given';
-import { requireCutGiven, orderOf, resolveLayout } from './resolve-layout';
-import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
+import { chooseProfile, profileMismatch } from '../measured-profile/match';
+import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/candidates/splits';
+import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
+import { scheduleOn } from '../schedules/on-layout';
+import { counted, sentence } from '../sentence';
+import { applyOverrides } from '../terapipe/overrides';
+import { baseName } from '../text';
 import { batchFallback } from './assumed-batch';
+import { calibrated, type MeasuredStep } from './calibrate';
 import type { ResolveDefaults } from './defaults';
-import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
+import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
 import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
+import { withLayoutGiven } from './layout-given';
+import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
 import { resolveNode, resolveNodes } from './resolve-cluster';
+import { resolveLayout, resolveOrder } from './resolve-layout';
 import { givenValues, resolveTraining, ringOf } from './resolve-training';
 import { scenarioOf, type Scenario } from './scenario';
-import { mixedLayout } from '../partition/mixed-layout';
-import { scheduleOn } from '../schedules/on-layout';
-import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
-import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
-import { splitName } from '../domain/sequence-split';
-import { counted, sentence } from '../sentence';
 
 /**
  * Fills in what the files leave open and reports what was filled: cluster from the face's defaults, training from usual practice, layout by
  * the first that fits memory.
  *
+ * @param written what the files give.
  * @param found profiles that lie near the config; one that matches is used unless the files name another or none.
  * @throws ExpectedError `model-not-planned` for kinds of models that planning does not support; `layout-world-size` when no layout uses the
- * GPUs there are; `profile-mismatch` when the profile that the files name is of something else;
- * CancelledError.
+ * GPUs there are; `profile-mismatch` when the profile that the files name is of something else; CancelledError.
  */
-export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly NamedProfile[] = [], signal?: CancelSignal): PlanRequest {
-  requirePlanned(run);
-  const { assumptions, valueOrDefault } = defaultsRecorder();
-  for (const [key, { value, source }] of Object.entries(run.model)) {
-    if (source.kind === 'default' && value !== null) assumptions.push({ key: `model.${key}`, value: String(value), reason: source.reason });
-  }
-  const model = trainedModelOf(run);
-  requireStacksOf(run, model);
-  const mixed = mixedCluster(run);
-  const oneNode = mixed ?? resolveNode(run, defaults, valueOrDefault);
-  const { kept } = defaults;
-  const draft = resolveTraining(run, model, oneNode, valueOrDefault, defaults);
+export function resolveRun(
+  written: Run,
+  defaults: ResolveDefaults,
+  found: readonly NamedProfile[] = [],
+  signal?: CancelSignal,
+): PlanRequest {
+  requirePlanned(written);
+  const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
+  const model = trainedModelOf(written);
+  requireStacksOf(written, model);
+  const mixed = mixedCluster(written);
+  const node = mixed ?? resolveNode(written, defaults, valueOrDefault);
+  const draft = resolveTraining(written, model, node, valueOrDefault, defaults);
+  const run = withLayoutGiven(written, model, valueOrDefault);
   const abilities = abilitiesOf(run, runtimeOf(draft).id);
-  const planned = { model, draft, signal, kept, capabilities: abilities.capabilities };
-  const sized = { ...run, layout: layoutGiven(run, valueOrDefault) };
-  const given = { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
-  const assumed = mixed === null ? resolveNodes(given, defaults, planned, oneNode, valueOrDefault) : null;
-  const cluster = mixed ?? { ...oneNode, nodes: assumed?.nodes ?? 1 };
+  const planned = { model, draft, signal, kept: defaults.kept, capabilities: abilities.capabilities };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
-  const layout =
+  const { cluster, layout } =
     mixed === null
-      ? resolveLayout(given, planned, cluster, assumed?.found ?? null, valueOrDefault)
-      : resolveMixedLayout(given, planned, mixed, constants, valueOrDefault);
-  const training = { ...trainingOn(run, draft, layout, valueOrDefault, kept), ...ringOf(model, draft, layout, valueOrDefault) };
-  const runs = run.schedules?.value ?? defaults.schedules ?? abilities.schedules;
+      ? placeOnNodes(run, defaults, planned, node, valueOrDefault)
+      : { cluster: mixed, layout: placeOnGroups(run, planned, mixed, constants, valueOrDefault) };
+  const training = {
+    ...trainingOn(run, draft, layout, valueOrDefault, defaults.kept),
+    ...ringOf(model, draft, layout, valueOrDefault),
+  };
   const request: PlanRequest = {
     title: run.title,
     model,
     cluster,
     training,
-    layout: { ...layout, ...orderOf(run.layout, layout, { training, cluster }, valueOrDefault) },
-    schedule: scheduleOf(run, layout),
-    ...(runs === 'all' ? {} : { runs }),
-    ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
-    ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
+    layout: { ...layout, ...resolveOrder(run.layout, layout, { training, cluster }, valueOrDefault) },
+    ...resolveSchedule(run, layout, model, run.schedules?.value ?? defaults.schedules ?? abilities.schedules),
     capabilities: abilities.capabilities,
     slicing: slicingOf(run, { model, training, layout }),
     constants,
@@ -90,6 +83,54 @@ export function resolveRun(run: Run, defaults: ResolveDefaults, found: readonly 
   requireStacks(request);
   const profile = resolveProfile(run, request, found, valueOrDefault);
   return calibratedTo(run, defaults, { ...request, profile }, valueOrDefault, signal);
+}
+
+/** What the model's files leave to defaults of its family. */
+function modelDefaults({ model }: Run): readonly Assumption[] {
+  return Object.entries(model).flatMap(([key, { value, source }]) =>
+    source.kind === 'default' && value !== null ? [{ key: `model.${key}`, value: String(value), reason: source.reason }] : [],
+  );
+}
+
+/** The nodes of a run with one kind of them, and its layout there. */
+function placeOnNodes(
+  run: Run,
+  defaults: ResolveDefaults,
+  planned: PlannedModel,
+  oneNode: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): Pick<PlanRequest, 'cluster' | 'layout'> {
+  const { nodes, found } = resolveNodes(run, defaults, planned, oneNode, valueOrDefault);
+  const cluster = { ...oneNode, nodes };
+  return { cluster, layout: resolveLayout(run, planned, cluster, found, valueOrDefault) };
+}
+
+/** The layout of a run on nodes of several kinds. */
+function placeOnGroups(
+  run: Run,
+  planned: PlannedModel,
+  cluster: ClusterSpec,
+  constants: CostConstants,
+  valueOrDefault: ValueOrDefault,
+): Layout {
+  const trainingTried = (layout: Layout): TrainingSpec =>
+    trainingOn(run, planned.draft, layout, defaultsRecorder().valueOrDefault, planned.kept);
+  return resolveMixedLayout(run, planned, cluster, constants, trainingTried, valueOrDefault);
+}
+
+/** The schedule that the files name, and what there is to choose from. */
+function resolveSchedule(
+  run: Run,
+  layout: Layout,
+  model: ModelSpec,
+  runs: SchedulesGiven,
+): Pick<PlanRequest, 'schedule' | 'runs' | 'freeVirtualStages' | 'launches'> {
+  return {
+    schedule: scheduleOf(run, layout),
+    ...(runs === 'all' ? {} : { runs }),
+    ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
+    ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
+  };
 }
 
 /** Whether a plan may choose virtual stages: a launcher's file that gives none has none, and neither have two stacks. */
@@ -248,90 +289,4 @@ function resolveProfile(
           : sentence`${baseName(first.file)}: ${first.reason}`,
     }));
   return chosen;
-}
-
-/** What the files fix of the layout: a cut fixes the number of stages, a profile they name the tensor size it was measured for. */
-function layoutGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
-  const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
-  const measured = profile?.value?.profile.tensor;
-  if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
-  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: sentence`the profile was measured for it` }));
-  return { ...layout, tensor: { value, source: { kind: 'default', reason: sentence`the profile was measured for it` } } };
-}
-
-/**
- * Experts that ranks share out are whole, where a file of no launcher leaves that open: so are those of every recipe of Megatron-Bridge
- * with tensor and expert parallelism.
- */
-function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): Given<Layout> {
-  const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
-  if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
-  const reason = sentence`experts whole on a GPU, as launchers run them with expert parallelism`;
-  const value = valueOrDefault('layout.expertTensor', undefined, () => ({ value: 1, reason }));
-  return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
-}
-
-/**
- * The cluster of a run with several kinds of nodes; null for others.
- * @throws ExpectedError `cluster-groups-measured`, placed, when times are given that are of one kind of GPU: which, no file says.
- */
-function mixedCluster(run: Run): ClusterSpec | null {
-  if (run.groups === undefined) return null;
-  const { costTable, profile, calibration } = run;
-  const measured = [
-    ['cost.table', costTable],
-    ['cost.profile', profile?.value === null ? undefined : profile],
-    ['calibration.iterationMs', calibration?.iterationMs],
-    ['calibration.steps', calibration?.steps],
-  ] as const;
-  for (const [key, setting] of measured)
-    if (setting !== undefined)
-      throw new ExpectedError(
-        'cluster-groups-measured',
-        sentence`${key} is of one kind of GPU, and cluster.groups has several`,
-        sentence`remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
-        setting.source.kind === 'file' ? setting.source.place : undefined,
-      );
-  return clusterOf(run.groups.value);
-}
-
-/** Sizes, place and cut of the stages on nodes of several kinds. */
-function resolveMixedLayout(
-  run: Run,
-  { model, draft, signal, kept }: PlannedModel,
-  cluster: ClusterSpec,
-  constants: CostConstants,
-  valueOrDefault: ValueOrDefault,
-): Layout {
-  const given = run.layout;
-  requireCutGiven(given, model);
-  const { layout, fits } = mixedLayout({
-    given,
-    model,
-    cluster,
-    constants,
-    schedule: run.schedule?.value ?? null,
-    trainingOn: (sizes) => trainingOn(run, draft, sizes, defaultsRecorder().valueOrDefault, kept),
-    signal,
-  });
-  const parameters = formatCount(parameterCount(model));
-  const reason = fits
-    ? sentence`the shortest step of the sizes that fit`
-    : sentence`the nearest to fitting ${parameters} parameters on ${clusterText(cluster)}`;
-  valueOrDefault('layout.tensor', given.tensor, () => ({ value: layout.tensor, reason }));
-  valueOrDefault('layout.pipeline', given.pipeline, () => ({
-    value: layout.pipeline,
-    reason: sentence`every group takes as many stages as its GPUs make`,
-  }));
-  valueOrDefault('layout.data', given.data, () => ({ value: layout.data, reason }));
-  valueOrDefault('layout.context', given.context, () => ({ value: layout.context, reason: sentence`no context parallelism set` }));
-  valueOrDefault('layout.stageNodeGroups', given.stageNodeGroups, () => ({
-    value: layout.stageNodeGroups,
-    reason: sentence`the order of the groups with the shortest step`,
-  }));
-  valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
-    value: layout.stageLayers,
-    reason: sentence`the slowest stage is fastest so`,
-  }));
-  return layout;
 }

@@ -1,0 +1,65 @@
+import type { Given } from '../formats/given';
+import type { Run } from '../formats/run';
+import type { ModelSpec } from '../domain/model';
+import type { Layout } from '../domain/request';
+import type { ScheduleName } from '../domain/schedule-names';
+import { isLauncher } from '../launchers/registry';
+import { scheduleOn } from '../schedules/on-layout';
+import { sentence } from '../sentence';
+import type { ValueOrDefault } from './defaults-recorder';
+import { withCutOfRecipe } from './recipe-cut';
+
+/**
+ * The run with what follows for its layout from what the files give: a cut fixes the number of stages, a profile they name the tensor size
+ * it was measured for, the recipe of a model its cut.
+ */
+export function withLayoutGiven(run: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Run {
+  const sized = { ...run, layout: sizesGiven(run, valueOrDefault) };
+  return { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
+}
+
+function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
+  const measured = profile?.value?.profile.tensor;
+  if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
+  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: sentence`the profile was measured for it` }));
+  return { ...layout, tensor: { value, source: { kind: 'default', reason: sentence`the profile was measured for it` } } };
+}
+
+/**
+ * Experts that ranks share out are whole, where a file of no launcher leaves that open: so are those of every recipe of Megatron-Bridge
+ * with tensor and expert parallelism.
+ */
+function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): Given<Layout> {
+  const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
+  if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
+  const reason = sentence`experts whole on a GPU, as launchers run them with expert parallelism`;
+  const value = valueOrDefault('layout.expertTensor', undefined, () => ({ value: 1, reason }));
+  return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
+}
+
+/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have so many. */
+function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const { stageLayers, pipeline, virtualStages } = layout;
+  const chunks = schedule === undefined ? 1 : scheduleOn(schedule, { virtualStages: 1 }).chunksPerStage;
+  if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
+  if (stageLayers?.value?.length !== pipeline.value * chunks) return layout;
+  const reason = sentence`layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
+  const value = valueOrDefault('layout.virtualStages', undefined, () => ({ value: chunks, reason }));
+  return { ...layout, virtualStages: { value, source: { kind: 'default', reason } } };
+}
+
+/** A cut says how many stages there are. */
+function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault): Given<Layout> {
+  const { stageLayers, pipeline, virtualStages } = layout;
+  const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
+  if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
+  const reason = sentence`as many as layout.stageLayers has`;
+  return {
+    ...layout,
+    pipeline: {
+      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, reason })),
+      source: { kind: 'default', reason },
+    },
+  };
+}
