@@ -2,7 +2,7 @@ import { column, formatCount, formatDuration, formatPercent, formatTokens, plura
 import { verdictWord } from '../../core/memory-model/verdict';
 import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
 import type { Plan } from '../../core/planner/plan';
-import type { OverLengths } from '../../core/planner/lengths/found';
+import type { OverLengths } from '../../core/planner/lengths/lengths-result';
 import { say } from '../../core/sentence';
 import { table } from '../table';
 

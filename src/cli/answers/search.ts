@@ -27,7 +27,7 @@ import {
   stageLayersText,
   runtimesNeeded,
 } from '../../core/layout-search/labels';
-import { costsText, sharesOf } from '../../core/planner/explain/limit-labels';
+import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
@@ -185,7 +185,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
     ['stages', say(stageLayersText(best.point))],
     ['schedule', say(best.name)],
     ['step', `${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)})`],
-    ['costs most', say(costsText(sharesOf(parts, best.iterationMs)))],
+    ['costs most', say(costsText(stepShares(parts, best.iterationMs)))],
     ['bubble', formatPercent(best.bubbleRate)],
     ['throughput', `${formatCount(best.tokensPerSecond)} tokens/s, MFU ${formatPercent(best.mfu)}`],
     ['memory', `${usedText(best.verdict)}, ${say(verdictText(best.verdict))}`],

@@ -5,6 +5,6 @@ export interface LengthShare {
 }
 
 /** Lengths as a config writes them. */
-export function sharesOf(written: readonly (readonly [tokens: number, count: number])[]): readonly LengthShare[] {
+export function lengthShares(written: readonly (readonly [tokens: number, count: number])[]): readonly LengthShare[] {
   return written.map(([tokens, count]) => ({ tokens, count }));
 }

@@ -8,7 +8,7 @@ import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/pla
 import { neededFor } from '../schedules/needs';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
-import type { OverLengths } from '../planner/lengths/found';
+import type { OverLengths } from '../planner/lengths/lengths-result';
 import { weighedAssumptions } from '../planner/explain/assumed';
 import { isTie } from '../planner/explain/reasons';
 import { meanParts } from '../planner/explain/step-part-names';

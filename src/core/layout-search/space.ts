@@ -12,7 +12,7 @@ import type { Recompute, RecomputeModule } from '../domain/recompute';
 import { recomputesOf, refusedTogether, type RecomputeWay } from '../domain/capabilities';
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
-import { emptyStagesOf } from '../partition/stages';
+import { deepSpeedEmptyStages } from '../partition/stages';
 import { settingsAgainst } from '../schedules/split-runtimes';
 import type { ScheduleName } from '../domain/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
@@ -177,7 +177,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
     'pipeline',
     (size) =>
       size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)) &&
-      (training.runtime !== 'deepspeed' || emptyStagesOf(model.layers, size) === 0),
+      (training.runtime !== 'deepspeed' || deepSpeedEmptyStages(model.layers, size) === 0),
   );
   for (const tensor of tensors)
     for (const context of contexts)

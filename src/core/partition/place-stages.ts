@@ -14,7 +14,7 @@ import type { Layout } from '../domain/request';
 import { scheduleOn } from '../schedules/on-layout';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { stageInputsOf } from './stage-inputs';
-import { cutContents, dealtToChunks } from './stages';
+import { cutContents, layersOfChunks } from './stages';
 import { counted, sentence } from '../sentence';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
@@ -234,7 +234,7 @@ function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): read
 /** A cut as a layout has it: with virtual stages the layers of every chunk. */
 function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
   if (layout.virtualStages === 1) return cut;
-  return dealtToChunks(cut, placeChunks(scheduleOn(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
+  return layersOfChunks(cut, placeChunks(scheduleOn(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
 }
 
 /** Transfers of the fill and the drain, then the slowest gradient all-reduce and optimizer after the pipeline, ms. */

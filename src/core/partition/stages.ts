@@ -36,7 +36,7 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
  * ceil(layers / stages), so the last ones may stay empty. Seen with 5 layers on 4 stages (pull request 4312) and 42 on 16 (issue 5078).
  * @param balanced whether it cuts so; a uniform partition has empty stages only with fewer layers than stages.
  */
-export function emptyStagesOf(layers: number, stages: number, balanced = true): number {
+export function deepSpeedEmptyStages(layers: number, stages: number, balanced = true): number {
   if (layers <= stages || !balanced) return Math.max(0, stages - layers);
   return stages - Math.ceil(layers / Math.ceil(layers / stages));
 }
@@ -57,7 +57,7 @@ export function cutContents(stageLayers: readonly number[], model?: ModelSpec): 
 
 /** Layers of each chunk by a cut that has one entry for each chunk, or one for each stage. */
 export function chunkLayers(stageLayers: readonly number[], stageOfChunk: Uint32Array): readonly number[] {
-  return stageLayers.length === stageOfChunk.length ? stageLayers : dealtToChunks(stageLayers, stageOfChunk);
+  return stageLayers.length === stageOfChunk.length ? stageLayers : layersOfChunks(stageLayers, stageOfChunk);
 }
 
 /**
@@ -92,7 +92,7 @@ export function requireCut(
  * Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have
  * one less.
  */
-export function dealtToChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
+export function layersOfChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
   const chunks = new Uint32Array(stageLayers.length);
   for (const stage of stageOfChunk) chunks[stage] = (chunks[stage] ?? 0) + 1;
   const dealt = new Uint32Array(stageLayers.length);

@@ -200,7 +200,7 @@ function multipliesEitherWay(cluster: ClusterSpec, recipe: Fp8Recipe | undefined
  * A ring for context parallelism where no file sets how it exchanges and its ranks cannot share out the heads, which all-to-all hands on:
  * Megatron-LM's own default (`--cp-comm-type p2p`).
  */
-export function ringOf(
+export function resolveContextParallelComm(
   model: ModelSpec,
   { runtime = 'megatron', contextParallelComm }: TrainingDraft,
   { tensor, context }: Layout,

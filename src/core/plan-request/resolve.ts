@@ -14,7 +14,7 @@ import { isLauncher } from '../launchers/registry';
 import { abilitiesOf } from '../layout-search/abilities';
 import { chooseProfile, profileMismatch } from '../measured-profile/match';
 import { schemeAlike, sliceMultiple, splitLengths, splitName } from '../planner/candidates/splits';
-import { nothingToPlan, requireCountable, requireStacks, requireStacksOf } from '../planner/refusals';
+import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
 import { scheduleOn } from '../schedules/on-layout';
 import { counted, sentence } from '../sentence';
 import { applyOverrides } from '../terapipe/overrides';
@@ -28,7 +28,7 @@ import { withLayoutGiven } from './layout-given';
 import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { resolveLayout, resolveOrder } from './resolve-layout';
-import { givenValues, resolveTraining, ringOf } from './resolve-training';
+import { givenValues, resolveTraining, resolveContextParallelComm } from './resolve-training';
 import { scenarioOf, type Scenario } from './scenario';
 
 /**
@@ -49,7 +49,7 @@ export function resolveRun(
   requirePlanned(written);
   const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
   const model = trainedModelOf(written);
-  requireStacksOf(written, model);
+  requireStacksGiven(written, model);
   const mixed = mixedCluster(written);
   const node = mixed ?? resolveNode(written, defaults, valueOrDefault);
   const draft = resolveTraining(written, model, node, valueOrDefault, defaults);
@@ -63,7 +63,7 @@ export function resolveRun(
       : { cluster: mixed, layout: placeOnGroups(run, planned, mixed, constants, valueOrDefault) };
   const training = {
     ...trainingOn(run, draft, layout, valueOrDefault, defaults.kept),
-    ...ringOf(model, draft, layout, valueOrDefault),
+    ...resolveContextParallelComm(model, draft, layout, valueOrDefault),
   };
   const request: PlanRequest = {
     title: run.title,

@@ -2,15 +2,15 @@ import { sentence } from '../sentence';
 import { memoized } from '../memoized';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
-import { sharesOf } from '../domain/lengths';
+import { lengthShares } from '../domain/lengths';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { CostProvenance } from '../domain/slice-cost';
 import { askedSpecs, candidateSpecs } from './candidates/candidate-specs';
 import { choose, isAskedFor, requestedSchedule } from './choose';
 import { coveringAssumed } from './explain/assumed';
-import { limitsOf, partsOf, provenanceOf, reasonsOf } from './explain/explain';
-import type { OverLengths } from './lengths/found';
+import { chosenLimits, chosenParts, provenanceOf, planReasons } from './explain/explain';
+import type { OverLengths } from './lengths/lengths-result';
 import { lengthReasons } from './lengths/length-reasons';
 import { overLengths } from './lengths/over-lengths';
 import { pipelineOf, type Pipeline } from './predict/pipeline';
@@ -68,7 +68,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   }
   const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
   const { lengths } = request.training;
-  const over = lengths === undefined ? null : overLengths(request, pipeline, sharesOf(lengths), signal);
+  const over = lengths === undefined ? null : overLengths(request, pipeline, lengthShares(lengths), signal);
   const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic: analyticPlan(request, signal), over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
@@ -131,15 +131,15 @@ function planOf({
     cost,
     analytic,
     parameters: parameterCount(request.model),
-    limits: limitsOf(request, pipeline, chosen),
-    partsByStage: partsOf(request, pipeline, chosen),
+    limits: chosenLimits(request, pipeline, chosen),
+    partsByStage: chosenParts(request, pipeline, chosen),
     ...(over === null ? {} : { overLengths: over }),
     reasons: [
       ...(request.training.adapter === undefined
         ? []
         : [sentence`MFU counts forward, gradients of inputs and the adapters: frozen weights have no gradients`]),
       ...(over === null ? [] : lengthReasons(over)),
-      ...reasonsOf({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
+      ...planReasons({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
     ],
   };
 }

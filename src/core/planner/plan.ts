@@ -7,7 +7,7 @@ import { askedSchedules, otherSchedules, type ScheduleName } from '../domain/sch
 import type { Scheme } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { Sentence, Value } from '../sentence';
-import type { OverLengths } from './lengths/found';
+import type { OverLengths } from './lengths/lengths-result';
 import type { StepTimes } from './explain/step-part-names';
 
 /**

@@ -151,7 +151,7 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
  * As `requireStacks` for the sizes that a run's files give, where they are.
  * @throws ExpectedError `plan-encoder-decoder`, placed.
  */
-export function requireStacksOf({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {
+export function requireStacksGiven({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {
   if (model.stacks === undefined) return;
   requireBoth(model, placeOf(encoderLayers));
   const refuse = (given: Located<unknown> | undefined, what: Sentence, remedy: Sentence): void => {

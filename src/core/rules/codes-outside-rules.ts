@@ -10,7 +10,7 @@ export interface Documented {
  * Findings of others than rules: what readers notice, what two files say of one run, what a plan needs, what a search finds. Each with its
  * page in docs/findings.md.
  */
-export const remarks: readonly Documented[] = [
+export const codesOutsideRules: readonly Documented[] = [
   {
     code: 'unknown-key',
     doc: 'A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the quick fix does.',

@@ -17,7 +17,7 @@ import { torchtitanRules } from './checks/torchtitan-rules';
 import type { Rule } from './rule';
 import { runRules } from './checks/run-rules';
 import { guidance, type Guidance } from './guidance';
-import { remarks, type Documented } from './codes-outside-rules';
+import { codesOutsideRules, type Documented } from './codes-outside-rules';
 
 /** Every rule, over one view of a config: each names the formats that it applies to. */
 export const rules: readonly Rule[] = [
@@ -50,7 +50,7 @@ export interface DocumentedCode {
 }
 
 /** Rules and what else finds something: several rules may share a code. */
-export const documented: readonly Documented[] = [...rules, ...remarks];
+export const documented: readonly Documented[] = [...rules, ...codesOutsideRules];
 
 /** Every code of a finding, once, with what all its rules say of it. */
 export function documentedCodes(): DocumentedCode[] {

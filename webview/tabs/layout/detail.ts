@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
-import { sharesOf } from '../../../src/core/planner/explain/limit-labels';
+import { stepShares } from '../../../src/core/planner/explain/limit-labels';
 import { stepParts } from '../../../src/core/layout-search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../../src/protocol/layout';
 import { h, type Child } from '../../base/dom';
@@ -61,7 +61,7 @@ function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
 
 /** Where the time of a step goes, as bars. */
 function partBars({ parts, iterationMs }: PageFound): HTMLElement {
-  const shares = sharesOf(
+  const shares = stepShares(
     stepParts.map((part) => [part, parts[part]] as const),
     iterationMs,
   );

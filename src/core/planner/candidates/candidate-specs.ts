@@ -10,7 +10,7 @@ import { equalSlicesSpec } from './equal-slices';
 import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
-import { operationCount, runsVirtualStages, plainName } from '../../schedules/on-layout';
+import { operationCount, plainName, runsVirtualStages, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './terapipe-slices';
 import { comparedSplits, splitSpec } from './splits';
@@ -139,53 +139,75 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
     );
 }
 
+type OtherName = (typeof otherSchedules | typeof askedSchedules)[number];
+
+/** A schedule beyond the usual ones, with the scheme that it runs. */
+interface OtherRun {
+  readonly schedule: OtherName;
+  readonly kind: ScheduleOnLayout;
+  readonly scheme: Scheme;
+  /** The request asks for it: it is planned whatever it costs. */
+  readonly isAsked: boolean;
+  /** It is planned only where it is asked for. */
+  readonly isAskedOnly: boolean;
+}
+
 /**
- * Every other schedule that is compared, and those that exist only where they are asked for: of whole micro-batches, and those made for
- * slices of the slices given or solved for. Those that are asked for are there whatever they cost.
+ * Every other schedule that is compared, and those that are planned only where they are asked for: of whole micro-batches, and those made
+ * for slices of the slices given or solved for.
  *
  * @param usual what `usualSpecs` made.
  */
 function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], listener: SlicingListener): CandidateSpecs {
-  const { model, layout, slicing } = request;
-  const asked = request.schedule === null ? null : plainName(request.schedule, layout);
-  const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
-  const sliced = slicing.scheme ?? solved;
-  const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
-  const specs: CandidateSpec[] = [];
-  const skipped: ScheduleName[] = [];
-  for (const schedule of [...otherSchedules, ...askedSchedules]) {
-    if (model.stacks !== undefined && !runsStacks(schedule)) continue;
-    const kind = kindOn(pipeline, schedule);
-    if (plainName(schedule, layout) !== schedule) continue;
-    const isAskedOnly = askedSchedules.some((name) => name === kind.name);
-    if (isAskedOnly && schedule !== asked && !(request.runs ?? []).some((name) => name === kind.name)) continue;
-    if (schedule !== asked && (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages))) continue;
-    const scheme = kind.sliced ? (sliced ?? (isAskedOnly ? microBatches : null)) : microBatches;
-    if (scheme === null) continue;
-    const operations = operationCount(kind, layout, scheme);
-    const most =
-      schedule === asked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations;
-    if (operations > most) skipped.push(schedule);
-    else {
-      const { split } = slicing;
-      if (kind.sliced && split !== undefined) {
-        specs.push({ ...splitSpec(split, scheme), id: schedule, schedule });
-        continue;
-      }
-      const isCut = kind.sliced && slicing.scheme === null && (schedule === asked || isAskedOnly);
-      if (kind.exchangesAttention === true) {
-        const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, schedule, listener) : null;
-        specs.push(equal ?? { id: schedule, name: schedule, schedule, scheme, certificate: null });
-        continue;
-      }
-      const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
-      const name = pipeline.virtualStages.has(schedule) ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
-      specs.push(own ?? { id: schedule, name, schedule, scheme, certificate: null });
-      if (kind.ownCut === 'equal-work')
-        specs.push(...equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline));
-    }
+  const runs = [...otherSchedules, ...askedSchedules].flatMap((schedule) => otherRun(request, pipeline, usual, schedule) ?? []);
+  const isTooLong = ({ kind, scheme, schedule, isAsked }: OtherRun): boolean =>
+    operationCount(kind, request.layout, scheme) >
+    (isAsked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations);
+  return {
+    specs: runs.filter((run) => !isTooLong(run)).flatMap((run) => specsOfRun(request, pipeline, usual, run, listener)),
+    skipped: runs.filter(isTooLong).map(({ schedule }) => schedule),
+  };
+}
+
+/** A schedule as it would run the request; null where it cannot, or is not compared. */
+function otherRun(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], schedule: OtherName): OtherRun | null {
+  const { model, layout, slicing, runs = [] } = request;
+  const isPlain = plainName(schedule, layout) === schedule;
+  if (!isPlain || (model.stacks !== undefined && !runsStacks(schedule))) return null;
+  const kind = kindOn(pipeline, schedule);
+  const isAsked = request.schedule !== null && plainName(request.schedule, layout) === schedule;
+  const isAskedOnly = askedSchedules.some((name) => name === kind.name);
+  if (!isAsked) {
+    if (isAskedOnly && !runs.some((name) => name === kind.name)) return null;
+    if (layout.pipeline === 1 || !runsVirtualStages(kind, layout.virtualStages)) return null;
   }
-  return { specs, skipped };
+  const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
+  const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
+  const scheme = kind.sliced ? (slicing.scheme ?? solved ?? (isAskedOnly ? microBatches : null)) : microBatches;
+  return scheme === null ? null : { schedule, kind, scheme, isAsked, isAskedOnly };
+}
+
+/** The candidates of a schedule: its own slices where it has a rule for them, or those that are given or solved for. */
+function specsOfRun(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  usual: readonly CandidateSpec[],
+  { schedule, kind, scheme, isAsked, isAskedOnly }: OtherRun,
+  listener: SlicingListener,
+): readonly CandidateSpec[] {
+  const { slicing, layout } = request;
+  if (kind.sliced && slicing.split !== undefined) return [{ ...splitSpec(slicing.split, scheme), id: schedule, schedule }];
+  if (kind.exchangesAttention === true) {
+    const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, schedule, listener) : null;
+    return [equal ?? { id: schedule, name: schedule, schedule, scheme, certificate: null }];
+  }
+  const isCut = kind.sliced && slicing.scheme === null && (isAsked || isAskedOnly);
+  const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
+  const name = pipeline.virtualStages.has(schedule) ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
+  return [
+    own ?? { id: schedule, name, schedule, scheme, certificate: null },
+    ...(kind.ownCut === 'equal-work' ? equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline) : []),
+  ];
 }
 
 /** How long slices are looked for with the makespan of the schedule that is asked for: one to two seconds. */

@@ -37,7 +37,7 @@ interface Explained {
 }
 
 /** One line each: why this plan. @throws CancelledError. */
-export function reasonsOf(
+export function planReasons(
   { request, pipeline, candidates, chosen, skipped, analytic, cost }: Explained,
   signal: CancelSignal | undefined,
 ): readonly Sentence[] {
@@ -57,7 +57,7 @@ export function reasonsOf(
 }
 
 /** Where each stage's time goes; equal stages are computed once. */
-export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
+export function chosenLimits({ costTable, profile }: PlanRequest, pipeline: Pipeline, { schedule, scheme }: Candidate): Plan['limits'] {
   const [first] = scheme;
   if (costTable !== null || profile !== null || first === undefined) return null;
   let context = 0;
@@ -80,7 +80,7 @@ export function limitsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline
 }
 
 /** What the step of a candidate goes to on each stage; null for measured times. */
-export function partsOf({ costTable, profile }: PlanRequest, pipeline: Pipeline, candidate: Candidate): Plan['partsByStage'] {
+export function chosenParts({ costTable, profile }: PlanRequest, pipeline: Pipeline, candidate: Candidate): Plan['partsByStage'] {
   return costTable === null && profile === null ? partsByStage(pipeline, candidate) : null;
 }
 

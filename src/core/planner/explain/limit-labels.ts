@@ -32,11 +32,11 @@ export function stepCosts(
     known === null
       ? [['work', busy], ['bubble', pipelineMs - busy], ['gradientExchange', gradientExchangeMs], ['optimizer', optimizerMs]] // prettier-ignore
       : stepParts.map((part) => [part, known[part]] as const);
-  return sharesOf(parts, iterationMs);
+  return stepShares(parts, iterationMs);
 }
 
 /** Times as shares of a step, largest first; negligible ones are left out. */
-export function sharesOf<P extends StepPart | 'work'>(
+export function stepShares<P extends StepPart | 'work'>(
   parts: readonly (readonly [part: P, ms: number])[],
   iterationMs: number,
 ): (readonly [part: P, share: number])[] {

@@ -1,17 +1,17 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, formatTokens } from '../../format';
 import { verdictWord } from '../../memory-model/verdict';
 import { counted, sentence, type Sentence } from '../../sentence';
-import type { OverLengths, WayOverLengths } from './found';
+import type { OverLengths, PolicyResult } from './lengths-result';
 
 /** What each way is called. */
-const wayNames: Readonly<Record<WayOverLengths['way'], Sentence>> = {
+const wayNames: Readonly<Record<PolicyResult['way'], Sentence>> = {
   pad: sentence`padded`,
   pack: sentence`packed`,
   chunks: sentence`in chunks`,
 };
 
 /** How a way makes micro-batches. */
-export function wayText({ way, schedule, chunkTokens, cut }: Pick<WayOverLengths, 'way' | 'schedule' | 'chunkTokens' | 'cut'>): Sentence {
+export function wayText({ way, schedule, chunkTokens, cut }: Pick<PolicyResult, 'way' | 'schedule' | 'chunkTokens' | 'cut'>): Sentence {
   switch (way) {
     case 'pad':
       return sentence`every document padded to ${formatTokens(chunkTokens)}, ${schedule}`;
@@ -25,9 +25,9 @@ export function wayText({ way, schedule, chunkTokens, cut }: Pick<WayOverLengths
 }
 
 /** Of the ways that fit the one with the shortest steps; of all, where none fits; null without ways. */
-export function bestWay(ways: readonly WayOverLengths[]): WayOverLengths | null {
+export function bestWay(ways: readonly PolicyResult[]): PolicyResult | null {
   const fitting = ways.filter(({ fits }) => fits);
-  return (fitting.length > 0 ? fitting : ways).reduce<WayOverLengths | null>(
+  return (fitting.length > 0 ? fitting : ways).reduce<PolicyResult | null>(
     (best, way) => (best === null || way.expectedMs < best.expectedMs ? way : best),
     null,
   );
@@ -40,7 +40,7 @@ export function drawsText({ draws, exact }: Pick<OverLengths, 'draws' | 'exact'>
 }
 
 /** `5.4 s in 99 of 100 steps`; of few draws the longest. */
-function worstText({ worstMs }: Pick<WayOverLengths, 'worstMs'>, { draws, exact }: Pick<OverLengths, 'draws' | 'exact'>): Sentence {
+function worstText({ worstMs }: Pick<PolicyResult, 'worstMs'>, { draws, exact }: Pick<OverLengths, 'draws' | 'exact'>): Sentence {
   return exact || draws >= 100
     ? sentence`at most ${formatDuration(worstMs)} in 99 of 100 steps`
     : sentence`at most ${formatDuration(worstMs)} in ${draws} drawn steps`;

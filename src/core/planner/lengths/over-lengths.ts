@@ -12,10 +12,10 @@ import { mayFit, verdictOf } from '../../memory-model/verdict';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
-import { drawsOf, percentile, type Draw } from './draws';
-import { dealt } from './packs';
-import type { OverLengths, WayOverLengths } from './found';
-import { chunkings, packing, padding, type Batching } from './ways';
+import { drawBatches, percentile, type Draw } from './drawn-batches';
+import { longestFirstSchedule } from './packing';
+import type { OverLengths, PolicyResult } from './lengths-result';
+import { chunkings, packing, padding, type BatchingPolicy } from './batching-policies';
 
 /** Micro-batches on stages that are simulated for one way at most, over all draws, and draws at least and at most. */
 const effort = { passes: 200_000, leastDraws: 16, mostDraws: 100 };
@@ -41,11 +41,11 @@ export function overLengths(
   const pieces = shares.map((share) => piecesOf(share.tokens, tokens));
   const passes = globalBatch * Math.max(1, meanTokens / tokens) * layout.pipeline;
   const most = Math.max(effort.leastDraws, Math.min(effort.mostDraws, Math.floor(effort.passes / passes)));
-  const { draws, exact } = drawsOf(shares, globalBatch, most);
-  const judge = judgeOf(request, pipeline, { draws, exact, pieces, meanTokens: meanTokens * globalBatch }, signal);
+  const { draws, exact } = drawBatches(shares, globalBatch, most);
+  const evaluate = policyEvaluator(request, pipeline, { draws, exact, pieces, meanTokens: meanTokens * globalBatch }, signal);
   const whole = layout.virtualStages > 1 ? 'Seq1F1B' : '1F1B';
-  const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), judge);
-  const batchings = [padding(tokens, microBatch, '1F1B'), packing(tokens, microBatch, whole), ...(chunks === null ? [] : [chunks])];
+  const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), evaluate);
+  const policies = [padding(tokens, microBatch, '1F1B'), packing(tokens, microBatch, whole), ...(chunks === null ? [] : [chunks])];
   return {
     lengths: new Set(shares.map((share) => share.tokens)).size,
     documents,
@@ -55,7 +55,7 @@ export function overLengths(
     cutShare: sum(shares.filter((share) => share.tokens > tokens).map(({ count }) => count)) / documents,
     draws: draws.length,
     exact,
-    ways: batchings.flatMap((batching) => judge(batching, draws.length) ?? []),
+    ways: policies.flatMap((policy) => evaluate(policy, draws.length) ?? []),
   };
 }
 
@@ -66,13 +66,13 @@ function piecesOf(tokens: number, most: number): readonly number[] {
 }
 
 /** Over how many of the draws, from the first on. */
-type Judge = (batching: Batching, draws: number) => WayOverLengths | null;
+type EvaluatePolicy = (batching: BatchingPolicy, draws: number) => PolicyResult | null;
 
-/** The chunks whose steps are shortest over a few draws, among those that fit in each. */
-function bestChunks(batchings: readonly Batching[], judge: Judge): Batching | null {
-  let best: { readonly batching: Batching; readonly found: WayOverLengths } | null = null;
-  for (const batching of batchings) {
-    const found = judge(batching, triedDraws);
+/** The chunks whose steps are shortest over a few draws, of those that fit in each. */
+function bestChunks(policies: readonly BatchingPolicy[], evaluate: EvaluatePolicy): BatchingPolicy | null {
+  let best: { readonly batching: BatchingPolicy; readonly found: PolicyResult } | null = null;
+  for (const batching of policies) {
+    const found = evaluate(batching, triedDraws);
     if (found === null) continue;
     const isBetter = best === null || (found.fits === best.found.fits ? found.expectedMs < best.found.expectedMs * (1 - 1e-9) : found.fits);
     if (isBetter) best = { batching, found };
@@ -80,7 +80,7 @@ function bestChunks(batchings: readonly Batching[], judge: Judge): Batching | nu
   return best?.batching ?? null;
 }
 
-/** What batchings are judged by. */
+/** What policies are evaluated by. */
 interface Drawn {
   readonly draws: readonly Draw[];
   readonly exact: boolean;
@@ -106,7 +106,12 @@ interface Step extends Held {
   readonly filled: number;
 }
 
-function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, pieces, meanTokens }: Drawn, signal?: CancelSignal): Judge {
+function policyEvaluator(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  { draws, exact, pieces, meanTokens }: Drawn,
+  signal?: CancelSignal,
+): EvaluatePolicy {
   const known = new Map<string, Held & { readonly ms: number }>();
   const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): Held => {
     const chunks = chunksOn(pipeline, schedule);
@@ -125,11 +130,11 @@ function judgeOf(request: PlanRequest, pipeline: Pipeline, { draws, exact, piece
       mayFit: verdicts.every(mayFit),
     };
   };
-  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: Batching): Step => {
+  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step => {
     throwIfCancelled(signal);
     const descending = counts.flatMap((count, at) => Array.from({ length: count }, () => pieces[at] ?? []).flat()).sort((a, b) => b - a);
     const all = microBatches(descending);
-    const replicas = dealtTo(all, request.layout.data, pipeline);
+    const replicas = schemesOfReplicas(all, request.layout.data, pipeline);
     const key = `${schedule}${JSON.stringify(replicas)}`;
     const run = memoized(known, key, () => ({
       ms: Math.max(...replicas.map((scheme) => stepMs(pipeline, { schedule, scheme }, signal))),
@@ -184,7 +189,7 @@ function fullest(replicas: readonly Scheme[]): readonly Scheme[] {
 }
 
 /** What each replica runs, heaviest first; replicas without work are left out. */
-function dealtTo(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): readonly Scheme[] {
+function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): readonly Scheme[] {
   const cost = stages[stages.length >> 1]?.cost;
   const weightOf = ({ batch, tokens, documents }: BatchSlice): number => {
     let [context, ms] = [0, 0];
@@ -196,5 +201,5 @@ function dealtTo(microBatches: readonly BatchSlice[], replicas: number, { stages
     return ms;
   };
   const weighed = microBatches.map((item) => ({ item, weight: weightOf(item) }));
-  return dealt(weighed, replicas).filter((scheme) => unitCount(scheme) > 0);
+  return longestFirstSchedule(weighed, replicas).filter((scheme) => unitCount(scheme) > 0);
 }

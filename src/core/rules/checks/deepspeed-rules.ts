@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../formats/facts';
 import { formatNumber } from '../../format';
 import { countOf, dataOf, product, quotient, sizeOf } from '../../launchers/layout-sizes';
-import { emptyStagesOf } from '../../partition/stages';
+import { deepSpeedEmptyStages } from '../../partition/stages';
 import { deepspeedFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
@@ -73,7 +73,7 @@ function emptyStage({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null) return null;
   const balanced = facts.partitionMethod?.value.trim().toLowerCase() !== 'uniform';
-  const empty = emptyStagesOf(layers, stages, balanced);
+  const empty = deepSpeedEmptyStages(layers, stages, balanced);
   if (empty === 0) return null;
   const each = Math.ceil(layers / stages);
   const near = stagesNear(layers, stages);

@@ -8,7 +8,7 @@ import { predict } from '../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { chunksOf, cutOf } from '../../../../src/core/partition/chunks';
 import { scheduleOn } from '../../../../src/core/schedules/on-layout';
-import { cutContents, dealtToChunks, evenStageContents } from '../../../../src/core/partition/stages';
+import { cutContents, layersOfChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
@@ -18,16 +18,16 @@ describe('layers of chunks', () => {
     placeChunks(scheduleOn('Interleaved1F1B', { virtualStages: chunks }).placement, stages, chunks);
 
   it('are equal, but lighter at the embedding and the head where their stages are', () => {
-    assert.deepEqual(dealtToChunks([4, 4], looped(2, 2)), [2, 2, 2, 2]);
-    assert.deepEqual(dealtToChunks([3, 3], looped(2, 2)), [1, 2, 2, 1]);
-    assert.deepEqual(dealtToChunks([5, 6, 6], looped(3, 2)), [2, 3, 3, 3, 3, 3]);
-    assert.deepEqual(dealtToChunks([3, 5], looped(2, 1)), [3, 5]);
+    assert.deepEqual(layersOfChunks([4, 4], looped(2, 2)), [2, 2, 2, 2]);
+    assert.deepEqual(layersOfChunks([3, 3], looped(2, 2)), [1, 2, 2, 1]);
+    assert.deepEqual(layersOfChunks([5, 6, 6], looped(3, 2)), [2, 3, 3, 3, 3, 3]);
+    assert.deepEqual(layersOfChunks([3, 5], looped(2, 1)), [3, 5]);
   });
 
   it('make up what a stage has, of which kinds too, wherever they lie', () => {
     const stageOfChunk = looped(2, 2);
     const model = deepseek(2, 6);
-    const [first, last] = stageContentsOf(2, stageOfChunk, cutContents(dealtToChunks([3, 3], stageOfChunk), model));
+    const [first, last] = stageContentsOf(2, stageOfChunk, cutContents(layersOfChunks([3, 3], stageOfChunk), model));
     assert.deepEqual(
       first!.groups!.map(({ kind, layers }) => [kind.feedForward, layers]),
       [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { drawsOf, percentile } from '../../../../../src/core/planner/lengths/draws';
-import { dealt, packed } from '../../../../../src/core/planner/lengths/packs';
+import { drawBatches, percentile } from '../../../../../src/core/planner/lengths/drawn-batches';
+import { longestFirstSchedule, packBestFit } from '../../../../../src/core/planner/lengths/packing';
 import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
 import { splitLike, type SliceCost } from '../../../../../src/core/domain/slice-cost';
 import { cases } from '../../../../property/cases';
@@ -37,7 +37,7 @@ describe('packs of documents', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: capacity }), { minLength: 1, maxLength: 6 }), (tokens) => {
         const descending = tokens.toSorted((a, b) => b - a);
-        const packs = packed(descending, capacity);
+        const packs = packBestFit(descending, capacity);
         assert.deepEqual(
           packs.flat().toSorted((a, b) => b - a),
           descending,
@@ -56,17 +56,17 @@ describe('packs of documents', () => {
     );
   });
 
-  it('are dealt to replicas so that the fullest has at most 4/3 of the least possible', () => {
+  it('are spread over replicas so that the fullest has at most 4/3 of the least possible', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 7 }), (weights) => {
-        const hands = dealt(
+        const workers = longestFirstSchedule(
           weights.map((weight) => ({ item: weight, weight })),
           3,
         );
-        assert.deepEqual(hands.flat().toSorted(), weights.toSorted());
+        assert.deepEqual(workers.flat().toSorted(), weights.toSorted());
         let best = Infinity;
         for (const placing of placings(weights.length, 3)) best = Math.min(best, Math.max(...loadsOf(weights, placing, 3)));
-        assert.ok(Math.max(...hands.map(sum)) <= (4 / 3) * best);
+        assert.ok(Math.max(...workers.map(sum)) <= (4 / 3) * best);
       }),
       { numRuns: cases(20, 300) },
     );
@@ -81,7 +81,7 @@ describe('draws of a global batch', () => {
   ];
 
   it('are all there are, as likely as trying every sequence says, where those are few', () => {
-    const { draws, exact } = drawsOf(lengths, 4, 200);
+    const { draws, exact } = drawBatches(lengths, 4, 200);
     assert.ok(exact);
     const tried = new Map<string, number>();
     for (const placing of placings(4, 3)) {
@@ -94,9 +94,9 @@ describe('draws of a global batch', () => {
   });
 
   it('are a sample that repeats, with the mean of the lengths, where there are many', () => {
-    const { draws, exact } = drawsOf(lengths, 1000, 50);
+    const { draws, exact } = drawBatches(lengths, 1000, 50);
     assert.ok(!exact && draws.length === 50);
-    assert.deepEqual(drawsOf(lengths, 1000, 50).draws, draws);
+    assert.deepEqual(drawBatches(lengths, 1000, 50).draws, draws);
     const mean = sum(draws.map(({ counts }) => sum(counts.map((count, at) => count * (lengths[at]?.tokens ?? 0))))) / 50_000;
     assert.ok(Math.abs(mean - 1.7) < 0.03, `mean of ${mean}`);
     for (const { counts } of draws) assert.equal(sum(counts), 1000);

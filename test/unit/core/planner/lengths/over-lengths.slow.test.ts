@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { percentile } from '../../../../../src/core/planner/lengths/draws';
+import { percentile } from '../../../../../src/core/planner/lengths/drawn-batches';
 import { overLengths } from '../../../../../src/core/planner/lengths/over-lengths';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';

@@ -1,12 +1,12 @@
 import { equalWorkLengths, sliceWork } from '../../slicing/chunk-rules';
 import type { BatchSlice } from '../../domain/scheme';
 import type { ScheduleName } from '../../domain/schedule-names';
-import type { WayOfLengths } from './found';
+import type { PolicySettings } from './lengths-result';
 import type { ModelSpec } from '../../domain/model';
-import { packed, type Pack } from './packs';
+import { packBestFit, type Pack } from './packing';
 
 /** What makes micro-batches of the documents of a step. */
-export interface Batching extends WayOfLengths {
+export interface BatchingPolicy extends PolicySettings {
   /** @param descending lengths of the pieces of a step. */
   readonly microBatches: (descending: readonly number[]) => readonly BatchSlice[];
 }
@@ -18,7 +18,7 @@ const leastChunk = 512;
 const chunksTried = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 
 /** Every document by itself, padded to the training length. */
-export function padding(tokens: number, microBatch: number, schedule: ScheduleName): Batching {
+export function padding(tokens: number, microBatch: number, schedule: ScheduleName): BatchingPolicy {
   return {
     way: 'pad',
     schedule,
@@ -33,18 +33,18 @@ export function padding(tokens: number, microBatch: number, schedule: ScheduleNa
 }
 
 /** As many documents in a micro-batch as have room in its sequences. */
-export function packing(tokens: number, microBatch: number, schedule: ScheduleName): Batching {
+export function packing(tokens: number, microBatch: number, schedule: ScheduleName): BatchingPolicy {
   return {
     way: 'pack',
     schedule,
     chunkTokens: tokens,
     cut: 'equal',
-    microBatches: (descending) => packed(descending, tokens * microBatch).map(ofPack),
+    microBatches: (descending) => packBestFit(descending, tokens * microBatch).map(ofPack),
   };
 }
 
 /** Documents longer than a chunk in chunks one after another, the others packed into chunks (ChunkFlow, arXiv 2503.02356, algorithm 1). */
-function chunking(chunkTokens: number, cut: Batching['cut'], schedule: ScheduleName, model: ModelSpec): Batching {
+function chunking(chunkTokens: number, cut: BatchingPolicy['cut'], schedule: ScheduleName, model: ModelSpec): BatchingPolicy {
   const work = sliceWork(model);
   const known = new Map<number, readonly number[]>();
   const cutOf = (tokens: number): readonly number[] => {
@@ -64,13 +64,13 @@ function chunking(chunkTokens: number, cut: Batching['cut'], schedule: ScheduleN
     microBatches: (descending) => {
       const long = descending.filter((tokens) => tokens > chunkTokens);
       const short = descending.filter((tokens) => tokens <= chunkTokens);
-      return [...long.map((tokens) => ({ batch: 1, tokens: cutOf(tokens) })), ...packed(short, chunkTokens).map(ofPack)];
+      return [...long.map((tokens) => ({ batch: 1, tokens: cutOf(tokens) })), ...packBestFit(short, chunkTokens).map(ofPack)];
     },
   };
 }
 
 /** Chunks of several lengths, from the longest document down. */
-export function chunkings(longest: number, schedule: ScheduleName, model: ModelSpec): readonly Batching[] {
+export function chunkings(longest: number, schedule: ScheduleName, model: ModelSpec): readonly BatchingPolicy[] {
   const sizes = new Set(chunksTried.map((parts) => Math.ceil(longest / parts / unit) * unit).filter((tokens) => tokens >= leastChunk));
   if (sizes.size === 0) sizes.add(Math.ceil(longest / unit) * unit);
   return [...sizes].flatMap((tokens) =>

@@ -1,7 +1,7 @@
 import { sum } from '../../numbers';
 import { randomNumbers } from '../../random';
 import type { LengthShare } from '../../domain/lengths';
-import { firstAtLeast } from './packs';
+import { firstAtLeast } from './packing';
 
 /** A global batch that may be drawn: how many documents of each length, and how likely it is. */
 export interface Draw {
@@ -20,7 +20,7 @@ interface Draws {
  * The global batches of `documents` documents, each drawn from the lengths by itself: all of them where there are at most `most`, else
  * `most` of them, the same for the same lengths.
  */
-export function drawsOf(lengths: readonly LengthShare[], documents: number, most: number): Draws {
+export function drawBatches(lengths: readonly LengthShare[], documents: number, most: number): Draws {
   const total = sum(lengths.map(({ count }) => count));
   const shares = lengths.map(({ count }) => count / total);
   if (multisets(documents, shares.length) <= most) return { draws: everyDraw(shares, documents), exact: true };

@@ -1,7 +1,7 @@
 import type { ScheduleName } from '../../domain/schedule-names';
 
 /** A way to train documents of many lengths. */
-export interface WayOfLengths {
+export interface PolicySettings {
   /** Each padded, several packed into a sequence, or in chunks. */
   readonly way: 'pad' | 'pack' | 'chunks';
   readonly schedule: ScheduleName;
@@ -12,7 +12,7 @@ export interface WayOfLengths {
 }
 
 /** A way to train documents of many lengths, over the global batches that may be drawn. Times are of whole steps, ms. */
-export interface WayOverLengths extends WayOfLengths {
+export interface PolicyResult extends PolicySettings {
   readonly expectedMs: number;
   /** Of the mean of drawn steps; 0 where all were counted. */
   readonly standardErrorMs: number;
@@ -46,5 +46,5 @@ export interface OverLengths {
   readonly draws: number;
   readonly exact: boolean;
   /** Each way that can run. */
-  readonly ways: readonly WayOverLengths[];
+  readonly ways: readonly PolicyResult[];
 }

@@ -8,7 +8,7 @@ export type Pack = readonly number[];
  *
  * @param descending lengths, none above `capacity`.
  */
-export function packed(descending: readonly number[], capacity: number): readonly Pack[] {
+export function packBestFit(descending: readonly number[], capacity: number): readonly Pack[] {
   const packs: number[][] = [];
   const withRoom = new Map<number, number[]>();
   /** Rooms that some pack has, ascending. */
@@ -49,9 +49,12 @@ export function firstAtLeast(ascending: readonly number[], value: number): numbe
   return from;
 }
 
-/** Deals items to this many hands, the heaviest first, each to the hand with the least weight (Graham's longest processing time first). */
-export function dealt<T>(items: readonly { readonly item: T; readonly weight: number }[], hands: number): readonly (readonly T[])[] {
-  const loads = Array.from({ length: hands }, () => ({ weight: 0, items: [] as T[] }));
+/** Schedules items on workers, the heaviest first, each on the worker with the least weight (longest processing time first, Graham 1969). */
+export function longestFirstSchedule<T>(
+  items: readonly { readonly item: T; readonly weight: number }[],
+  workers: number,
+): readonly (readonly T[])[] {
+  const loads = Array.from({ length: workers }, () => ({ weight: 0, items: [] as T[] }));
   for (const { item, weight } of items.toSorted((a, b) => b.weight - a.weight)) {
     const least = loads.reduce((best, load) => (load.weight < best.weight ? load : best));
     least.items.push(item);
