@@ -191,7 +191,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
-    imports: ['domain', 'model', 'schedules', 'time-model', 'memory-model', 'planner'],
+    imports: ['domain', 'model', 'schedules', 'time-model', 'memory-model', 'planner', 'features/compare'],
   },
 };
 

@@ -38,7 +38,7 @@ function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrD
   return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
 }
 
-/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have so many. */
+/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have this many. */
 function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const chunks = schedule === undefined ? 1 : scheduleOn(schedule, { virtualStages: 1 }).chunksPerStage;

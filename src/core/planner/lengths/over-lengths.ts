@@ -68,7 +68,7 @@ function piecesOf(tokens: number, most: number): readonly number[] {
 /** Over how many of the draws, from the first on. */
 type EvaluatePolicy = (batching: BatchingPolicy, draws: number) => PolicyResult | null;
 
-/** The chunks whose steps are shortest over a few draws, of those that fit in each. */
+/** The chunks whose steps are shortest over a few draws, among those that fit in each. */
 function bestChunks(policies: readonly BatchingPolicy[], evaluate: EvaluatePolicy): BatchingPolicy | null {
   let best: { readonly batching: BatchingPolicy; readonly found: PolicyResult } | null = null;
   for (const batching of policies) {
