@@ -17,11 +17,26 @@ export function wholeOf(text: string, words: readonly FlatWord[], from: number, 
   const ends = paths.map((path) => path[level]?.end ?? NaN);
   const isApart = start === undefined || paths.some((path) => path[level]?.kind === 'group') || start.kind === 'expansion';
   if (isApart || ends.some((end, index) => !(end >= start.start && end >= (ends[index - 1] ?? 0)))) return undefined;
-  const range = { start: start.start, end: ends.at(-1) ?? NaN };
+  const range = withQuotes(text, { start: start.start, end: ends.at(-1) ?? NaN });
+  if (range === undefined) return undefined;
   const neighbours = [words[from - 1]?.at(-1), words[to]?.[0]].map((piece) => (piece === undefined ? undefined : stepsOf(piece)[level]));
   if (neighbours.some((step) => step !== undefined && step.kind !== 'literal' && paths.some((path) => same(path[level], step))))
     return undefined;
   return withSpaces(text, range);
+}
+
+/**
+ * With the quote that opens again after the last word, where its value ends a quoted string for itself: `"... --flag "6,4" ..."`. Undefined
+ * where a quote would stay without its other one.
+ */
+function withQuotes(text: string, { start, end }: TextRange): TextRange | undefined {
+  const quotes =
+    text
+      .slice(start, end)
+      .match(/\\.|"/gs)
+      ?.filter((quote) => quote === '"').length ?? 0;
+  if (quotes % 2 === 0) return { start, end };
+  return text[end] === '"' ? { start, end: end + 1 } : undefined;
 }
 
 /**

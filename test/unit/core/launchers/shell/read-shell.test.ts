@@ -257,6 +257,8 @@ describe('the shell reader', () => {
       ['A=(--num-layers "2" --hidden-size 4)\ntorchrun ${A[@]}', 'A=(--hidden-size 4)\ntorchrun ${A[@]}'],
       ['A="--hidden-size 4 --num-layers 2"\ntorchrun $A', 'A="--hidden-size 4"\ntorchrun $A'],
       ['A="\\\n  --num-layers 2 \\\n  --hidden-size 4"\ntorchrun $A', 'A="\\\n  --hidden-size 4"\ntorchrun $A'],
+      ['A="--hidden-size 4 --num-layers "2"\n"\ntorchrun $A', 'A="--hidden-size 4\n"\ntorchrun $A'],
+      ['A="--num-layers "2" --hidden-size 4"\ntorchrun $A', 'A="--hidden-size 4"\ntorchrun $A'],
       ['N=2\ntorchrun --num-layers $N --hidden-size 4', 'N=2\ntorchrun --hidden-size 4'],
       ['N=2\ntorchrun --hidden-size 4 "--num-layers=$N"', 'N=2\ntorchrun --hidden-size 4'],
     ];
