@@ -57,7 +57,7 @@ describe('A plan beside a trace', () => {
     assert.ok(traceSentences(comparison).some((one) => /^Stage 3 is the straggler: .* 1\.2x .* 1x\.$/.test(said(one))));
     const much = compared(plan, exported(slowed(timeline, 3, 1.6)));
     assert.equal(much.firstLate === null, false);
-    assert.ok(traceSentences(much).some((one) => /^They part at (forward|backward) \d+ on stage \d/.test(said(one))));
+    assert.ok(traceSentences(much).some((one) => /^First late pass: (forward|backward) \d+ on stage \d/.test(said(one))));
     assert.ok(much.bubble.measured > much.bubble.predicted);
   });
 
@@ -140,13 +140,13 @@ describe('A plan beside a trace', () => {
     assert.ok(Math.abs(ratio - 1.2) < 1e-3);
   });
 
-  it('is laid beside the candidate whose order it has, and says that', () => {
+  it('is compared with the candidate that has its order', () => {
     const many = makePlan(fourStages('1F1B'));
     const gpipe = many.candidates.find(({ id }) => id === 'gpipe')?.timeline;
     assert.ok(gpipe);
     const comparison = compared(many, exported(gpipe));
     assert.deepEqual([comparison.candidate, comparison.chosen, comparison.equal], ['gpipe', false, true]);
-    assert.ok(traceSentences(comparison).some((one) => said(one).includes('laid beside gpipe')));
+    assert.ok(traceSentences(comparison).some((one) => said(one).includes('Compared with gpipe, whose order matches the trace')));
     const only = compared(plan, exported(gpipe));
     assert.ok(traceSentences(only).some((one) => /^Stage 0 runs forward \d+ where the plan has backward 0\.$/.test(said(one))), traceSentences(only).map(said).join('\n')); // prettier-ignore
   });
