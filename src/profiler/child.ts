@@ -2,14 +2,13 @@
 import { isMainThread } from 'node:worker_threads';
 import { attentionOperators } from './graph/attention';
 import { timedGraph, timedInputsGraph } from './graph/slice-graph';
-import { stageArgument } from '../features/rehearsal/profiler/arguments';
+import { stageArgument, parseRehearsalRequest } from '../features/rehearsal/protocol';
 import { machineClock } from '../features/rehearsal/profiler/machine-clock';
 import { serveMail } from '../features/rehearsal/profiler/mail-thread';
 import { createStageServer } from '../features/rehearsal/profiler/serve';
 import { openSocketMail } from '../features/rehearsal/profiler/socket-mail';
 import { freeDeviceBytes } from './serve';
 import { answerParent, serveParent } from './serve-parent';
-import { parseRehearsalRequest } from '../features/rehearsal/protocol';
 
 const loadRuntime = () => import('onnxruntime-node');
 

@@ -105,3 +105,6 @@ export function parseRehearsalRequest(message: unknown): RehearsalRequest {
 export function parseRehearsalReply(message: unknown): RehearsalReply {
   return v.parse(reply, message);
 }
+
+/** Argument of the child that runs stages of a rehearsal. */
+export const stageArgument = 'stage';

@@ -1,8 +1,8 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../core/format';
-import type { PredictedMeasured, TraceComparison, TransferAgainst } from './against-trace';
-import { passText } from './pass-labels';
+import type { PredictedMeasured, TraceComparison, TransferAgainst, PassPlace } from './against-trace';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { isAsFast } from '../../../core/planner/explain/slower';
+import { operationKind, type OperationKind } from '../../../core/schedules/schedule';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
@@ -151,4 +151,17 @@ function stageList(stages: readonly number[]): Sentence {
   return last - first === stages.length - 1
     ? sentence`stages ${formatCount(first)} to ${formatCount(last)}`
     : sentence`${formatCount(stages.length)} stages`;
+}
+
+const kindNames: Readonly<Record<OperationKind, Sentence>> = {
+  [operationKind.forward]: sentence`forward`,
+  [operationKind.backward]: sentence`backward`,
+  [operationKind.backwardInput]: sentence`input backward`,
+  [operationKind.backwardWeight]: sentence`weight backward`,
+};
+
+/** `forward 3`, `backward 3.1`, `forward 3 of chunk 5`. */
+function passText({ kind, microBatch, slice, chunk }: PassPlace, sliced: boolean, severalChunks: boolean): Sentence {
+  const unit = sliced ? `${microBatch}.${slice}` : microBatch;
+  return severalChunks ? sentence`${kindNames[kind]} ${unit} of chunk ${chunk}` : sentence`${kindNames[kind]} ${unit}`;
 }

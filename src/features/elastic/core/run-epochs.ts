@@ -5,9 +5,7 @@ import { formatCount } from '../../../core/format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
 import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
-import { evaluationMs as evaluationMsOf, isEvaluatedAfter } from './evaluation';
-import { inputWaitMs } from './input';
-import { calibrationOf, type Calibration } from './calibrate';
+import { inputWaitMs, calibrationOf, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
@@ -20,6 +18,7 @@ import {
   type ElasticContext,
   type ModelledStep,
   type StepQuestion,
+  pipelineForwardMs,
 } from './context';
 import { stageSums } from './balance';
 import { passesFrozen } from './pipeline';
@@ -254,7 +253,7 @@ function epochOf(
   const inputMs = inputWaitMs(context.request, batch, times.stepMs);
   const stepMs = times.stepMs + inputMs;
   const trainMs = steps * stepMs;
-  const evaluationMs = evaluationMsOf(context, question, { epoch, cache, calibration: times.calibration });
+  const evaluationMs = epochEvaluationMs(context, question, { epoch, cache, calibration: times.calibration });
   return {
     ...placement,
     epoch,
@@ -283,4 +282,37 @@ function epochOf(
     epochMs: trainMs + transitionMs + evaluationMs,
     samplesPerSecond: (1e3 * batch * placement.replicas) / stepMs,
   };
+}
+
+/** The epoch that is evaluated after, and what scales its modelled step. */
+interface EvaluatedEpoch {
+  readonly epoch: number;
+  readonly calibration: number;
+  /** The training data's cache; of the evaluation data nothing is kept. */
+  readonly cache: Pick<CacheDecision, 'used' | 'movedMs'>;
+}
+
+/** Whether what is evaluated after every this many epochs, and after the last, is evaluated after this one; 0: never. */
+function isEvaluatedAfter(every: number, epoch: number, epochs: number): boolean {
+  return every > 0 && ((epoch + 1) % every === 0 || epoch === epochs - 1);
+}
+
+/**
+ * Evaluation after an epoch, ms: a forward pass of the samples on all pipelines, and of the training data, whose frozen layers are read
+ * where they are cached. Source: `CVTrainer.eval` of PipeTransformer's code, which runs it after the last epoch too.
+ */
+function epochEvaluationMs(context: ElasticContext, question: StepQuestion, { epoch, calibration, cache }: EvaluatedEpoch): number {
+  const { evaluation, epochs, datasetSize } = context.request;
+  const isDue = (every: number): boolean => isEvaluatedAfter(every, epoch, epochs);
+  const due = [
+    { samples: isDue(evaluation.every) ? evaluation.samples : 0, cached: false },
+    { samples: isDue(evaluation.trainingEvery) ? datasetSize : 0, cached: cache.used },
+  ].filter(({ samples }) => samples > 0);
+  if (due.length === 0) return 0;
+  const { batch, replicas, frozenLayers } = question;
+  const forwardMs = calibration * pipelineForwardMs(context, question);
+  return due.reduce((sum, { samples, cached }) => {
+    const passMs = forwardMs + (cached ? cache.movedMs : frozenForwardMs(context, 0, frozenLayers, batch));
+    return sum + Math.ceil(samples / (batch * replicas)) * (passMs + inputWaitMs(context.request, batch, passMs));
+  }, 0);
 }

@@ -5,10 +5,9 @@ import path from 'node:path';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { formatCount, plural } from '../../../core/format';
 import type { WithoutId } from '../../../protocol/profiler';
-import { parseRehearsalReply, type RehearsalReply, type RehearsalRequest } from '../protocol';
+import { parseRehearsalReply, type RehearsalReply, type RehearsalRequest, stageArgument } from '../protocol';
 import { childEnvironment } from '../../../profiler/client';
 import { startProcess, type ServedProcess } from '../../../profiler/process';
-import { stageArgument } from './arguments';
 import { sentence } from '../../../core/sentence';
 
 type StageProcess = ServedProcess<RehearsalRequest, RehearsalReply>;

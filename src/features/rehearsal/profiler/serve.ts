@@ -8,8 +8,7 @@ import type { RehearsalReply, RehearsalRequest } from '../protocol';
 import { attentionOperators } from '../../../profiler/graph/attention';
 import type { Runtime } from '../../../profiler/sessions';
 import { processorMs, timeWorkOn } from './machine-clock';
-import type { Mail } from './mail';
-import { createStageRunner, type HandedOn, type StageRunner } from './stage';
+import { type Mail, createStageRunner, type HandedOn, type StageRunner } from './stage';
 import { openStepSessions, type StepPart } from './step-sessions';
 import { timeCells } from './time-cells';
 

@@ -4,7 +4,7 @@ import { itemKey } from '../core/handling';
 import type { Transfer } from '../protocol';
 import type { Runtime } from '../../../profiler/sessions';
 import { machineClock } from './machine-clock';
-import type { Mail } from './mail';
+import type { Mail } from './stage';
 import type { Letter, MailTask, Received } from './mail-messages';
 
 /**

@@ -1,7 +1,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { handlingOf, itemKey, itemText, neighboursOf, type Item } from '../core/handling';
 import { operationKind, type OperationKind, type Schedule, type WorkUnit } from '../../../core/schedules/schedule';
-import type { RehearsedStep } from '../protocol';
+import type { RehearsedStep, Transfer } from '../protocol';
 import type { Runtime } from '../../../profiler/sessions';
 import { sequenceTokens } from './parameters';
 import { createPartRunner, type PartRunner } from './parts';
@@ -293,4 +293,14 @@ function emptyShelf(): Shelf {
     },
     names: () => [...items.keys()],
   };
+}
+
+/** Between the processes of stages. */
+export interface Mail {
+  /** Returns at once. */
+  readonly send: (toStage: number, handed: HandedOn) => void;
+  /** Resolves when it is here. */
+  readonly take: (item: Item) => Promise<Tensor>;
+  /** How long what came since the last call was on its way. */
+  readonly transfers: () => readonly Transfer[];
 }

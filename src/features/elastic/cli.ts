@@ -1,24 +1,47 @@
-import { balanceNames } from '../../../core/formats/elastic-names';
-import type { Run } from '../../../core/formats/run';
-import { readNamedNorms } from '../core/named-norms';
-import { epochVerdict } from '../core/memory';
-import { planElastic } from '../core/make-plan';
-import { variantNames, type ElasticEpoch, type ElasticPlan } from '../core/plan';
-import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/study';
-import { resolveElastic } from '../core/resolve';
-import { placed } from '../../../core/errors';
-import { elasticJson } from '../json';
-import { elasticHtml } from '../core/report';
-import { column, formatCount, formatDuration, plural } from '../../../core/format';
-import { reportedAssumptions } from '../../../core/domain/request';
-import type { ResolveDefaults } from '../../../core/plan-request/defaults';
-import { printable } from '../../../core/text';
-import { profilesFolder, readProfiles } from '../../../profiler/store';
-import { whereText, type Answer, type PrintedFinding } from '../../../cli/answer';
-import { referencedInto } from '../../../cli/read-config';
-import { indented, table } from '../../../cli/table';
-import { replaceFile, writeNewFile } from '../../../cli/write-file';
-import { say } from '../../../core/sentence';
+import { balanceNames } from '../../core/formats/elastic-names';
+import type { Run } from '../../core/formats/run';
+import { readNamedNorms } from './core/named-norms';
+import { epochVerdict } from './core/memory';
+import { planElastic } from './core/make-plan';
+import { variantNames, type ElasticEpoch, type ElasticPlan } from './core/plan';
+import { studyElastic, type ElasticStudy, type MicroBatchCurve } from './core/study';
+import { resolveElastic } from './core/resolve';
+import { placed } from '../../core/errors';
+import { elasticJson } from './json';
+import { elasticHtml } from './core/report';
+import { column, formatCount, formatDuration, plural } from '../../core/format';
+import { reportedAssumptions } from '../../core/domain/request';
+import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import { printable } from '../../core/text';
+import { profilesFolder, readProfiles } from '../../profiler/store';
+import { whereText, type Answer, type PrintedFinding, printedFinding } from '../../cli/answer';
+import { referencedInto, namedConfig, runConfig } from '../../cli/read-config';
+import { indented, table } from '../../cli/table';
+import { replaceFile, writeNewFile } from '../../cli/write-file';
+import { say, sentence } from '../../core/sentence';
+import { defineCommand, usage } from '../../cli/command';
+import { configOptions } from '../../cli/common-options';
+import { judgedFindings } from '../../cli/planned';
+
+export const elasticCommand = defineCommand({
+  takes: 'FILE',
+  description: 'a run that freezes layers: pipelines, replicas and time of every epoch',
+  options: {
+    ...configOptions,
+    report: { value: 'PATH', help: 'write a report in one page (HTML) to a file that is not there yet' },
+    write: { help: 'with --report, replace PATH' },
+  },
+  start: (line, { report: file = null, write = false }) => {
+    if (write && file === null) throw usage(sentence`--write needs something to write to`, sentence`give --report too`);
+    return async (terminal, texts) => {
+      const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+      const { run } = config;
+      const told = file === null ? [] : judgedFindings(config, run, null);
+      const findings = told.map((finding) => printedFinding(finding, texts));
+      return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write, findings });
+    };
+  },
+});
 
 /** Where the report goes. */
 interface ReportFile {
@@ -32,12 +55,7 @@ interface ReportFile {
  * `terapipe elastic`: a run that freezes layers, epoch by epoch. @param report null: none is written. @throws ExpectedError as
  * `resolveElastic`, `readNamedNorms`, `planElastic` and `writeNewFile`.
  */
-export async function elasticAnswer(
-  run: Run,
-  defaults: ResolveDefaults,
-  texts: Map<string, string>,
-  report: ReportFile | null,
-): Promise<Answer> {
+async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>, report: ReportFile | null): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
   const norms = await readNamedNorms(run, referencedInto(texts));
   // What concerns the run as a whole is at its first key.

@@ -1,2 +1,0 @@
-/** Argument of the child that runs stages of a rehearsal. */
-export const stageArgument = 'stage';
