@@ -4,12 +4,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { abandonWrites } from '../files/write-whole';
 import { runCommand } from './run-command';
 import { shellReaderIn } from './shell-reader';
-import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
+import type { ThreadData, ThreadHears, ThreadMessage } from './thread-messages';
 
 if (parentPort === null) throw new Error('a command runs on a thread of its own');
 const port = parentPort;
 const { args, debug } = workerData as ThreadData;
-const say = (message: ThreadSays): void => {
+const say = (message: ThreadMessage): void => {
   port.postMessage(message);
 };
 const interrupted = new AbortController();

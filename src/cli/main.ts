@@ -5,7 +5,7 @@ import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
 import { internalError } from './internal-error';
 import { openOutput, outputError } from './output';
-import type { ThreadData, ThreadHears, ThreadSays } from './thread-messages';
+import type { ThreadData, ThreadHears, ThreadMessage } from './thread-messages';
 import { sentence } from '../core/sentence';
 
 /*
@@ -42,7 +42,7 @@ const output = openOutput(endUnwritten);
 process.stderr.on('error', () => undefined);
 const progress = progressLine();
 
-command.on('message', (said: ThreadSays) => {
+command.on('message', (said: ThreadMessage) => {
   if (said.type === 'progress' || said.type === 'status') progress.say(said.text, said.type === 'progress' || debug);
   else if (said.type === 'interrupted') {
     clearTimeout(hearing);

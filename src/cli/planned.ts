@@ -4,7 +4,7 @@ import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
 import { configFindings } from '../core/export/config-findings';
 import type { LoadedConfig } from '../core/config-files/load-config';
-import { heeded } from '../core/rules/switched-off';
+import { notSuppressed } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import type { ResolveDefaults } from '../core/plan-request/defaults';
@@ -57,7 +57,7 @@ export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults
 
 /** Findings on a run and its plan. @param remedies changes with which a plan fits that does not. */
 export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): readonly Finding[] {
-  return heeded(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
+  return notSuppressed(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
 
 /**

@@ -6,7 +6,7 @@ export interface ThreadData {
 }
 
 /** Messages from the command's thread, in order: texts, that it heard of an interrupt and cleans up, and last how it ended. */
-export type ThreadSays =
+export type ThreadMessage =
   | { readonly type: 'out' | 'err' | 'progress' | 'status'; readonly text: string }
   | { readonly type: 'interrupted' }
   | { readonly type: 'ended'; readonly exitCode: number };

@@ -55,13 +55,13 @@ export function startErrors<F extends Pick<Finding, 'code' | 'severity'>>(findin
 const shownInformations = 5;
 
 /** What is shown of a file's findings, and the informations that are not. */
-interface Shown<F> {
+interface ShownFindings<F> {
   readonly shown: readonly F[];
   readonly left: readonly F[];
 }
 
 /** All errors and warnings of one file and a few of its informations, in their order; one of each code before a second one of any. */
-export function fewInformations<F>(findings: readonly F[], told: (finding: F) => Pick<Finding, 'code' | 'severity'>): Shown<F> {
+export function fewInformations<F>(findings: readonly F[], told: (finding: F) => Pick<Finding, 'code' | 'severity'>): ShownFindings<F> {
   const seen = new Map<string, number>();
   const informations = findings.flatMap((finding) => {
     const { code, severity } = told(finding);

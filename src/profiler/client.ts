@@ -204,7 +204,7 @@ function profilerOn(
    * WebGPU only logs that it ran out of memory, and continues with invalid buffers: such times are discarded, and the child is not used
    * again.
    */
-  const heeded = async (answer: CellAnswer): Promise<CellAnswer> => {
+  const withoutFailed = async (answer: CellAnswer): Promise<CellAnswer> => {
     // Logs come through another pipe than the answer.
     await setImmediate();
     const said = children.current()?.said() ?? '';
@@ -231,7 +231,7 @@ function profilerOn(
       const answer = await request({ type: 'measure', part, batch, tokens, context });
       if (answer.type !== 'measured' && answer.type !== 'skipped') throw unexpected(answer);
       if (answer.type === 'measured') growth.saw(`${part} ${batch} ${tokens} ${context}`, answer.rssBytes);
-      return provider === 'cpu' ? answer : heeded(answer);
+      return provider === 'cpu' ? answer : withoutFailed(answer);
     },
     placement: async () => {
       const answer = await request({ type: 'placement' });

@@ -182,7 +182,7 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
   }
   if (/887A0004/i.test(message))
     return {
-      reason: sentence`DirectML needs a GPU with DirectX 12, and there is none`,
+      reason: sentence`DirectML needs a GPU with DirectX 12, but there is none`,
       remedy: sentence`update Windows and the driver of the GPU`,
     };
   if (/887A000[567]/i.test(message))

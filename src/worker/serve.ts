@@ -32,7 +32,7 @@ interface PlannerOptions {
 }
 
 /** Progress by less than this is not told, nor are the best slices so soon after the last: each goes through three threads. */
-const toldStep = 0.05;
+const reportedStep = 0.05;
 const slicesEveryMs = 25;
 
 /** Planners, one a kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
@@ -90,7 +90,7 @@ async function answerTo(
     signal,
     onProgress: (fraction) => {
       reached = Math.min(1, Math.max(0, fraction));
-      if (reached < told + toldStep) return;
+      if (reached < told + reportedStep) return;
       told = reached;
       reply({ type: 'progress', id, fraction: reached, incumbent: null });
     },

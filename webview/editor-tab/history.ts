@@ -10,7 +10,7 @@ import { differenceText } from '../shared/past-plan';
 const fullId = 'history-full';
 
 /** Changes of a plan that are listed in a row; the tooltip has all. */
-const toldChanges = 3;
+const listedChanges = 3;
 
 /** The plans that there were: what the edits since the file was saved came to, and a list that opens. */
 export function makeHistory(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
@@ -105,7 +105,7 @@ function row(store: Store, plan: PastPlan, { before, isCurrent, isFull }: RowPla
     h(
       'td',
       { class: 'history-changes', title: texts.join('\n') },
-      before === null ? t('as opened') : texts.slice(0, toldChanges).join(', '),
+      before === null ? t('as opened') : texts.slice(0, listedChanges).join(', '),
     ),
     h('td', { class: 'number' }, formatDuration(figures.iterationMs)),
     h('td', { class: 'number' }, before === null ? '' : differenceText(before, plan)),

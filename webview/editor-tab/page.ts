@@ -12,7 +12,7 @@ import { figures, setting } from '../shared/figures';
 import { emptyPage, notices, progressBar, staleness } from '../shared/notices';
 import { capitalised } from '../shared/sentence';
 import { findingCount, findingList } from '../shared/reasons';
-import { makeGlance, planVerdict, type Told } from '../shared/verdict';
+import { makeGlance, planVerdict, type VerdictText } from '../shared/verdict';
 import { incumbentText } from '../shared/incumbent';
 import { tabs } from '../tabs/registry';
 import type { SchedulePage } from './schedule-page';
@@ -151,7 +151,7 @@ function shownTab(store: Store): string {
 }
 
 /** The verdict on what is planned; null while nothing is. */
-function toldOf(store: Store): Told | null {
+function toldOf(store: Store): VerdictText | null {
   const state = store.state();
   const { plan, elastic } = state;
   if (plan !== null) return planVerdict(plan, shownCandidate(plan, store.view()), state, store.host);

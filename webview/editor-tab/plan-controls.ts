@@ -53,7 +53,7 @@ export function planControls(): readonly PlanControl[] {
       choices: (plan, leavesOpen) => [
         isChosen(plan, 'training.recompute')
           ? { value: automatic, text: t('Auto: {0}', plan.request.training.recompute) }
-          : { value: automatic, text: t('Auto'), ...(leavesOpen ? {} : { disabled: true, title: saidInLauncher() }) },
+          : { value: automatic, text: t('Auto'), ...(leavesOpen ? {} : { disabled: true, title: setByLauncherText() }) },
         { value: 'none', text: t('none') },
         { value: 'selective', text: t('selective') },
         { value: 'full', text: t('full') },
@@ -65,7 +65,7 @@ export function planControls(): readonly PlanControl[] {
 }
 
 /** Why a setting of a launcher's file cannot be left to the planner. */
-export function saidInLauncher(): string {
+export function setByLauncherText(): string {
   return t('A launcher file sets this itself; a terapipe.json can leave it to the planner');
 }
 

@@ -23,7 +23,7 @@ import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
 import { makeAskAgain, triedActions, triedOf, triedText } from '../shared/tried';
 import { openedLayout } from '../shared/opened-layout';
-import { automatic, saidInLauncher, type PlanControl } from './plan-controls';
+import { automatic, setByLauncherText, type PlanControl } from './plan-controls';
 
 /** Sizes to step through and settings to choose, and what they would give before they are written. */
 interface WhatIfControls {
@@ -161,7 +161,7 @@ function showSizes({ request }: Plan, { sizes, bounds, steppers }: ShownSizes): 
       title: titleOf(request, key),
       isChanged: sizes[key] !== now[key],
       fewer: step(-1),
-      ...(isLeftOpen(request, below, bounds.leavesOpen) ? { whyNoFewer: saidInLauncher() } : {}),
+      ...(isLeftOpen(request, below, bounds.leavesOpen) ? { whyNoFewer: setByLauncherText() } : {}),
       more: step(1),
     });
   }

@@ -20,11 +20,11 @@ import { whenChanged } from './when-changed';
 interface Glance {
   readonly element: HTMLElement;
   /** Null hides it. A verdict on a file that has errors by now says of how many edits ago it is: the last good plan is what is shown. */
-  readonly show: (told: Told | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
+  readonly show: (told: VerdictText | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
 }
 
 /** The text of a verdict, its first sentence in bold, and what would help. */
-export interface Told {
+export interface VerdictText {
   readonly sentences: readonly string[];
   /** Whether the run cannot be as it is planned. */
   readonly isOver: boolean;
@@ -81,7 +81,7 @@ export function makeGlance(): Glance {
 }
 
 /** The verdict on a candidate of a plan. */
-export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): Told {
+export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): VerdictText {
   const { fits } = verdictOf(candidate.memory);
   const isHelped = !fits && candidate.id === plan.chosen && openedLayout(state) === null;
   return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? helpOf(state, host) : [] };

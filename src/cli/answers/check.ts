@@ -3,7 +3,7 @@ import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } fr
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
-import { heeded } from '../../core/rules/switched-off';
+import { notSuppressed } from '../../core/rules/switched-off';
 import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import { printable } from '../../core/text';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
@@ -45,7 +45,7 @@ export async function checkAnswer(
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     throwIfCancelled(reading.signal);
     const { found, fits } = await checked(source, reading, defaults, texts);
-    const told = heeded(found, source.file, texts, reading.off);
+    const told = notSuppressed(found, source.file, texts, reading.off);
     for (const finding of told) findings.set(identityOf(finding), finding);
     if (!fits && told.some(({ code }) => code === tooLarge)) unfit += 1;
   }

@@ -73,7 +73,7 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
 }
 
 /** The answer of one export format: its part of the JSON, its text, and further lines. */
-interface Said {
+interface ExportAnswer {
   readonly json: object;
   readonly text: string;
   readonly pieces?: Iterable<string>;
@@ -85,19 +85,19 @@ async function newFile(
   findings: readonly PrintedFinding[],
   { to, out, write }: ExportOptions,
   { shell }: ExportHost,
-): Promise<Said> {
+): Promise<ExportAnswer> {
   const name = to ?? 'html';
   const { pieces, gaps, runs, beside } = await exportFormatOf(name).create(plan, findings, shell);
   const remarks = gapLines(plan, gaps, runs);
   const ran = { runs: runsOf(plan, runs) };
   if (out === null) {
     const lengths = beside === undefined ? {} : { beside: beside.text };
-    return { json: { to: name, written: null, gaps: gaps.map(saidGap), ...ran, ...lengths }, text: '', pieces, remarks };
+    return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
   }
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
   if (beside !== undefined)
     await (write ? replaceFile(out + beside.ending, [beside.text]) : writeNewFile(out + beside.ending, [beside.text]));
-  return { json: { to: name, text: null, written: out, gaps: gaps.map(saidGap), ...ran }, text: `Wrote ${printable(out)}`, remarks };
+  return { json: { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran }, text: `Wrote ${printable(out)}`, remarks };
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
@@ -107,7 +107,7 @@ function runsOf(plan: Plan, runs: Exported['runs'] = chosenOf(plan)): object {
   return { name, schedule, iterationMs, slices: first?.tokens ?? [] };
 }
 
-async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<Said> {
+async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<ExportAnswer> {
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
   const { launcher, reread } = await readComposed({ file, text }, await readerOf(format, shell), readReferenced);
@@ -124,7 +124,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
       format,
       set: set.map((each) => say(each)),
       kept: kept.map((each) => say(each)),
-      gaps: gaps.map(saidGap),
+      gaps: gaps.map(gapJson),
       alongside,
       edits: placed(text, edited),
       diff,
@@ -139,7 +139,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
  * A list of slice lengths in the function of a runtime's source that returns them, as a difference: the plan's own where all micro-batches
  * are cut alike, else the best that is known.
  */
-async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, text }: SourceText): Promise<Said> {
+async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, text }: SourceText): Promise<ExportAnswer> {
   const { runs, lengths } = listedSlices(plan, to);
   const next = patchedSplits(file, text, lengths);
   const written = out ?? (write ? file : null);
@@ -213,7 +213,7 @@ function editLines(
   return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
 }
 
-function saidGap({ what, reason }: Remark): object {
+function gapJson({ what, reason }: Remark): object {
   return withBecause({ what: say(what), reason });
 }
 

@@ -42,10 +42,10 @@ const incumbentEveryMs = 500;
 
 /** Shows how far a long solution is: nothing on short ones. */
 export function incumbentLine({ clock, progress }: Terminal): (incumbent: Incumbent) => void {
-  let saidMs = clock();
+  let shownMs = clock();
   return ({ latencyMs, lowerBoundMs }) => {
-    if (clock() - saidMs < incumbentEveryMs) return;
-    saidMs = clock();
+    if (clock() - shownMs < incumbentEveryMs) return;
+    shownMs = clock();
     progress(
       `best ${formatDuration(latencyMs)}, at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`,
     );

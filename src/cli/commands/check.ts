@@ -11,9 +11,9 @@ export const checkCommand = defineCommand({
     ignore: { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' },
   },
   start: ({ paths, sets, machine, defaults }, { all, ignore = '' }) => {
-    const heeding = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
+    const suppression = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
     return (terminal, texts) => {
-      const reading = { sets, machine, shell: terminal.shell, signal: terminal.signal, ...heeding };
+      const reading = { sets, machine, shell: terminal.shell, signal: terminal.signal, ...suppression };
       return checkAnswer(paths, reading, defaults, texts, terminal.status);
     };
   },

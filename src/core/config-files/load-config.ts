@@ -139,7 +139,7 @@ async function csvFindings(launcher: LauncherFile, read: ReadReferenced): Promis
 }
 
 /** The model of a launcher, with the texts it was read from. */
-interface Joined {
+interface JoinedModel {
   readonly config: HuggingFaceModel;
   readonly texts: ReadonlyMap<string, string>;
 }
@@ -148,7 +148,7 @@ interface Joined {
  * The model config that the launcher names, or the one in its folder. One that cannot be read is passed over: a path on the cluster is
  * seldom one here.
  */
-async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<Joined | null> {
+async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferenced): Promise<JoinedModel | null> {
   // A launcher may name the model's folder.
   const named = modelFiles.flatMap(({ value }) => (/\.json$/i.test(value) ? [value] : [`${value.replace(/\/$/, '')}/config.json`]));
   for (const path of [...named, 'config.json']) {
@@ -195,7 +195,7 @@ function withDropout(run: Run, { training: { dropout } }: HuggingFaceModel): Run
   return { ...run, training: { ...run.training, dropout } };
 }
 
-function runOf(written: LauncherFile, joined: Joined | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+function runOf(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   const { purpose = 'training' } = written;
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
   const { adapters } = written;

@@ -190,7 +190,7 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
     ...planned.map(([what, place]) =>
       approximated(place, sentence`Planned with ${what}`, sentence`times and sizes may differ slightly from the plan`),
     ),
-    ...partsBeside(found),
+    ...otherParts(found),
   ];
 }
 
@@ -198,7 +198,7 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
  * What a file describes in addition to its language model: an encoder of images or sound, or parts that may be as large as the model
  * itself.
  */
-function partsBeside({ document, around }: FoundModel): Finding[] {
+function otherParts({ document, around }: FoundModel): Finding[] {
   const parts = [...(around?.values() ?? [])].filter(
     ({ name, value }) =>
       value.type === 'object' && /_(config|tower)$|^(vision|audio|visual)$/.test(name) && !textKeys.includes(name) && !settings.test(name),

@@ -37,7 +37,7 @@ const parallelSizes = ['tensor', 'pipeline'] as const;
 const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
 
 /** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */
-export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, 'remarks' | 'isPart' | 'placeholders'>): {
+export function leftOpenIn({ remarks, isPart, placeholders }: Pick<LauncherFile, 'remarks' | 'isPart' | 'placeholders'>): {
   readonly flags: readonly string[];
   readonly isPart: boolean;
 } {
@@ -56,7 +56,7 @@ export function unsaidIn({ remarks, isPart, placeholders }: Pick<LauncherFile, '
  * sets, or builds on a recipe that decides it.
  */
 function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
-  const { flags, isPart } = unsaidIn(launcher);
+  const { flags, isPart } = leftOpenIn(launcher);
   const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
   const sizes = parallelSizes.filter((size) => setBy[size] === 'file' && isOpen(size));
   const isRecomputeOpen = ['recompute', 'checkpoint'].some(isOpen);

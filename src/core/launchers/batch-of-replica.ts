@@ -1,6 +1,6 @@
 import { byDefault, from } from '../domain/located';
 import { sentence } from '../sentence';
-import { programTraitsOf, unsaidIn } from './as-launched';
+import { programTraitsOf, leftOpenIn } from './as-launched';
 import type { LauncherFile } from '../formats/facts';
 import type { Run } from '../formats/run';
 
@@ -21,6 +21,6 @@ export function batchPerReplicaOf(launcher: LauncherFile): Pick<Run, 'batchPerRe
 /** Whether a file is a whole launch that sets no global batch, not by a flag whose value is not known either. */
 function takesNoBatch(launcher: LauncherFile): boolean {
   const { globalBatch, batchSchedule } = launcher.facts;
-  const { flags, isPart } = unsaidIn(launcher);
+  const { flags, isPart } = leftOpenIn(launcher);
   return globalBatch === undefined && batchSchedule === undefined && !isPart && !flags.some((flag) => flag.includes('batch'));
 }

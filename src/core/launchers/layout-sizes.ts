@@ -73,14 +73,14 @@ export function microBatchesOf(facts: Facts, format: ConfigFormat): number | nul
 }
 
 /** Layers that are assigned to the stages: those of the model, plus one each for an embedding or a loss that counts as one. */
-export function dealtLayersOf(facts: Facts): number | null {
+export function assignedLayersOf(facts: Facts): number | null {
   const layers = countOf(facts, 'layers');
   return layers === null ? null : layers + (facts.embeddingAsLayer?.value === true ? 1 : 0) + (facts.lossAsLayer?.value === true ? 1 : 0);
 }
 
 /** Layers that each stage gets when all get the same; null when a setting divides them unevenly, or they are not divisible. */
 export function layersPerStageOf(facts: Facts, format: ConfigFormat): number | null {
-  return dealsEvenly(facts) ? quotient(dealtLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
+  return dealsEvenly(facts) ? quotient(assignedLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
 }
 
 /** Whether no setting gives some stages other numbers of layers. */

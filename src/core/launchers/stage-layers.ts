@@ -39,7 +39,7 @@ export function megatronStages(facts: Facts, format: ConfigFormat, layers: numbe
   if (facts.emptyLayers !== undefined) return withEmptyLayers(facts, format, total);
   const known: Facts = { ...facts, layers: { value: total, source: { kind: 'override' } } };
   const virtual = virtualStagesOf(known, format);
-  return virtual === null || pipeline * virtual > maximumStages ? null : dealt(facts, total, pipeline, virtual);
+  return virtual === null || pipeline * virtual > maximumStages ? null : dividedLayers(facts, total, pipeline, virtual);
 }
 
 /** Placeholder layers are assigned like the others, and then not built. */
@@ -68,7 +68,7 @@ function splitStages(facts: Facts, pipeline: number): readonly number[] | null {
   return Array.from({ length: pipeline }, (_, stage) => (stage < split ? encoder / split : decoder / (pipeline - split)));
 }
 
-function dealt(facts: Facts, layers: number, pipeline: number, virtual: number): readonly number[] | null {
+function dividedLayers(facts: Facts, layers: number, pipeline: number, virtual: number): readonly number[] | null {
   const { firstStageLayers, lastStageLayers } = facts;
   if (firstStageLayers !== undefined || lastStageLayers !== undefined) {
     const ends = [firstStageLayers, lastStageLayers].filter((fact) => fact !== undefined);

@@ -12,7 +12,7 @@ import {
   roomBound,
   type Room,
   type ChunkTimes,
-  type Held,
+  type InFlight,
   type Orders,
   type StageOrder,
 } from './order-bounds';
@@ -31,7 +31,7 @@ import type { GridTimes, LeastSlices } from './solved-slices';
 import { sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
-import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type Known, type SearchPoint } from './known'; // prettier-ignore
+import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint } from './known'; // prettier-ignore
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
@@ -54,7 +54,7 @@ export const nearlyFits = 1.5;
 const rounding = 1e-9;
 
 /** Bounds for points of a request. */
-export function boundsOf(request: PlanRequest, known: Known = knownOf(request)): Bounds {
+export function boundsOf(request: PlanRequest, known: KnownBounds = knownOf(request)): Bounds {
   const inputs: BoundInputs = { request, known, orders: ordersOf() };
   const lowered = ({ iterationMs, peakBytes }: Bound): Bound => ({
     iterationMs: iterationMs * (1 - rounding),
@@ -70,7 +70,7 @@ export function boundsOf(request: PlanRequest, known: Known = knownOf(request)):
 
 interface BoundInputs {
   readonly request: PlanRequest;
-  readonly known: Known;
+  readonly known: KnownBounds;
   readonly orders: ReturnType<typeof ordersOf>;
 }
 
@@ -105,7 +105,7 @@ function isFarTooLarge(request: PlanRequest, group: LimitedGroup, peakBytes: num
  * it tight for layers all alike. The smallest is at one of the ends, as the quotient rises or falls with w_s. Static bytes may grow less
  * than linearly with the layers: A_k is what the last layer adds.
  */
-function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: Known): number {
+function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: KnownBounds): number {
   const [always, saved] = [new Float64Array(known.kinds.length), new Float64Array(known.kinds.length)];
   let [meanAlways, meanSaved, stage] = [0, 0, Infinity];
   known.kinds.forEach(({ layers, none, one, all, more }, kind) => {
@@ -133,7 +133,7 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
 }
 
 /** The same of only static bytes: the mean of the stages. */
-function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: Known): number {
+function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: KnownBounds): number {
   let sum = 0;
   let least = Infinity;
   for (const { layers, one, all, more } of known.kinds) {
@@ -172,19 +172,19 @@ function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
   return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
 }
 
-function leastSlicesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: Known): LeastSlices[] {
+function leastSlicesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): LeastSlices[] {
   return known.leastSlices(
     point,
     chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) })),
   );
 }
 
-function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: Known): GridTimes[] {
+function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
   return chunks.map((contents) => known.gridTimes(point, contents, shareOfChunk(request, point, contents)));
 }
 
 /** Of any cut into slices: all work of a stage, after the first slice forward, and before its backward, on the stages before. */
-function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): number {
+function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds): number {
   const microBatches = microBatchesOf(point);
   let [beforeMs, most] = [0, 0];
   for (const { sumMs, firstMs } of leastSlicesOf(request, point, shapes, known)) {
@@ -199,7 +199,7 @@ function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutS
  * for stages a <= z that all take f_s times as long as some stage at least, the work of the lesser of a and z, and the slowest slice once
  * more on every stage between, after a first slice on the stages before a.
  */
-function solvedBoundMs(known: Known, stages: readonly GridTimes[], firstMs: readonly number[], microBatches: number): number {
+function solvedBoundMs(known: KnownBounds, stages: readonly GridTimes[], firstMs: readonly number[], microBatches: number): number {
   const turns = [...new Set(stages)].flatMap((times) => [stages.indexOf(times), stages.lastIndexOf(times)]);
   let most = 0;
   for (const base of new Set(stages)) {
@@ -225,7 +225,7 @@ function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   return orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point));
 }
 
-function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known, orders: Orders | null): number {
+function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds, orders: Orders | null): number {
   if (point.solved === true) return anySlicesBoundMs(request, point, shapes, known);
   const { schedule, layout, training } = point;
   const kind = scheduleOn(schedule, layout);
@@ -274,7 +274,7 @@ function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
 }
 
 /** What planned orders stay within: what is left of each stage's memory after static memory. */
-function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: Known): Room {
+function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: KnownBounds): Room {
   const usable = usableBytesOf(request, point);
   return {
     stageBytes: stages.map((contents) => (1 + rounding) * (usable - known.staticBytes(point, contents))),
@@ -283,7 +283,7 @@ function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: Cu
 }
 
 /** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
-function timesOfChunks(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: Known): StageTimes[] {
+function timesOfChunks(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds): StageTimes[] {
   return shapes.chunks.map((contents) => known.times(point, contents, shareOfChunk(request, point, contents)));
 }
 
@@ -308,7 +308,7 @@ function peakBound(
   request: PlanRequest,
   group: CandidateGroup,
   { chunks, stageOfChunk, stages }: CutShapes,
-  known: Known,
+  known: KnownBounds,
   orders: Orders | null,
 ): number {
   const isUnknown = isGiven(request, group);
@@ -328,13 +328,13 @@ function heldBytes(
   group: CandidateGroup,
   stage: number,
   own: readonly StageContents[],
-  known: Known,
+  known: KnownBounds,
   order: StageOrder | undefined,
 ): number {
   const saved = own.map((chunk) => known.savedBytes(group, chunk));
   if (order !== undefined) {
     const kept = own.map((chunk) => known.keptBytes(group, chunk));
-    const bytes = ({ alive, waiting }: Held): number =>
+    const bytes = ({ alive, waiting }: InFlight): number =>
       own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
     return Math.max(...order.held.map(bytes));
   }

@@ -38,7 +38,7 @@ interface SharedContents {
 }
 
 /** What is computed once for all candidate groups that share it. */
-export interface Known {
+export interface KnownBounds {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
   readonly cost: (group: CandidateGroup, contents: StageContents, share: number) => SliceCost;
   /** Of one micro-batch on a stage or chunk. */
@@ -91,7 +91,7 @@ function byGroupAndShape<F extends KeyedGroup, T>(
 }
 
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
-export function knownOf(request: PlanRequest): Known {
+export function knownOf(request: PlanRequest): KnownBounds {
   // Stages of the same inputs share the times of their layers.
   const inputsByTime = new Map<string, CostInputs>();
   const costs = byGroupAndShape(
@@ -164,7 +164,10 @@ export function knownOf(request: PlanRequest): Known {
 }
 
 /** What is known of slices that may be solved for. */
-function slicesKnown(request: PlanRequest, costs: Known['cost']): Pick<Known, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
+function slicesKnown(
+  request: PlanRequest,
+  costs: KnownBounds['cost'],
+): Pick<KnownBounds, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
   const leastOf = new Map<StageContents, Map<string, LeastSlices>>();
   const ratios = new Map<GridTimes, Map<GridTimes, number>>();
   const weighed = new Map<GridTimes, Map<string, number>>();
@@ -214,7 +217,7 @@ export interface CutShapes {
 }
 
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
-export function shapesOf(known: Known, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
+export function shapesOf(known: KnownBounds, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = scheduleOn(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, kind.chunks);
   const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));

@@ -28,7 +28,7 @@ interface Pass {
 }
 
 /** Micro-batches at one moment, by the place of their chunk: between forward and input gradient, and between input and weight gradient. */
-export interface Held {
+export interface InFlight {
   readonly alive: Uint32Array;
   readonly waiting: Uint32Array;
 }
@@ -47,7 +47,7 @@ export interface StageOrder {
   /**
    * What it holds where that is most: micro-batches before their input gradient, those that wait for weight gradients, and both together.
    */
-  readonly held: readonly Held[];
+  readonly held: readonly InFlight[];
 }
 
 /** Facts on the order of a schedule: of the stages at the ends and one between. */
@@ -125,7 +125,7 @@ function readStage(order: ReturnType<ScheduleKind['order']>, stage: number, stag
 }
 
 /** Keeps what is held at the moment at which passes of kind `from` less those of kind `to` are most. */
-function heldBy(chunks: number, from: 0 | 1, to: 1 | 2): { readonly held: Held; readonly observe: (done: Passes) => void } {
+function heldBy(chunks: number, from: 0 | 1, to: 1 | 2): { readonly held: InFlight; readonly observe: (done: Passes) => void } {
   const held = { alive: new Uint32Array(chunks), waiting: new Uint32Array(chunks) };
   let most = 0;
   return {

@@ -252,7 +252,7 @@ function planningBudget(evaluator: Evaluator) {
 }
 
 /** What of an answer an entry may still be: any of it; the fastest of all or of its schedule; the fastest of all, or the first. */
-type Wanted = 'all' | 'schedule' | 'fastest';
+type ResultsImproved = 'all' | 'schedule' | 'fastest';
 
 /** What planning orders and solving for slices may take: either is as much as predicting tens of others. */
 function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
@@ -260,7 +260,7 @@ function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
   const bounded = new WeakSet<SearchPoint>();
   let solved = 0;
   return {
-    wanted: (node: CandidateGroup): Wanted => {
+    wanted: (node: CandidateGroup): ResultsImproved => {
       if (node.solved === true) return solved < solvedAnyway ? 'all' : 'schedule';
       return planning.isForFastest(node) ? 'fastest' : 'all';
     },
@@ -346,7 +346,7 @@ function keeper(bestOnly: boolean) {
   let slowestKeptMs = Infinity;
   const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
 
-  const mayImprove = (group: CandidateGroup, bound: Bound, wanted: Wanted): boolean => {
+  const mayImprove = (group: CandidateGroup, bound: Bound, wanted: ResultsImproved): boolean => {
     if (best === null || isBetter(bound, best)) return true;
     if (bestOnly) return false;
     const ofSchedule = perSchedule.get(scheduleKey(group));

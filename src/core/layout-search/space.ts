@@ -54,7 +54,7 @@ export function* candidateGroups(
   const { model, training, capabilities } = request;
   const recomputes: readonly RecomputeChoice[] = fixed.has('recompute')
     ? [training]
-    : offloadsAlone(training)
+    : offloadsWithoutPipeline(training)
       ? [{ recompute: 'none' }]
       : recomputeChoices(model, training, recomputesOf(capabilities));
   const optimizers = optimizersOf(problem);
@@ -155,7 +155,7 @@ function groupsFor<T extends ScheduleChoice>({ share }: RecomputeChoice, schedul
  * Whether whole layers are on the host in a runtime that has that neither with a pipeline nor with recompute (Megatron-LM's
  * `TransformerConfig`).
  */
-function offloadsAlone({ activationOffloadLayers = 0, runtime }: TrainingSpec): boolean {
+function offloadsWithoutPipeline({ activationOffloadLayers = 0, runtime }: TrainingSpec): boolean {
   return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
@@ -176,7 +176,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const pipelines = among(
     'pipeline',
     (size) =>
-      size <= (offloadsAlone(training) ? 1 : Math.min(model.layers, mostStages)) &&
+      size <= (offloadsWithoutPipeline(training) ? 1 : Math.min(model.layers, mostStages)) &&
       (training.runtime !== 'deepspeed' || deepSpeedEmptyStages(model.layers, size) === 0),
   );
   for (const tensor of tensors)

@@ -94,13 +94,13 @@ export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers
   const isNewLayout = stageLayers !== undefined || whatIfKeys.some((key) => key !== 'training.microBatch' && differs(key));
   const isDerived = (key: WhatIfKey): boolean =>
     key === 'layout.data' && isAssumed(request, key) && (differs('cluster.nodes') || !isAssumed(request, 'cluster.nodes'));
-  const isChosenAnew = (key: WhatIfKey): boolean =>
+  const isRechosen = (key: WhatIfKey): boolean =>
     isNewLayout && (key === 'layout.tensor' || key === 'layout.pipeline' || key === 'layout.data') && isAssumed(request, key);
   // a cut has an entry for each virtual stage
   const isOfCut = (key: WhatIfKey): boolean =>
     key === 'layout.virtualStages' && stageLayers !== undefined && request.freeVirtualStages === true && sizes[key] > 1;
   const changed = whatIfKeys
-    .filter((key) => (differs(key) || isChosenAnew(key) || isOfCut(key)) && !isDerived(key))
+    .filter((key) => (differs(key) || isRechosen(key) || isOfCut(key)) && !isDerived(key))
     .map((key): WhatIfSet => [key, key === 'training.microBatch' && sizes[key] === 0 ? null : sizes[key]]);
   // A batch that no file gives would be assumed again, for other GPUs or replicas than those of the plan.
   const isBatchSet = differs(batchKey) || (isAssumed(request, batchKey) && (isNewLayout || differs('training.microBatch')));
@@ -258,9 +258,9 @@ function isRun({ model, layout, training, capabilities }: PlanRequest, sizes: Wh
 function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey): boolean {
   const { model, training, layout } = request;
   if (!Number.isInteger(batchOf(sizes)) || !isRun(request, sizes)) return false;
-  const isCutAnew = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
+  const isRepartitioned = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
   // Layers that a file assigns are only for its stages.
-  if (isCutAnew && layout.stageLayers !== undefined) return false;
+  if (isRepartitioned && layout.stageLayers !== undefined) return false;
   switch (key) {
     case 'layout.tensor':
       return splitsModel(model, sizes[key]);

@@ -63,7 +63,7 @@ export function savedBytes(
   const finalNorm = !head ? 0 : stage.last ? (1 + read + normCopyBytes(inputs) / element) * boundary : boundary;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {
-    activations: layers + besideLayers(inputs, stage, unit),
+    activations: layers + embeddingAndHeadBytes(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
     logits: head ? (1 + depths) * (finalNorm + headShareOf(stage) * localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
   };
@@ -78,7 +78,7 @@ function layersKept(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit):
  * Saved in addition to what each layer saves: of each depth that predicts a further token the embedding and the two normed tensors that are
  * projected, and what layers share.
  */
-export function besideLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
+export function embeddingAndHeadBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   const depths = stage.last ? mtpDepths(inputs.model) : 0;
   return depths * 3 * boundaryBytes(inputs, headUnit(inputs, unit)) + sharedByLayers(inputs, stage, unit) + sentBytes(inputs, stage, unit);
 }

@@ -3,7 +3,7 @@ import type { WorkUnit } from '../schedules/schedule';
 import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import {
-  besideLayers,
+  embeddingAndHeadBytes,
   bytesOnTheWay,
   embeddingBackwardBytes,
   headBackward,
@@ -232,7 +232,7 @@ function inputGradientMoments(
   }));
   const held = heldBoundaries(inputs, chunk, unit).backward;
   let activations =
-    groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0) + activationFactor * besideLayers(inputs, chunk, unit);
+    groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0) + activationFactor * embeddingAndHeadBytes(inputs, chunk, unit);
   let keptNow = keptForHead;
   return groups.reverse().flatMap(({ layers, saved, kept, moving, largest: { name, bytes } }) => {
     const at = (done: number): LayerMoment => ({

@@ -15,7 +15,7 @@ import { runtimeOf } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { headBackwardName, interleavingFactor } from './activation-memory';
-import { besideAllocator, limitsOn, reservedAt } from './reserved';
+import { nonAllocatorBytes, limitsOn, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../memoized';
@@ -162,7 +162,7 @@ export function passMemory(
     backwardWeight: ofChunks(({ keptForWeights }) => -keptForWeights),
     limit: Float64Array.from(contentsOfStages, (contents, stage) => {
       const most = working.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? Math.max(bytes, own) : bytes), 0);
-      return usablePeakBytes(capacityOf(gpuMemory, stage), besideAllocator(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
+      return usablePeakBytes(capacityOf(gpuMemory, stage), nonAllocatorBytes(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
     }),
   };
 }
@@ -203,7 +203,7 @@ function stageMemory(
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   const capacityBytes = capacityOf(gpuMemory, stage);
-  const beside = besideAllocator(inputs);
+  const beside = nonAllocatorBytes(inputs);
   const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
   const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
   // what is cached is given back before memory runs out

@@ -33,10 +33,10 @@ export function lacksFragmentsAlone(
   stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes' | 'usableBytes'>[],
 ): boolean {
   if (runtimeOf(inputs.training).id === 'torchtitan') return false;
-  const besideBytes = besideAllocator(inputs) + segmentBytes;
+  const outsideBytes = nonAllocatorBytes(inputs) + segmentBytes;
   return (
     stages.some(({ peakBytes, usableBytes }) => peakBytes > usableBytes) &&
-    stages.every(({ peakBytes, capacityBytes }) => peakBytes <= capacityBytes - besideBytes)
+    stages.every(({ peakBytes, capacityBytes }) => peakBytes <= capacityBytes - outsideBytes)
   );
 }
 
@@ -74,7 +74,7 @@ const communicatorBytes = 2 ** 28;
  * Outside the allocator, as `nvidia-smi` shows it, bytes: the CUDA context and NCCL's buffers. A pipeline of DeepSpeed has communicators to
  * both neighbours and one of a replica in addition to those of the world and of each size above 1.
  */
-export function besideAllocator({ training, layout }: LimitInputs): number {
+export function nonAllocatorBytes({ training, layout }: LimitInputs): number {
   if (runtimeOf(training).id !== 'deepspeed') return contextBytes;
   const { tensor, pipeline, data, context, expert } = layout;
   const sizes = [tensor, pipeline, data, context, expert].filter((size) => size > 1).length;
@@ -90,7 +90,7 @@ type LimitInputs = Pick<MemoryInputs, 'training' | 'layout'>;
  * here, each for the layout that it is about.
  */
 export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes'> {
-  const usableBytes = usablePeakBytes(capacityBytes, besideAllocator(inputs));
+  const usableBytes = usablePeakBytes(capacityBytes, nonAllocatorBytes(inputs));
   return { capacityBytes, usableBytes, mostBytes: mostUsable(inputs, capacityBytes) };
 }
 
@@ -101,5 +101,5 @@ export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<Stage
  */
 function mostUsable(inputs: LimitInputs, capacityBytes: number): number {
   const peakBytes = runtimeOf(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
-  return peakBytes(capacityBytes, besideAllocator(inputs));
+  return peakBytes(capacityBytes, nonAllocatorBytes(inputs));
 }

@@ -25,17 +25,17 @@ export function marginBecause(capacityBytes: number, usableBytes: number): Sente
   return sentence`${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
 
-/** The highest peak of tensors that fits a GPU, bytes. @param besideBytes bytes outside the allocator. */
-export function usablePeakBytes(capacityBytes: number, besideBytes = contextBytes): number {
-  return (capacityBytes - besideBytes) / (1 + fragmentation);
+/** The highest peak of tensors that fits a GPU, bytes. @param outsideBytes bytes outside the allocator. */
+export function usablePeakBytes(capacityBytes: number, outsideBytes = contextBytes): number {
+  return (capacityBytes - outsideBytes) / (1 + fragmentation);
 }
 
 /**
  * The highest peak of tensors that may still run, bytes: with the least fragmentation that was measured.
- * @param besideBytes bytes outside the allocator.
+ * @param outsideBytes bytes outside the allocator.
  */
-export function mostPeakBytes(capacityBytes: number, besideBytes: number): number {
-  return (capacityBytes - besideBytes) / (1 + leastFragmentation);
+export function mostPeakBytes(capacityBytes: number, outsideBytes: number): number {
+  return (capacityBytes - outsideBytes) / (1 + leastFragmentation);
 }
 
 /** A stage's peak and what is usable of its GPU, as usual where that is not said; and the most that may run, where that is more. */

@@ -127,7 +127,7 @@ function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, gro
   const missing = stageNodeGroups.find((group) => groups[group] === undefined);
   if (missing !== undefined)
     throw groupsError(
-      sentence`layout.stageNodeGroups names group ${formatCount(missing)}, and there are ${formatCount(groups.length)}, counted from 0`,
+      sentence`layout.stageNodeGroups names group ${formatCount(missing)}, but there are ${formatCount(groups.length)}, counted from 0`,
       sentence`use numbers from 0 to ${formatCount(groups.length - 1)}`,
       given.stageNodeGroups,
     );

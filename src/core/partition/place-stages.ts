@@ -168,7 +168,7 @@ function placed(
   if (cut === null) return null;
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
-  const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? dealt(cut, layout, schedule) };
+  const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? chunkLayersOf(cut, layout, schedule) };
   return {
     layout: placedLayout,
     fits: fullest <= 1,
@@ -232,7 +232,7 @@ function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): read
 }
 
 /** A cut as a layout has it: with virtual stages the layers of every chunk. */
-function dealt(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
+function chunkLayersOf(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
   if (layout.virtualStages === 1) return cut;
   return layersOfChunks(cut, placeChunks(scheduleOn(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
 }

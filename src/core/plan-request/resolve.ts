@@ -225,8 +225,8 @@ function measuredStep(
 ): MeasuredStep {
   const { layout, cluster } = request;
   const keys = Object.keys(set);
-  const isCutAnew = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
-  const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isCutAnew && key === 'stageLayers'));
+  const isRepartitioned = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
+  const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isRepartitioned && key === 'stageLayers'));
   const source = { kind: 'default', reason: sentence`as in this file` } as const;
   const sizes = Object.fromEntries(asHere.map(([key, value]) => [key, { value, source }])) as Given<Layout>;
   const settings = Object.entries(set).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);

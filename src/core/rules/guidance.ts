@@ -237,7 +237,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the model config beside the launcher is that of another model.',
   },
   'tt-schedule-csv': {
-    example: '`pipeline_parallel_schedule_csv = "schedule.csv"` without that file. "The schedule "schedule.csv" is not there"',
+    example: '`pipeline_parallel_schedule_csv = "schedule.csv"` without that file. "The schedule "schedule.csv" does not exist"',
     source: 'PyTorch, `torch/distributed/pipelining/schedules.py`, `_load_csv`, `_validate_schedule` and `_simulate_comms_compute`.',
     ignore: 'the file is for another format than TorchTitan loads.',
   },

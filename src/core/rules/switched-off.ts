@@ -21,7 +21,7 @@ function switchedOffIn(text: string): ReadonlySet<string> {
  * Of findings those that nobody switched off: neither the file that they are in, nor the config that was opened, nor a setting.
  * @param texts by file. @param off codes that settings switch off.
  */
-export function heeded(
+export function notSuppressed(
   findings: readonly Finding[],
   file: string,
   texts: ReadonlyMap<string, string>,

@@ -22,7 +22,7 @@ export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: nu
   const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
   const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
   const more = (wider?.percent ?? 0) / 100;
-  const [low, high] = [Math.min(runs.low, wider?.slowerAlone === true ? 1 : 1 - more), Math.max(runs.high, 1 + more)];
+  const [low, high] = [Math.min(runs.low, wider?.onlySlower === true ? 1 : 1 - more), Math.max(runs.high, 1 + more)];
   const measured = sentence`80 % of ${counted(runs.rows, 'measured run')} took ${formatNumber(runs.low)} to ${formatNumber(runs.high)} times what was predicted: ${text}`;
   return {
     kind: 'roofline',
@@ -60,7 +60,7 @@ function halfWidth(percent: number): Pick<CostProvenance, 'range' | 'errorPercen
 /** What widens a range: by this many percent at least, to both sides or towards slower runs by itself. */
 interface Unmeasured {
   readonly percent: number;
-  readonly slowerAlone?: true;
+  readonly onlySlower?: true;
   readonly reason: Sentence;
 }
 
@@ -83,7 +83,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
     {
       holds: adapter?.baseBits !== undefined,
       percent: 60,
-      slowerAlone: true as const,
+      onlySlower: true as const,
       reason: sentence`dequantizing frozen ${adapter?.baseBits ?? 0}-bit weights for each GEMM is not measured`,
     },
     {
@@ -94,7 +94,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
     {
       holds: model.attentionSinks === true,
       percent: 60,
-      slowerAlone: true as const,
+      onlySlower: true as const,
       reason: sentence`attention sinks are not measured: published steps took up to 1.6x the predicted time, MXFP8 2.4x`,
     },
     { holds: model.stacks !== undefined, percent: 20, reason: sentence`no measured run of an encoder-decoder model is known` },
@@ -153,14 +153,14 @@ const exchangedPercent = 15;
 const extrapolatedPercent = 25;
 
 /** What a plan asks of a profile. */
-type Asked = Pick<CostInputs, 'model' | 'training' | 'layout'>;
+type ProfiledRun = Pick<CostInputs, 'model' | 'training' | 'layout'>;
 
 /**
  * Times fitted to a profile. The layer's are as good as the fit on slices it was not fitted to; sends, gradient exchange, optimizer and,
  * under tensor or expert parallelism, the exchanges inside a layer stay analytic. What lies outside the measured lengths and batches is
  * extrapolated, which widens the bar and is reported.
  */
-export function profileProvenance({ file, profile }: NamedProfile, asked: Asked): CostProvenance {
+export function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;
   const measuredBy = source === 'imported' ? sentence`imported times` : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
   const measured = sentence`Measured on ${device.name} (${measuredBy}), ${counted(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}`;
@@ -206,7 +206,7 @@ function unmeasuredEnds({ fit }: Profile, vocab: number): Sentence[] {
   return [...(fit?.embedding ? [] : [sentence`the embedding`]), ...(fit?.head ? [] : [sentence`the head`])];
 }
 
-function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: Asked): Sentence[] {
+function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: ProfiledRun): Sentence[] {
   const longest = Math.max(0, ...samples.layer.map(({ batch, tokens }) => batch * tokens));
   return [
     ...(training.sequenceLength > sequenceLength ? [sentence`sequences were measured to ${counted(sequenceLength, 'token')} only`] : []),

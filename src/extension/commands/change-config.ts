@@ -7,7 +7,7 @@ import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
 import type { WhatIf } from '../sessions/what-ifs';
-import { isSaidByLaunchers, setsBeside, type ConfigSet } from '../sessions/written-sizes';
+import { launcherCanExpress, overridesForNewFile, type ConfigSet } from '../sessions/written-sizes';
 import { requireTrustToWrite } from './apply-layout';
 import { createConfigCommand } from './create-config';
 import { createPageEdits, type PageEdits } from './page-edits';
@@ -53,7 +53,7 @@ export async function writeSizes(
   if (plan === null)
     throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
   const { format, launcher, reread: read } = session;
-  if (launcher !== null && read !== null && sets.every(isSaidByLaunchers)) {
+  if (launcher !== null && read !== null && sets.every(launcherCanExpress)) {
     const edits = settingEdits({ sets, plan }, { launcher, read });
     if (edits !== null) {
       requireTrustToWrite();
@@ -62,7 +62,7 @@ export async function writeSizes(
     }
   }
   const { run } = session;
-  await setInConfig(commands, session, run === null || format === 'terapipe' ? sets : setsBeside(run, sets, plan));
+  await setInConfig(commands, session, run === null || format === 'terapipe' ? sets : overridesForNewFile(run, sets, plan));
 }
 
 async function setInConfig(commands: ChangeCommands, session: SessionState, sets: readonly ConfigSet[]): Promise<void> {

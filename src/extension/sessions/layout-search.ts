@@ -122,7 +122,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       if (result === undefined || run === null || state.staleEdits > 0) return noFindings;
       const of = [run, result];
       if (findings?.of.every((part, index) => part === of[index]) !== true)
-        findings = { of, list: sessions.heeded(file, searchFindings(run, result.launched, result)) };
+        findings = { of, list: sessions.notSuppressed(file, searchFindings(run, result.launched, result)) };
       return findings.list;
     },
     open: async (point) => {

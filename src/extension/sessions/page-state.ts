@@ -47,7 +47,7 @@ export function pageStateOf(
     document: session.file,
     trusted,
     file: displayPath(session.file),
-    plan: session.plan === null ? null : page === 'side' ? chosenAlone(session.plan) : withoutTimelines(session.plan, withheld),
+    plan: session.plan === null ? null : page === 'side' ? withoutOthers(session.plan) : withoutTimelines(session.plan, withheld),
     withheld,
     schedule: page === 'tab' ? session.schedule : null,
     elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
@@ -155,6 +155,6 @@ function withoutTimelines(plan: Plan, withheld: readonly WithheldTimeline[]): Pl
 }
 
 /** The side view shows one candidate. */
-function chosenAlone(plan: Plan): Plan {
+function withoutOthers(plan: Plan): Plan {
   return { ...plan, candidates: [chosenOf(plan)] };
 }

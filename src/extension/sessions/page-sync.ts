@@ -18,7 +18,7 @@ export interface PageSync {
   readonly forget: () => void;
 }
 
-interface Sent {
+interface PostedState {
   readonly session: SessionState | null;
   readonly state: PageState;
   /** Candidates whose timelines went with the plan. */
@@ -27,7 +27,7 @@ interface Sent {
 
 /** Sends the whole state of a config first, and then what is new: a plan is large and stays the same while one types. */
 export function makePageSync(): PageSync {
-  let sent: Sent | null = null;
+  let sent: PostedState | null = null;
   let drawn: readonly CandidateId[] = [];
   return {
     next: (session, context) => {
@@ -55,7 +55,7 @@ export function makePageSync(): PageSync {
 /** What is large is distinguished by identity. */
 const results = ['plan', 'schedule', 'elastic'] as const;
 
-function changedFields(before: Sent, now: Sent): Partial<PageState> {
+function changedFields(before: PostedState, now: PostedState): Partial<PageState> {
   const same = new Set<string>(results.filter((key) => before.session?.[key] === now.session?.[key]));
   const hasTimelines = now.timelines.every((id) => before.timelines.includes(id));
   if (!hasTimelines) same.delete('plan');

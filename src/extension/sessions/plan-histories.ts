@@ -54,7 +54,7 @@ export function createPlanHistories(sessions: PlanSessions, isDirty: (file: stri
     if (before === undefined || changes.length > 0 || chosenOf(before.plan).iterationMs !== chosenOf(plan).iterationMs)
       put(
         file,
-        kept([{ id: ++lastId, figures: figuresOf(plan), changes, isSaved: false, isPinned: false, plan: chosenAlone(plan) }, ...entries]),
+        kept([{ id: ++lastId, figures: figuresOf(plan), changes, isSaved: false, isPinned: false, plan: withoutOthers(plan) }, ...entries]),
       );
     if (isClean(file)) markSaved(file);
   };
@@ -95,7 +95,7 @@ function kept(entries: readonly Entry[]): readonly Entry[] {
   return entries.filter(({ isPinned, isSaved }, index) => index < mostKept || isPinned || isSaved);
 }
 
-function chosenAlone(plan: Plan): Plan {
+function withoutOthers(plan: Plan): Plan {
   const chosen = chosenOf(plan);
   const timeline = (chosen.timeline?.kind.length ?? 0) > mostOperations ? null : chosen.timeline;
   return { ...plan, candidates: [{ ...chosen, timeline }] };

@@ -1,6 +1,6 @@
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import { heeded } from '../../core/rules/switched-off';
+import { notSuppressed } from '../../core/rules/switched-off';
 import type { SessionHost } from './session-host';
 import { newState, type SessionFormat, type SessionState } from './session-state';
 import { sentence } from '../../core/sentence';
@@ -9,7 +9,7 @@ import { sentence } from '../../core/sentence';
 export interface PlanSessions {
   readonly get: (file: string) => SessionState | undefined;
   /** Of findings on a config those that neither its files nor settings switch off. */
-  readonly heeded: (file: string, findings: readonly Finding[]) => readonly Finding[];
+  readonly notSuppressed: (file: string, findings: readonly Finding[]) => readonly Finding[];
   readonly all: () => readonly SessionState[];
   /** Files the session read or tried to read, itself included. */
   readonly reads: (file: string) => ReadonlySet<string>;
@@ -63,7 +63,8 @@ export function createPlanSessions(host: SessionHost): PlanSessions {
     get: (file) => sessions.get(file)?.state(),
     all: () => [...sessions.values()].map(({ state }) => state()),
     reads: (file) => sessions.get(file)?.reads() ?? new Set(),
-    heeded: (file, findings) => heeded(findings, file, sessions.get(file)?.state().texts ?? new Map(), host.switchedOff(file)),
+    notSuppressed: (file, findings) =>
+      notSuppressed(findings, file, sessions.get(file)?.state().texts ?? new Map(), host.switchedOff(file)),
     ensure: (file, format) => (sessions.get(file) ?? open(file, format)).settled(),
     replan: (file, scenario) => sessions.get(file)?.start(scenario) ?? Promise.reject(new Error(`no session for ${file}`)),
     changed: (file) => {
@@ -92,8 +93,8 @@ export function createPlanSessions(host: SessionHost): PlanSessions {
 }
 
 /** The state without what its files or settings switch off. */
-function withHeeded(state: SessionState, off: ReadonlySet<string>): SessionState {
-  const findings = heeded(state.findings, state.file, state.texts, off);
+function withoutSuppressed(state: SessionState, off: ReadonlySet<string>): SessionState {
+  const findings = notSuppressed(state.findings, state.file, state.texts, off);
   return findings === state.findings ? state : { ...state, findings };
 }
 
@@ -110,7 +111,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
   let current: Promise<SessionState> | null = null;
 
   const update = (change: Partial<SessionState>): void => {
-    const now = withHeeded({ ...state, ...change }, host.switchedOff(file));
+    const now = withoutSuppressed({ ...state, ...change }, host.switchedOff(file));
     const isNew = now.plan === null && now.schedule === null && now.elastic === null;
     const incumbent = now.progress === null ? null : now.incumbent;
     state = { ...now, incumbent, edits, staleEdits: isNew ? 0 : edits - plannedEdits };

@@ -31,7 +31,7 @@ export interface Scenarios {
   readonly follow: (sessions: Pick<PlanSessions, 'onDidChange' | 'onDidDrop'>) => { dispose: () => void };
 }
 
-interface Known {
+interface ScenarioBasis {
   /** Edits of the text that was planned, as `SessionState` counts them. */
   readonly edits: number;
   readonly scenario: Scenario;
@@ -40,7 +40,7 @@ interface Known {
 
 /** @param settings defaults of the settings for a config. */
 export function createScenarios(settings: (file: string) => ResolveDefaults, state: Pick<vscode.Memento, 'get' | 'update'>): Scenarios {
-  const known = new Map<string, Known>();
+  const known = new Map<string, ScenarioBasis>();
   const remembered = readRemembered(state);
   const chosenFor = (file: string): ChosenValues => remembered.get(file) ?? {};
   const defaultsWith = (file: string, scenario: Scenario | null): ResolveDefaults => {

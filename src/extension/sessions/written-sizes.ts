@@ -7,7 +7,7 @@ import type { Plan } from '../../core/planner/plan';
 export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
 
 /** Whether the file of a launcher can express what was tried: schedules and slices are set only in a terapipe.json. */
-export function isSaidByLaunchers([key]: WhatIfSet): boolean {
+export function launcherCanExpress([key]: WhatIfSet): boolean {
   return key !== 'schedule' && key !== 'slicing.unit';
 }
 
@@ -16,7 +16,7 @@ export function isSaidByLaunchers([key]: WhatIfSet): boolean {
  * themselves what only the other file says, or has the planner assume.
  * @param run of that file. @param plan what was tried.
  */
-export function setsBeside(
+export function overridesForNewFile(
   { format, layout, training, batchPerReplica, nodes }: Run,
   sets: readonly WhatIfSet[],
   plan: Plan,

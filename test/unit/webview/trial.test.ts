@@ -59,7 +59,7 @@ describe('cuts that are tried', () => {
         backwardMs: times[slice]!,
       }));
     assert.match(whyText(rows([8, 6, 4], [1, 1, 1])), /^Later slices attend .* shrink from 8 tokens to 4 tokens and take 2 ms to 2 ms\.$/);
-    assert.match(whyText(rows([8, 8, 4], [1, 1.1, 1])), /last of equal length 10 % longer/);
+    assert.match(whyText(rows([8, 8, 4], [1, 1.1, 1])), /last equal slice takes 10 % longer/);
     assert.match(whyText(rows([8, 4, 8, 6], [1, 1, 1.5, 1])), /^2 of 4 slices have 8 tokens and take up to 3 ms;/);
     assert.equal(whyText(rows([8], [1])), '');
   });

@@ -3,14 +3,14 @@ import { additions, type VariantId } from '../../../src/features/elastic/core/pl
 import { formatBytes, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { t } from '../../base/strings';
-import type { Told } from '../../shared/verdict';
+import type { VerdictText } from '../../shared/verdict';
 import { epochCount } from './epochs';
 
 /** Less than this is no gain that the figures would show. */
 const leastGain = 1.005;
 
 /** The verdict on a run that freezes layers: what that gains, or that it does not fit; how long it takes; and where the gain is from. */
-export function elasticVerdict({ plan, spans }: PageElastic): Told {
+export function elasticVerdict({ plan, spans }: PageElastic): VerdictText {
   const { speedup, totalMs, variants, request } = plan;
   const msOf = (id: VariantId): number => variants.find((variant) => variant.id === id)?.totalMs ?? totalMs;
   const gains = speedup >= leastGain;

@@ -107,7 +107,7 @@ function isSame(a: Cut, b: Cut): boolean {
 }
 
 /** Stages that are named one by one. */
-const toldStages = 4;
+const reportedStages = 4;
 
 /** What an entry of a cut is: a stage or, where a layout has them, a virtual stage. */
 function stageName({ layout }: PlanRequest, stage: number): string {
@@ -117,7 +117,7 @@ function stageName({ layout }: PlanRequest, stage: number): string {
 /** `Layers of stage 3: 9 to 8, Layers of stage 4: 9 to 10`. */
 function changesText(request: PlanRequest, from: Cut, to: Cut): string {
   const changed = to.flatMap((layers, stage) => (layers === from[stage] ? [] : [{ stage, before: from[stage] ?? 0, layers }]));
-  if (changed.length > toldStages) return t('{0} stages repartitioned', changed.length);
+  if (changed.length > reportedStages) return t('{0} stages repartitioned', changed.length);
   return changed.map(({ stage, before, layers }) => t('Layers of {0}: {1} to {2}', stageName(request, stage), before, layers)).join(', ');
 }
 

@@ -39,7 +39,7 @@ export interface MemoryLane {
 }
 
 /** Between the cursor and the text on its time, CSS px. */
-const besidePx = 8;
+const gapPx = 8;
 
 /** Lanes that were made: a page may have that of a plan and that of a schedule file. */
 let lanes = 0;
@@ -122,7 +122,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
     fillReadout(readout, readoutOf(shown.operations, shown.profile, stage, at.ms));
     const ownPx = readout.offsetWidth;
     // Left of the cursor where it can be: right of the pointer is the text on an operation.
-    const wanted = xPx >= ownPx + besidePx ? xPx - ownPx - besidePx : xPx + besidePx;
+    const wanted = xPx >= ownPx + gapPx ? xPx - ownPx - gapPx : xPx + gapPx;
     readout.style.left = `${Math.round(Math.max(0, Math.min(surface.width() - ownPx, wanted)) - xPx)}px`;
   };
   canvas.addEventListener('focus', place);

@@ -35,7 +35,7 @@ export function makeTimelinePane(
 }
 
 /** What mouse and wheel work on. */
-interface Pointed {
+interface PointerTarget {
   readonly pane: Pane;
   readonly comparedPane: Pane;
   readonly lane: MemoryLane;
@@ -45,7 +45,7 @@ interface Pointed {
 }
 
 /** Wires mouse and wheel to both panes and to the memory lane. */
-export function wirePointers(store: Store, timeline: ShownTimeline, { pane, comparedPane, lane, commands, focus }: Pointed): void {
+export function wirePointers(store: Store, timeline: ShownTimeline, { pane, comparedPane, lane, commands, focus }: PointerTarget): void {
   const { compared } = timeline;
   const actions: PointerActions = {
     viewport: () => timeline.viewport(pane.extent()),

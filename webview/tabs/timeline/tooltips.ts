@@ -10,7 +10,7 @@ import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow } from '../../charts/lanes/rows';
 
 /** What a tooltip is about. */
-interface Pointed {
+interface TooltipTarget {
   readonly operations: Operations | null;
   readonly tail: Tail | null;
   readonly pointer: Pointer;
@@ -21,7 +21,7 @@ interface Pointed {
 }
 
 /** The text on what the mouse points at, a line each, the first as title; none: nothing. */
-export function tooltipLines({ operations, tail, pointer, viewport, extent, leftPx }: Pointed): (string | null)[] {
+export function tooltipLines({ operations, tail, pointer, viewport, extent, leftPx }: TooltipTarget): (string | null)[] {
   const { x, row, stage, operation } = pointer;
   if (operations === null || row === null || x < leftPx) return [];
   if (operation !== null) return operationLines(operations, operation);

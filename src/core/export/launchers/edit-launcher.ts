@@ -8,7 +8,7 @@ import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
-import { otherModelWhat, requireAsPlanned, saidBy } from './planned-again';
+import { otherModelWhat, requireAsPlanned, planSettingsOf } from './planned-again';
 import type { Syntax } from '../../launchers/writing/syntax';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
@@ -43,7 +43,7 @@ function settingsAbout(
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
   const { settings }: Editor = editors[format];
-  return settings(plan, program).filter((setting) => only === undefined || saidBy(setting).some((said) => only.has(said)));
+  return settings(plan, program).filter((setting) => only === undefined || planSettingsOf(setting).some((said) => only.has(said)));
 }
 
 /**

@@ -53,8 +53,8 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
   const unreported = unmet.find(({ what }) => !gaps.some((gap) => say(gap.what) === say(what)));
   if (unreported !== undefined) throw unsound(launcher, sentence`the plan has ${unreported.what}, and the file does not`);
-  const open = new Set(unmet.flatMap(saidBy));
-  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(saidBy)] as const).filter((said) => !open.has(said)));
+  const open = new Set(unmet.flatMap(planSettingsOf));
+  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(planSettingsOf)] as const).filter((said) => !open.has(said)));
   requireSameStep(step, written, carried);
 }
 
@@ -194,7 +194,7 @@ function textOf(value: unknown): string {
 }
 
 /** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
-export function saidBy({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
+export function planSettingsOf({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
   return carries ?? facts.flatMap((fact) => [fact, ...(settingNamed(fact).sets ?? [])].filter(isPlanSetting));
 }
 

@@ -32,7 +32,7 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
   const known = new Map<string, SliceMs>();
   const costs = pipeline.stages.map(({ cost }) => cost);
   return costs.map((cost, stage) => {
-    const key = [costs.indexOf(cost), ...kindsBeside(pipeline, stage), ...linksBeside(pipeline, stage)].join();
+    const key = [costs.indexOf(cost), ...neighbourKinds(pipeline, stage), ...neighbourLinks(pipeline, stage)].join();
     const same = known.get(key);
     if (same !== undefined) return same;
     const transfers = blockingSends(pipeline, stage);
@@ -46,12 +46,12 @@ function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
 }
 
 /** How long a stage and its neighbours take to send a slice of one token. */
-function linksBeside(pipeline: Pipeline, stage: number): number[] {
+function neighbourLinks(pipeline: Pipeline, stage: number): number[] {
   return [blockingSends(pipeline, stage)(1, 1)];
 }
 
 /** The kinds of nodes that a stage lies on, and its neighbours do. */
-function kindsBeside({ stages, nodeKinds, inputs }: Pipeline, stage: number): number[] {
+function neighbourKinds({ stages, nodeKinds, inputs }: Pipeline, stage: number): number[] {
   return [stage - 1, stage, stage + 1].map((other) => nodeKinds.indexOf((stages[other] ?? stages[stage])?.inputs ?? inputs));
 }
 
@@ -70,7 +70,7 @@ function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly
     const shape = pipeline.stages[stage]?.contents;
     if (shape === undefined) return;
     const { layers, ...rest } = shape;
-    const beside = [...kindsBeside(pipeline, stage), ...linksBeside(pipeline, stage)];
+    const beside = [...neighbourKinds(pipeline, stage), ...neighbourLinks(pipeline, stage)];
     const key = rest.groups === undefined ? JSON.stringify([rest, beside]) : `stage ${stage}`;
     const known = kept.get(key);
     if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });

@@ -87,7 +87,7 @@ export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number,
       cuts: cutsOf(solution.baselines, request.training.sequenceLength, grid.unit),
       note: certificateNote(grid, pipeline, solution, best, batch),
     },
-    pipelineMs: best.bestMs - (best.besidePipelineMs ?? 0),
+    pipelineMs: best.bestMs - (best.collectivesMs ?? 0),
     fits: best.fits,
     uniform: { slices: solution.baselines.uniform.slices, unit: grid.unit },
   };
@@ -192,7 +192,7 @@ interface FastestCut {
   readonly solvedMs: number;
   readonly bestMs: number;
   /** What follows the pipeline in both, where that is the same for all cuts. */
-  readonly besidePipelineMs: number | null;
+  readonly collectivesMs: number | null;
   readonly fits: boolean;
 }
 
@@ -210,15 +210,15 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const solvedMs = timeMs(solution.scheme);
   const isKnown = grid.stages.kind === 'equal' || grid.stages.kind === 'proportional';
   const lateMs = timeMs.lateMs(solution.scheme);
-  const leastMs = timeMs.besidePipelineMs === null ? -Infinity : solution.lowerBoundMs + timeMs.besidePipelineMs;
+  const leastMs = timeMs.collectivesMs === null ? -Infinity : solution.lowerBoundMs + timeMs.collectivesMs;
   const isBest = isKnown && solvedMs - lateMs <= leastMs * (1 + rounding);
   const isOptimum = isBest && lateMs <= solvedMs * rounding;
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
   const chunks = chunksOn(pipeline, 'TeraPipe');
   const fits = (scheme: Scheme): boolean => fitsOn(chunks, scheme, pipeline.gpuMemory);
-  const { besidePipelineMs } = timeMs;
+  const { collectivesMs } = timeMs;
   const solvedFits = fits(solution.scheme);
-  const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs, besidePipelineMs, fits: solvedFits };
+  const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs, collectivesMs, fits: solvedFits };
   if (isOptimum && solvedFits) return { ...solved, bestMs: solvedMs };
   const ranked = knownCuts(request, pipeline, batch, { ...first, isAlone: isBest && solvedFits }, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))

@@ -10,7 +10,7 @@ import { transfersOf } from '../predict/transfers';
 interface SlicedStepTime {
   (scheme: Scheme): number;
   /** Of it, what follows the pipeline, where that is the same for all cuts too; null where it overlaps with their passes. */
-  readonly besidePipelineMs: number | null;
+  readonly collectivesMs: number | null;
   /**
    * Of it, what the first forward and the last backward wait for sends, where stages do not wait for all of theirs: eq. 5 knows nothing of
    * it.
@@ -36,15 +36,15 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
       ),
     );
   const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(stages.length) };
-  const besidePipelineMs = overlaps ? null : collectiveMs(nothing);
+  const collectivesMs = overlaps ? null : collectiveMs(nothing);
   const passes = passesOf();
   return Object.assign(
     (scheme: Scheme): number => {
       const step = drained(pipeline, scheme, passes);
-      return step.pipelineMs + (besidePipelineMs ?? collectiveMs(step));
+      return step.pipelineMs + (collectivesMs ?? collectiveMs(step));
     },
     {
-      besidePipelineMs,
+      collectivesMs,
       lateMs: (scheme: Scheme): number =>
         drained(pipeline, scheme, passes).pipelineMs - drained(pipeline, scheme, passes, { isLate: false }).pipelineMs,
     },

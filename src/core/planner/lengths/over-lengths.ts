@@ -91,14 +91,14 @@ interface Drawn {
 }
 
 /** What replicas hold. */
-interface Held {
+interface ReplicaMemory {
   readonly peakBytes: number;
   readonly fits: boolean;
   readonly mayFit: boolean;
 }
 
 /** A step of one draw. */
-interface Step extends Held {
+interface Step extends ReplicaMemory {
   readonly probability: number;
   readonly value: number;
   readonly microBatches: number;
@@ -112,8 +112,8 @@ function policyEvaluator(
   { draws, exact, pieces, meanTokens }: Drawn,
   signal?: CancelSignal,
 ): EvaluatePolicy {
-  const known = new Map<string, Held & { readonly ms: number }>();
-  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): Held => {
+  const known = new Map<string, ReplicaMemory & { readonly ms: number }>();
+  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): ReplicaMemory => {
     const chunks = chunksOn(pipeline, schedule);
     const held = fullest(replicas).map((scheme) =>
       countMemory(

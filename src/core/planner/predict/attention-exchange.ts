@@ -44,7 +44,7 @@ export function withExchange(pipeline: Pipeline, chunks: PipelineChunks, schedul
       const movedMs = Math.abs(ownMs - evenedMs);
       if (unit === undefined || one === undefined || rate === 0 || movedMs <= rounding * evenedMs) return 0;
       const moved = unit.batch * (movedMs / rate);
-      return exchangeMs(inputs[chunk] ?? pipeline.inputs, one, { tokens: unit.batch * unit.tokens, moved, besideMs: evenedMs }, pass);
+      return exchangeMs(inputs[chunk] ?? pipeline.inputs, one, { tokens: unit.batch * unit.tokens, moved, attentionMs: evenedMs }, pass);
     };
   };
   const added = (column: Float64Array, from: Float64Array, to: Float64Array): Float64Array =>
@@ -79,20 +79,20 @@ function exchangedBytes({ model, training, layout }: CostInputs, contents: Stage
 
 /**
  * What a pass waits, ms. Queries go to the stage that helps and its outputs come back, `tokens` of them; keys and values of `moved` earlier
- * tokens leave ahead, overlapped with attention of `besideMs`. Backward sends all of these ahead, the outputs' gradients when they are
+ * tokens leave ahead, overlapped with attention of `attentionMs`. Backward sends all of these ahead, the outputs' gradients when they are
  * there, and gradients of queries, keys and values come back (kwai/Megatron-Kwai, megatron/core/kv_cache/attention.py).
  */
 function exchangeMs(
   inputs: CostInputs,
   { layers, again, query, output, keysValues }: ExchangedBytes,
-  { tokens, moved, besideMs }: { readonly tokens: number; readonly moved: number; readonly besideMs: number },
+  { tokens, moved, attentionMs }: { readonly tokens: number; readonly moved: number; readonly attentionMs: number },
   pass: 'forward' | 'backward',
 ): number {
   const linkMs = (bytes: number): number => 1e3 * pipelineLinkSeconds(inputs, bytes);
   const latencyMs = 2e3 * sendLatencySeconds * layers;
   const ends = linkMs(tokens * (query + output)) + latencyMs;
   const keysMs = linkMs(moved * keysValues);
-  if (pass === 'forward') return ends + Math.max(0, keysMs - besideMs);
+  if (pass === 'forward') return ends + Math.max(0, keysMs - attentionMs);
   const ahead = linkMs(tokens * (query + output)) + keysMs;
-  return ends + keysMs + Math.max(0, ahead - besideMs) + again * ends;
+  return ends + keysMs + Math.max(0, ahead - attentionMs) + again * ends;
 }

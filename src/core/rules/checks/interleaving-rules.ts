@@ -65,7 +65,7 @@ function stagesForInterleaving(view: ConfigView): Issue | null {
     const settings = (['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => facts[name] !== undefined);
     return {
       at: [...settings, 'pipeline'],
-      message: sentence`Virtual stages need a pipeline, and there is 1 stage`,
+      message: sentence`Virtual stages need a pipeline, but there is 1 stage`,
       remedy: sentence`use 2 stages or more, or no virtual stages`,
       changes: remove(...settings),
     };

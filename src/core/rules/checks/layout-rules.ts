@@ -3,7 +3,7 @@ import type { Fact, Facts } from '../../formats/facts';
 import type { ConfigFormat } from '../../formats/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, countOrZeroOf, dealtLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
+import { countOf, countOrZeroOf, assignedLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
 import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { dividesHeads, fitsWorld, largerWorld } from './sizes';
@@ -39,7 +39,7 @@ export const layoutRules: readonly Rule[] = [
 function layersOverStages(view: ConfigView): Issue | null {
   const { facts, format, dealsOtherwise } = view;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
-  const layers = dealtLayersOf(facts);
+  const layers = assignedLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null || dealsOtherwise || layers % stages === 0) return null;
   const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
@@ -99,7 +99,7 @@ function unevenDeal(layers: number, stages: number): Sentence[] {
 }
 
 function middleLayers({ facts, format }: ConfigView): Issue | null {
-  const layers = dealtLayersOf(facts);
+  const layers = assignedLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
   const given = ends.map((name) => countOrZeroOf(facts, name));
@@ -162,7 +162,7 @@ function worldFactor(view: ConfigView): Issue | null {
     // a terapipe.json says what there is and chooses a layout for it
     at: isPlannedAlone(format) ? [...(data === null ? [] : (['data'] as const)), ...sizes] : ['nodes', 'world', 'pipeline', 'tensor', 'context'], // prettier-ignore
     message: isWhole
-      ? sentence`${multiplied} ${gpus === 1 ? sentence`GPU` : sentence`GPUs`}, and there are ${formatNumber(world)}`
+      ? sentence`${multiplied} ${gpus === 1 ? sentence`GPU` : sentence`GPUs`}, but there are ${formatNumber(world)}`
       : data === null
         ? sentence`${many(world, 'GPU')} cannot be divided into replicas of ${multiplied}`
         : sentence`${many(world, 'GPU')} cannot be divided by ${multiplied}`,

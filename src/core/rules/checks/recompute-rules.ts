@@ -126,7 +126,7 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   const alternative = launcherTraitsOf(format).takesMegatronArguments ? sentence`offload activations module by module (--fine-grained-activation-offloading)` : sentence`offload activations module by module`; // prettier-ignore
   return {
     at: ['cpuOffloading', 'pipeline'],
-    message: sentence`Offloading whole layers to the host works on 1 pipeline stage, and there are ${many(stages, 'stage')}`,
+    message: sentence`Offloading whole layers to the host works on 1 pipeline stage, but there are ${many(stages, 'stage')}`,
     remedy: sentence`${alternative}, or use 1 stage`,
     besides: otherRuntime,
     changes: isPlannedAlone(format) ? nothingOffloaded : [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],

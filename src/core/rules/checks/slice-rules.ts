@@ -21,7 +21,7 @@ export const sliceRules: readonly Rule[] = [
     code: 'slices-runtime',
     severity: 'error',
     formats: megatronLmFormats,
-    check: besideSlices,
+    check: settingsWithSlices,
     doc: 'A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context parallelism, hcu-megatron recomputes nothing beside slices, and the first Seq1F1B knows neither context parallelism nor experts.',
   },
   {
@@ -47,7 +47,7 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-function besideSlices({ facts, format }: ConfigView): readonly Issue[] {
+function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   const runtime = sliceRuntimeOf(facts.sliceRuntime?.value ?? '');
   if (runtime === undefined) return [];
   const issues: Readonly<Record<SliceLimit, () => Issue | null>> = {

@@ -81,7 +81,7 @@ function stagesOfSchedule({ facts }: ConfigView): Issue | null {
   const near = each === null || pipeline === null ? [] : layersPerStageNear(facts, pipeline, each);
   return {
     at: ['schedule', 'layersPerStage', 'virtualStages', 'pipeline'],
-    message: sentence`The schedule ${name} runs ${kind === 'single' ? sentence`exactly 1 stage` : sentence`at least 2 stages`} on each rank, and there ${stages === 1 ? sentence`is` : sentence`are`} ${formatNumber(stages)}`,
+    message: sentence`The schedule ${name} runs ${kind === 'single' ? sentence`exactly 1 stage` : sentence`at least 2 stages`} on each rank, but there ${stages === 1 ? sentence`is` : sentence`are`} ${formatNumber(stages)}`,
     remedy: sentence`use the schedule ${other}${near.length > 0 ? sentence`, or ${listed(near)} layers a stage` : ''}`,
     changes: [...setTo('schedule', [other]), ...setTo('layersPerStage', near)],
   };

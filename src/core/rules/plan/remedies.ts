@@ -45,7 +45,7 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
     // Asked for, it is planned for its own runtime.
     trials++;
     const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
-    if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), chosenAlone(changed)));
+    if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), withoutOthers(changed)));
   }
   const changes = changesOf(plan.request, chosen)
     .flatMap((change) => withSpeaker(change))
@@ -57,7 +57,7 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
       run,
       change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
     );
-    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), chosenAlone(changed)));
+    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), withoutOthers(changed)));
   }
   return found.toSorted((a, b) => a.slower - b.slower).slice(0, mostRemedies);
 }
@@ -86,7 +86,7 @@ function environmentRemedy({ request, candidates, chosen: id }: Plan): Remedy[] 
   return [{ sets: [], label, iterationMs: chosen.iterationMs, slower: 0, plan: null }];
 }
 
-function chosenAlone(plan: Plan): Plan {
+function withoutOthers(plan: Plan): Plan {
   return { ...plan, candidates: [{ ...chosenOf(plan), timeline: null }] };
 }
 

@@ -21,7 +21,7 @@ export const dualPipeV: ScheduleKind = {
     microBatches >= 2 * stages
       ? null
       : {
-          message: sentence`DualPipeV needs at least ${counted(2 * stages, 'micro-batch', 'micro-batches')} on ${counted(stages, 'stage')}, two for each, and there ${microBatches === 1 ? sentence`is` : sentence`are`} ${counted(microBatches, 'micro-batch', 'micro-batches')}`,
+          message: sentence`DualPipeV needs at least ${counted(2 * stages, 'micro-batch', 'micro-batches')} on ${counted(stages, 'stage')}, two for each, but there ${microBatches === 1 ? sentence`is` : sentence`are`} ${counted(microBatches, 'micro-batch', 'micro-batches')}`,
           remedy: sentence`use ${2 * stages} micro-batches or more, or at most ${counted(Math.floor(microBatches / 2), 'stage')}`,
         },
   order:

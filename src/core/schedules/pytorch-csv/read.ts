@@ -111,7 +111,7 @@ function loopProblems(table: LocatedTable): CsvProblem[] {
 function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | null): CsvProblem | null {
   const ranks = rowStart.length - 1;
   if (wanted === null || ranks === wanted) return null;
-  const message = sentence`The schedule has ${counted(ranks, 'row')}, one for each rank, and there ${wanted === 1 ? sentence`is` : sentence`are`} ${counted(wanted, 'pipeline rank')}`;
+  const message = sentence`The schedule has ${counted(ranks, 'row')}, one for each rank, but there ${wanted === 1 ? sentence`is` : sentence`are`} ${counted(wanted, 'pipeline rank')}`;
   return problemOfFile(text, 'ranks', message, sentence`set the pipeline size to ${ranks}, or write ${counted(wanted, 'row')}`);
 }
 

@@ -51,7 +51,7 @@ export type Judged = Pick<LogComparison, 'match' | 'differences' | 'flops'>;
 export function judgeLog(log: RunLog, request: PlanRequest): Judged {
   const differences = logDifferences(log.facts, request);
   const flops = flopsOf(log, request);
-  if (flops?.agree === false && !isModelTold(log.facts)) return { match: 'other', differences, flops };
+  if (flops?.agree === false && !hasModelFacts(log.facts)) return { match: 'other', differences, flops };
   if (differences.length === 0) return { match: 'same', differences, flops };
   return { match: differences.every(({ key }) => comparedFacts[key].isOfReplicas === true) ? 'replicas' : 'other', differences, flops };
 }
@@ -66,7 +66,7 @@ export function compareWithLog(plan: Plan, log: RunLog): LogComparison {
 /** Where TFLOP/s agree, so do model and sequence length. */
 function unloggedOf({ facts }: RunLog, { flops }: Judged): LogComparison['unlogged'] {
   const logged = {
-    model: flops !== null || isModelTold(facts),
+    model: flops !== null || hasModelFacts(facts),
     sequenceLength: flops !== null || facts['training.sequenceLength'] !== undefined,
     globalBatch: facts['training.globalBatch'] !== undefined,
     layout: facts['layout.data'] !== undefined || (facts['layout.tensor'] !== undefined && facts['layout.pipeline'] !== undefined),
@@ -74,7 +74,7 @@ function unloggedOf({ facts }: RunLog, { flops }: Judged): LogComparison['unlogg
   return (Object.keys(unloggedNames) as (keyof typeof unloggedNames)[]).filter((part) => !logged[part]);
 }
 
-function isModelTold(facts: LogFacts): boolean {
+function hasModelFacts(facts: LogFacts): boolean {
   return facts['model.layers'] !== undefined || facts.parameters !== undefined;
 }
 

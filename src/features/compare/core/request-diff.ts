@@ -25,7 +25,7 @@ export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candid
 }
 
 /** Keys that are not compared: sources of figures, and what neither time nor memory depends on. */
-const untold = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.normEpsilon)$/u;
+const unreported = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.normEpsilon)$/u;
 
 function requestValues({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;
@@ -45,7 +45,7 @@ function requestValues({ request }: Plan, candidate: Candidate): Map<string, str
   add(found, 'cost', constants);
   if (calibration !== undefined && calibration.iterationMs !== null) found.set('calibration.iterationMs', String(calibration.iterationMs));
   if (profile !== null) found.set('cost.profile', profile.file);
-  for (const key of found.keys()) if (untold.test(key)) found.delete(key);
+  for (const key of found.keys()) if (unreported.test(key)) found.delete(key);
   if (model.experts === null) for (const key of ['layout.expert', 'layout.expertTensor']) found.delete(key);
   if (isEven(request)) found.delete('layout.stageLayers');
   return found;

@@ -71,15 +71,15 @@ function sidesOf(
 ): Sides | Promise<Sides> {
   switch (other.kind) {
     case 'best':
-      return besideBest(pass, own);
+      return compareBest(pass, own);
     case 'config':
-      return besideConfig(pass, own, other.file);
+      return compareConfig(pass, own, other.file);
     case 'earlier':
-      return besideEarlier(pass, own, other);
+      return compareEarlier(pass, own, other);
   }
 }
 
-function besideEarlier(
+function compareEarlier(
   { host, file, onBasis }: ComparePass,
   own: Plan,
   { name, plan }: Extract<Compared, { readonly kind: 'earlier' }>,
@@ -91,7 +91,7 @@ function besideEarlier(
   };
 }
 
-async function besideBest({ host, file, signal, onBasis }: ComparePass, own: Plan): Promise<Sides> {
+async function compareBest({ host, file, signal, onBasis }: ComparePass, own: Plan): Promise<Sides> {
   const { plan, isLaunched, answer } = await host.best(file, signal);
   onBasis({ own, other: answer });
   const config = host.displayPath(file);
@@ -101,7 +101,7 @@ async function besideBest({ host, file, signal, onBasis }: ComparePass, own: Pla
   };
 }
 
-async function besideConfig({ sessions, host, file, onBasis }: ComparePass, own: Plan, other: string): Promise<Sides> {
+async function compareConfig({ sessions, host, file, onBasis }: ComparePass, own: Plan, other: string): Promise<Sides> {
   const plan = await currentPlan(sessions, other);
   onBasis({ own, other: plan });
   return {

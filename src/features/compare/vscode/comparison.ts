@@ -113,14 +113,14 @@ export function openComparison(
   };
 }
 
-interface Watched {
+interface ComparedStates {
   readonly own: SessionState;
   readonly beside: readonly SessionState[];
   readonly best: ReturnType<ComparisonHost['bestAnswer']>;
 }
 
 /** The sessions that a comparison looks at; null when one of them is gone. */
-function statesOf(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): Watched | null {
+function statesOf(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): ComparedStates | null {
   const own = sessions.get(file);
   if (own === undefined) return null;
   if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? host.bestAnswer(file) : null };

@@ -36,7 +36,7 @@ interface Engine {
   readonly rule: Omit<DynamicRule, 'smoothing'>;
   /** Shares of the change that are tried; 0 alone: it has no word for chunks that shrink. */
   readonly smoothings: readonly number[];
-  readonly saysLeast: boolean;
+  readonly takesLeast: boolean;
 }
 
 /**
@@ -44,12 +44,12 @@ interface Engine {
  * 05e52fc (`ProfilingChunkManager`, with its block of 128 tokens).
  */
 const engines: Readonly<Record<ServingRuntime, Engine>> = {
-  sglang: { rule: { ...sglangRule, multiple: 64 }, smoothings: [0.75, 0, 0.5, 0.6, 0.85, 1], saysLeast: false },
-  vllm: { rule: { ...sglangRule, multiple: 16 }, smoothings: [0], saysLeast: false },
+  sglang: { rule: { ...sglangRule, multiple: 64 }, smoothings: [0.75, 0, 0.5, 0.6, 0.85, 1], takesLeast: false },
+  vllm: { rule: { ...sglangRule, multiple: 16 }, smoothings: [0], takesLeast: false },
   'vllm-ascend': {
     rule: { leastShare: 0.25, multiple: 128, rounding: 'up', fittedShare: 1 },
     smoothings: [1, 0.6, 0.75, 0.85],
-    saysLeast: true,
+    takesLeast: true,
   },
 };
 
@@ -97,7 +97,7 @@ export function servedCuts(judge: Judge, prompts: readonly LengthShare[]): reado
 }
 
 function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly LengthShare[]): ServedCut | null {
-  const { rule, smoothings, saysLeast } = engines[runtime];
+  const { rule, smoothings, takesLeast } = engines[runtime];
   const { multiple, leastShare } = rule;
   const longest = Math.max(...prompts.map(({ tokens }) => tokens));
   const total = prompts.reduce((sum, { count }) => sum + count, 0);
@@ -110,7 +110,7 @@ function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly Leng
       const meanMs = prompts.reduce((sum, { tokens, count }) => sum + (count / total) * firstTokenMs(judge, chunksOf(tokens)), 0);
       if (meanMs >= (best?.meanMs ?? Infinity)) continue;
       const chunks = chunksOf(longest);
-      const leastChunk = saysLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
+      const leastChunk = takesLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
       const chunkMs = chunkTimes(judge.chunkMs, chunks);
       const settings = { firstChunk, smoothing, leastChunk };
       best = { runtime, chunks, chunkMs, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings };

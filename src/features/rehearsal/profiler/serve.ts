@@ -25,7 +25,7 @@ interface StageServerParts {
 type Answer = WithoutId<RehearsalReply>;
 type Tell = (notice: RehearsalReply) => void;
 type Opened = Awaited<ReturnType<typeof openStages>>;
-type Asked<Type extends RehearsalRequest['type']> = Extract<RehearsalRequest, { readonly type: Type }>;
+type RequestOf<Type extends RehearsalRequest['type']> = Extract<RehearsalRequest, { readonly type: Type }>;
 
 /** Between two notices of how far a step is. */
 const noticeMs = 50;
@@ -50,7 +50,7 @@ export function createStageServer(parts: StageServerParts): (request: RehearsalR
   };
 }
 
-async function openStages(parts: StageServerParts, { provider, step, split, stages, addresses }: Asked<'open'>) {
+async function openStages(parts: StageServerParts, { provider, step, split, stages, addresses }: RequestOf<'open'>) {
   const runtime = await parts.loadRuntime();
   const { forwardOnly = false } = step;
   const kinds: readonly StepPart[] = forwardOnly ? ['embedding', 'layer'] : ['embedding', 'layer', 'head'];
@@ -70,7 +70,11 @@ async function openStages(parts: StageServerParts, { provider, step, split, stag
   throw refused;
 }
 
-async function timed({ memory }: StageServerParts, { runtime, step, runners, timeWork }: Opened, asked: Asked<'time'>): Promise<Answer> {
+async function timed(
+  { memory }: StageServerParts,
+  { runtime, step, runners, timeWork }: Opened,
+  asked: RequestOf<'time'>,
+): Promise<Answer> {
   const chunks = asked.chunks.flatMap(({ stage, chunk }) => {
     const runner = runners.get(stage);
     return runner === undefined ? [] : [{ chunk, runner }];
@@ -79,7 +83,7 @@ async function timed({ memory }: StageServerParts, { runtime, step, runners, tim
   return { type: 'timed', cells, ...memory() };
 }
 
-async function stepped({ clock, memory }: StageServerParts, opened: Opened, asked: Asked<'step'>, tell: Tell): Promise<Answer> {
+async function stepped({ clock, memory }: StageServerParts, opened: Opened, asked: RequestOf<'step'>, tell: Tell): Promise<Answer> {
   const { runners, mail, reference } = opened;
   const { schedule, keep, id } = asked;
   for (const runner of runners.values()) runner.reset();
@@ -110,7 +114,7 @@ async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, 
   const endMs = new Float64Array(rows.length).fill(NaN);
   const workMs = new Float64Array(rows.length).fill(NaN);
   const stageOf = (chunk: number): number => schedule.stageOfChunk[chunk] ?? 0;
-  let [passes, saidMs] = [0, clock()];
+  let [passes, shownMs] = [0, clock()];
   for (const row of rows) {
     const runner = runners.get(stageOf(schedule.chunk[row] ?? 0));
     if (runner === undefined) continue;
@@ -121,8 +125,8 @@ async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, 
     workMs[row] = ms;
     if (made !== null) handOn(made, stageOf(made.item.chunk), runners, mail);
     passes += 1;
-    if (clock() - saidMs < noticeMs) continue;
-    saidMs = clock();
+    if (clock() - shownMs < noticeMs) continue;
+    shownMs = clock();
     passed(passes);
   }
   return { startMs, endMs, workMs };

@@ -10,7 +10,7 @@ import type { StageRunner, StepOrder } from './stage';
 import type { Bag } from './tensors';
 
 /** What to time, and how often. */
-interface Asked {
+interface CellTimings {
   readonly cells: readonly Cell[];
   readonly chunks: readonly { readonly chunk: number; readonly runner: StageRunner }[];
   /** Backward in its two parts too. */
@@ -41,7 +41,7 @@ const { forward, backward, backwardInput, backwardWeight } = operationKind;
 export async function timeCells(
   runtime: Runtime,
   step: RehearsedStep,
-  { cells, chunks, split, rounds }: Asked,
+  { cells, chunks, split, rounds }: CellTimings,
   timeWork: TimeWork,
 ): Promise<CellTimes[]> {
   const madeUp = madeUpTensors(runtime);
@@ -86,7 +86,7 @@ function groupsOf({ tokens, batch }: RehearsedStep, cells: readonly Cell[]): Cel
 }
 
 /** Each cell is a slice of a micro-batch of its own, after another one that stands for its context. */
-function timedCells(cells: readonly Cell[], chunks: Asked['chunks']): TimedCell[] {
+function timedCells(cells: readonly Cell[], chunks: CellTimings['chunks']): TimedCell[] {
   const units: WorkUnit[] = [];
   return cells.flatMap((cell, microBatch) => {
     const { batch, tokens, context } = cell;

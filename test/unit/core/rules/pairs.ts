@@ -137,7 +137,7 @@ const table: readonly Row[] = [
   ['selective-recompute-flash', 'nemo', 'recomputeGranularity', { recomputeGranularity: 'selective', attention: 'flash' }, { recomputeModules: ['mlp'] },
     'saves almost nothing', 'recompute mlp, moe_act or layernorm modules instead, or remove it', ['Remove --recomputeGranularity']],
   ['offload-with-pp', 'megatron-bridge', 'cpuOffloading', { cpuOffloading: true, pipeline: 2 }, { cpuOffloading: false },
-    'and there are 2 stages', 'offload activations module by module', ['Remove --cpuOffloading', 'Set --cpuOffloading to false']],
+    'but there are 2 stages', 'offload activations module by module', ['Remove --cpuOffloading', 'Set --cpuOffloading to false']],
   ['offload-with-recompute', 'megatron-shell', 'recomputeGranularity',
     { cpuOffloading: true, activationOffloadLayers: 8, recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 },
     { recomputeGranularity: undefined, recomputeMethod: undefined, recomputeLayers: undefined },

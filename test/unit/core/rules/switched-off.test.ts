@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { countsByCode, fewInformations, type Finding } from '../../../../src/core/findings';
-import { heeded } from '../../../../src/core/rules/switched-off';
+import { notSuppressed } from '../../../../src/core/rules/switched-off';
 import { documentedCodes } from '../../../../src/core/rules/table';
 import { sentence } from '../../../../src/core/sentence';
 
@@ -15,7 +15,7 @@ describe('findings that are switched off', () => {
     const all = ['a-b', 'c', 'sp-no-effect', 'unknown-key', 'vocab-padding', 'zero-with-pp'];
     const named = (text: string): string[] => {
       const kept = codes(
-        heeded(
+        notSuppressed(
           all.map((code) => found(code)),
           'run.sh',
           new Map([['run.sh', text]]),
@@ -33,10 +33,10 @@ describe('findings that are switched off', () => {
   it('are not told, in the file that says so and in what it opens', () => {
     const all = [found('a'), found('b'), found('a', 'config.json'), found('c', 'config.json')];
     const texts = (own: string, other: string) => new Map([['run.sh', own], ['config.json', other]]); // prettier-ignore
-    assert.equal(heeded(all, 'run.sh', texts('', '')), all);
-    assert.deepEqual(codes(heeded(all, 'run.sh', texts('# terapipe-ignore: a', ''))), ['b', 'c']);
-    assert.deepEqual(codes(heeded(all, 'run.sh', texts('', '{"terapipe-ignore": ["a"]}'))), ['a', 'b', 'c']);
-    assert.deepEqual(codes(heeded(all, 'run.sh', texts('', ''), new Set(['c', 'b']))), ['a', 'a']);
+    assert.equal(notSuppressed(all, 'run.sh', texts('', '')), all);
+    assert.deepEqual(codes(notSuppressed(all, 'run.sh', texts('# terapipe-ignore: a', ''))), ['b', 'c']);
+    assert.deepEqual(codes(notSuppressed(all, 'run.sh', texts('', '{"terapipe-ignore": ["a"]}'))), ['a', 'b', 'c']);
+    assert.deepEqual(codes(notSuppressed(all, 'run.sh', texts('', ''), new Set(['c', 'b']))), ['a', 'a']);
   });
 });
 

@@ -18,7 +18,7 @@ import { withSizes } from '../../../../src/core/plan-request/with-sizes';
 import { sentence } from '../../../../src/core/sentence';
 import { newConfigText } from '../../../../src/extension/sessions/new-config';
 import { newLauncherConfigText } from '../../../../src/extension/sessions/new-launcher-config';
-import { isSaidByLaunchers, setsBeside } from '../../../../src/extension/sessions/written-sizes';
+import { launcherCanExpress, overridesForNewFile } from '../../../../src/extension/sessions/written-sizes';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { testHost, uri } from '../test-host';
 
@@ -103,7 +103,7 @@ describe('what was tried, written', () => {
     const { launcher } = loaded;
     const run = loaded.run ?? assert.fail();
     const text = files[name] ?? assert.fail();
-    if (launcher !== null && isLauncher(launcher.format) && sets.every(isSaidByLaunchers)) {
+    if (launcher !== null && isLauncher(launcher.format) && sets.every(launcherCanExpress)) {
       const edits = settingEdits({ sets, plan }, { launcher, read: await readerOf(launcher.format, () => Promise.resolve(read)) });
       if (edits !== null)
         return [
@@ -118,7 +118,7 @@ describe('what was tried, written', () => {
     const session = { ...(host.sessions.get(uri(name)) ?? assert.fail()), launcher, run };
     const created =
       launcher === null ? newConfigText(name, run, defaults) : (newLauncherConfigText(session, uri('terapipe.json'), defaults) ?? '');
-    const changes = setsBeside(run, sets, plan).map(([key, value]) => ({ path: key.split('.'), value: value ?? undefined }));
+    const changes = overridesForNewFile(run, sets, plan).map(([key, value]) => ({ path: key.split('.'), value: value ?? undefined }));
     const replacement = changeJson(created, changes);
     return ['terapipe.json', replacement === null ? created : created.slice(0, replacement.start) + replacement.newText + created.slice(replacement.end)]; // prettier-ignore
   }

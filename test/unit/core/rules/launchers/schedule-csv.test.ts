@@ -25,7 +25,7 @@ describe('a custom schedule', () => {
   });
 
   it('is missed where it is missing', () => {
-    assert.match(say(check(null)[0]!.message), /"order\.csv" is not there/);
+    assert.match(say(check(null)[0]!.message), /"order\.csv" does not exist/);
   });
 
   it('needs a row for each rank', () => {
