@@ -1,0 +1,107 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/*
+ * Words and names that only this code base uses, and how often each is left. `dialect.test.ts` holds the counts of `dialect.json`: none may
+ * rise, and one that fell has to be lowered there with `node --import tsx test/unit/dialect.ts`.
+ */
+
+const root = resolve(import.meta.dirname, '../..');
+const countsFile = join(import.meta.dirname, 'dialect.json');
+
+/** The folders that are counted apart. Rooms inside them may move. */
+export const houses = ['src', 'webview', 'test'] as const;
+type House = (typeof houses)[number];
+type Counts = Readonly<Record<string, Readonly<Record<House, number>>>>;
+
+/** What is looked for in code, comments, strings and test names, and what to write instead. */
+export const dialect: Readonly<Record<string, { readonly pattern: RegExp; readonly instead: string }>> = {
+  beside: { pattern: /beside/gi, instead: 'next to, in addition to, compared with, overlapped with' },
+  dealt: { pattern: /\b(?:dealt|deals?|dealing)\b|dealt(?=[A-Z])|Dealt/g, instead: 'divided, assigned' },
+  said: { pattern: /\b(?:said|saying)\b|\bsaid(?=[A-Z])|Said/g, instead: 'shown, set, written, reported' },
+  says: { pattern: /\bsays\b|\bsays(?=[A-Z])|Says\b/g, instead: 'shows, sets, reports, means' },
+  told: { pattern: /\b(?:told|tells?|telling)\b|\b(?:told|tells)(?=[A-Z])|(?<=[a-z])Told/g, instead: 'reported, notified, distinguished' },
+  'so many': { pattern: /\bso (?:many|much|long|few)\b(?! that| as)/g, instead: 'N, this many, a number of' },
+  'but for': { pattern: /\bbut for\b/g, instead: 'except' },
+  'of those that': { pattern: /\b[Oo]f those that\b/g, instead: 'name the things' },
+  alone: { pattern: /\balone\b|(?<=[a-z])Alone/g, instead: 'only, by itself' },
+  stands: { pattern: /\bstands?\b(?! for\b|-in| in for)|\bstood\b/g, instead: 'is, idles' },
+  anew: { pattern: /\banew\b|(?<=[a-z])Anew/g, instead: 'again' },
+  heed: { pattern: /heed/gi, instead: 'respect, suppress' },
+  'is there': { pattern: /\b(?:is|are) (?:not |already |always )?there\b(?! (?:is|are)\b)/g, instead: 'is ready, exists' },
+  'for good': { pattern: /\bfor good\b/g, instead: 'permanently' },
+  'hangs on': { pattern: /\bhangs? on\b|\bgoes on\b/g, instead: 'depends on, continues' },
+  'comes to': { pattern: /\bcomes? to\b/g, instead: 'amounts to, evaluates to' },
+  laid: { pattern: /\b(?:laid|lays?)\b/g, instead: 'placed' },
+  'is no': {
+    pattern: /(?<!\b[Tt]here )\b(?:is|are) no\b(?! (?:longer|more|less|fewer|larger|smaller|slower|faster)\b)/g,
+    instead: 'is not a',
+  },
+};
+
+/** Uses of a word in a file that are not of the dialect, with the reason. */
+export const allowed: readonly { readonly file: string; readonly word: string; readonly reason: string }[] = [
+  { file: 'src/extension/views/page-actions.ts', word: 'beside', reason: "VS Code's name of a column, `ViewColumn.Beside`" },
+  { file: 'test/unit/dialect.ts', word: '*', reason: 'the list itself' },
+  { file: 'test/unit/words.test.ts', word: '*', reason: 'lists words too' },
+];
+
+/** Participles that were names of types: a type is named by what it holds. */
+const participles =
+  /\b(?:interface|type) ((?:[A-Z]\w*)?(?:Told|Asked|Held|Given|Found|Joined|Watched|Said|Known|Cut|Shown|Sent|Tried|Wanted|Pointed|Left|Lost|Kept)) *(?:<[^=]*>)? *[={]/g;
+
+/** Functions of JavaScript and of the field that end in `Of`. */
+const usualOf = new Set(['indexOf', 'lastIndexOf', 'valueOf', 'isPrototypeOf', 'allOf', 'anyOf', 'listOf']);
+
+/** What is left in each house: uses of each word, types named by participles, and different names in `...Of`. */
+export function countDialect(): Counts {
+  const counts: Record<string, Record<House, number>> = {};
+  for (const house of houses) {
+    const texts = sourcesOf(house);
+    const add = (what: string, count: number): void => {
+      (counts[what] ??= { src: 0, webview: 0, test: 0 })[house] = count;
+    };
+    for (const [word, { pattern }] of Object.entries(dialect))
+      add(word, sum(texts.map(({ file, text }) => (isAllowed(file, word) ? 0 : matches(text, pattern)))));
+    add('participles as types', sum(texts.map(({ text }) => matches(text, participles))));
+    const names = texts.flatMap(({ file, text }) => (isAllowed(file, 'Of') ? [] : (text.match(/\b[a-z]\w*Of\b/g) ?? [])));
+    add('names in ...Of', new Set(names.filter((name) => !usualOf.has(name))).size);
+  }
+  return counts;
+}
+
+/** The counts that hold: none may rise. */
+export function recordedCounts(): Counts {
+  return JSON.parse(readFileSync(countsFile, 'utf8')) as Counts;
+}
+
+function sourcesOf(house: House): readonly { readonly file: string; readonly text: string }[] {
+  return readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ file: `${house}/${name.replaceAll('\\', '/')}`, text: readFileSync(join(root, house, name), 'utf8') }));
+}
+
+function isAllowed(file: string, word: string): boolean {
+  return allowed.some((entry) => entry.file === file && (entry.word === '*' || entry.word === word));
+}
+
+function matches(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}
+
+/** Lowers what fell; what rose stays for the test to report. */
+function lowerCounts(): void {
+  const [before, now] = [recordedCounts(), countDialect()];
+  const lowered = Object.entries(now).map(([what, counts]) => [
+    what,
+    Object.fromEntries(houses.map((house) => [house, Math.min(before[what]?.[house] ?? Infinity, counts[house])])),
+  ]);
+  writeFileSync(countsFile, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) lowerCounts();
