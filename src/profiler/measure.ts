@@ -1,7 +1,7 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { formatCount, formatNumber, formatPercent, plural } from '../core/format';
 import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/measured-profile/design';
-import type { Domain } from '../core/measured-profile/domain';
+import type { Domain } from '../core/measured-profile/uncertainty';
 import { fitErrors, fitPart } from '../core/measured-profile/fit';
 import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/domain/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import { importTimes } from '../../src/core/measured-profile/csv';
 import { firstCells, nextCells } from '../../src/core/measured-profile/design';
-import type { Domain } from '../../src/core/measured-profile/domain';
+import type { Domain } from '../../src/core/measured-profile/uncertainty';
 import { parseProfile, profileText } from '../../src/core/measured-profile/file';
 import { fitMs, fitPart, timeFunction } from '../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample, SkippedCell, TimeFit } from '../../src/core/domain/profile';

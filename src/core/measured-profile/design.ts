@@ -1,9 +1,8 @@
-import type { Domain } from './domain';
+import { type Domain, uncertaintyOf } from './uncertainty';
 import { formatNumber } from '../format';
 import { median } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../domain/profile';
 import { randomNumbers } from '../random';
-import { uncertaintyOf } from './uncertainty';
 
 /** A cell is run at least and at most so often. */
 const minimumRounds = 4;

@@ -1,5 +1,4 @@
 import { contextFactor, fitPart, interpolated, timeFunction, type Direction } from './fit';
-import type { Domain } from './domain';
 import type { Cell, Sample, TimeFit } from '../domain/profile';
 
 /** How unsure a fit is of a cell, and what measuring a cell would change. Relative to the cell's time: 0.01 is 1 %. */
@@ -147,4 +146,16 @@ function tableUncertainty(fit: TimeFit, time: ReturnType<typeof timeFunction>) {
       );
     },
   };
+}
+
+/** What the experiment may ask for. */
+export interface Domain {
+  /** Longest slice. */
+  readonly tokens: number;
+  /** Longest context + tokens. */
+  readonly sequence: number;
+  /** Slice lengths and contexts are multiples of this; the longest slice may be none. */
+  readonly unit: number;
+  /** Batch sizes, ascending, starting with 1. */
+  readonly batches: readonly number[];
 }

@@ -8,7 +8,7 @@ import {
   shuffled,
   stopReason,
 } from '../../../../src/core/measured-profile/design';
-import type { Domain } from '../../../../src/core/measured-profile/domain';
+import type { Domain } from '../../../../src/core/measured-profile/uncertainty';
 import { fitErrors, fitPart, timeFunction } from '../../../../src/core/measured-profile/fit';
 import type { Cell, FitError, Sample } from '../../../../src/core/domain/profile';
 import { randomNumbers } from '../../../../src/core/random';

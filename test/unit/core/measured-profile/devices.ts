@@ -1,6 +1,6 @@
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import { cellMs, firstCells, isSettled, nextCells, shuffled, stopReason } from '../../../../src/core/measured-profile/design';
-import type { Domain } from '../../../../src/core/measured-profile/domain';
+import type { Domain } from '../../../../src/core/measured-profile/uncertainty';
 import type { Cell, Sample } from '../../../../src/core/domain/profile';
 import { randomNumbers } from '../../../../src/core/random';
 
