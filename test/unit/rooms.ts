@@ -187,7 +187,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   prefill: {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
-    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'formats', 'terapipe', 'planner', 'plan-request', 'export'],
+    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'formats', 'terapipe', 'launchers', 'planner', 'plan-request'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
