@@ -15,8 +15,8 @@ import { root } from './setup.mjs';
 /** The last commit before these rules, and when it was written: seconds since 1970. */
 const last = { id: 'b69fe631de3b33faf4863cd8b2d16740dc345fb5', seconds: 1795672222 };
 const longestSubject = 72;
-/** Files that a commit may change without a body: what it changes, and its test. */
-const mostWithoutBody = 2;
+/** Files that a commit may change without a body: what it changes, its test, and the row of a table. */
+const mostWithoutBody = 3;
 /** Words that are no verb. */
 const noVerb =
   /^(?:an?|the|th[eo]se|this|that|its?|one|two|not?|all|each|every|some|any|more|less|now|new|and|or|of|in|on|to|for|from|with|without|when|where|what)$/;
