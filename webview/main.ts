@@ -1,11 +1,13 @@
 import { emptyPage, type ActMessage, type HostMessage } from '../src/protocol/page';
 import { actionOf, sendAction } from './base/actions';
-import { focusNow, watchFocus } from './base/focus';
 import { connect } from './base/host';
-import { heldWhileListIsOpen } from './base/open-list';
+import { focusNow, watchFocus } from './base/parts';
 import { makeStore, type Store } from './base/store';
 import { watchTheme } from './base/theme';
 import { registerUi } from './base/ui';
+
+type Shown = Exclude<HostMessage, ActMessage>;
+type PageChange = Exclude<Shown, { readonly type: 'show' }>;
 
 /** Starts the page that the host's document asks for; fetches no other. */
 async function start(): Promise<void> {
@@ -17,7 +19,7 @@ async function start(): Promise<void> {
   const connected: { store: Store | null } = { store: null };
   // The store may show an older plan for a while; what the host sent is what its updates are changes of.
   let sent = emptyPage(kind, true);
-  const take = (message: Exclude<HostMessage, ActMessage>): void => {
+  const take = (message: Shown): void => {
     const { store } = connected;
     if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
     else store?.receive((sent = message.type === 'state' ? message.state : { ...sent, ...message.fields }));
@@ -46,6 +48,35 @@ function act({ command, focus }: ActMessage): void {
   const isOld = (focus === 'lanes' || focus === 'other') && focusNow() === 'field';
   const action = actionOf(command);
   if (!isOld && action !== null) sendAction(action);
+}
+
+/**
+ * Hands on what the page is to show at once, but while a dropdown's list is open only when it closes: nothing moves under a pointer that is
+ * about to choose. Of what came meanwhile the last counts.
+ */
+function heldWhileListIsOpen(take: (message: Shown) => void): (message: Shown) => void {
+  let page: PageChange | null = null;
+  let show: Shown | null = null;
+  const isOpen = (): boolean => document.querySelector('vscode-dropdown[open]') !== null;
+  const handOn = (): void => {
+    if (isOpen()) return;
+    const held = [page, show];
+    page = show = null;
+    for (const message of held) if (message !== null) take(message);
+  };
+  new MutationObserver(handOn).observe(document.documentElement, { subtree: true, attributeFilter: ['open'] });
+  return (message) => {
+    if (message.type === 'show') show = message;
+    else page = after(page, message);
+    handOn();
+  };
+}
+
+/** Two changes of the page as one. */
+function after(before: PageChange | null, next: PageChange): PageChange {
+  if (before === null || next.type === 'state') return next;
+  if (before.type === 'state') return { type: 'state', state: { ...before.state, ...next.fields } };
+  return { type: 'update', fields: { ...before.fields, ...next.fields } };
 }
 
 void start();

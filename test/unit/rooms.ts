@@ -308,7 +308,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side-view', 'editor-tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` what of it is in view; `focus` tells the host what has the focus, `actions` says what commands ask of a page, `parts` goes from part to part',
+      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` what of it is in view; `actions` says what commands ask of a page, `parts` goes from part to part and tells the host which has the focus',
     imports: [],
   },
   charts: {

@@ -9,7 +9,7 @@ import type { PageState } from '../../src/protocol/page';
 import { stepCosts } from '../../src/core/planner/explain/limit-labels';
 import { fill, h, type Child } from '../base/dom';
 import { partAttributes } from '../base/parts';
-import { partName } from '../shared/step-parts';
+import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
 import { idleTable } from './idle-table';
 import { makeDisclosures } from '../shared/disclosures';
 import { planAssumptions, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
@@ -132,7 +132,7 @@ function costDetails(plan: Plan, candidate: Candidate, looked: number | null): C
     h(
       'div',
       { class: 'pair' },
-      h('dt', {}, part === 'work' ? t('work') : partName(part)),
+      h('dt', {}, part === 'work' ? t('work') : capitalised(say(stepPartNames[part], t))),
       h('dd', {}, column.duration(share * candidate.iterationMs), h('span', { class: 'share' }, column.percent(share))),
     ),
   );

@@ -18,8 +18,7 @@ import { assumptionList, planAssumptions, findingCount, findingList, provenance,
 import { makeHelp } from '../shared/help';
 import { makeGlance, planVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
-import { busiestStage, groupScheme, sliceRows, type SliceRow } from '../tabs/slices/groups';
-import { sliceLines } from '../tabs/slices/slice-lines';
+import { busiestStage, groupScheme, sliceLines, sliceRows, type SliceRow } from '../tabs/slices/groups';
 import { t } from '../base/strings';
 import { operationsOf, tailOfCandidate, type Store } from '../base/store';
 import { tailAt } from '../../src/core/planner/explain/tail';

@@ -36,7 +36,7 @@ const simulation = /src\/core\/(schedules\/simulate\/run|planner\/predict\/predi
 
 describe('what the page fetches', () => {
   it('has no simulation before the Slices tab, neither in the side view nor with the timeline', async () => {
-    const first = ['webview/main.ts', 'webview/editor-tab/page.ts', 'webview/side-view/page.ts', 'webview/tabs/timeline/tab-view.ts'];
+    const first = ['webview/main.ts', 'webview/editor-tab/page.ts', 'webview/side-view/page.ts', 'webview/tabs/timeline/view.ts'];
     const sources = await sourcesWith(first);
     assert.ok(sources.includes('webview/tabs/timeline/view.ts') && sources.includes('webview/side-view/page.ts'));
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { asTsv } from '../../../webview/shared/table-text';
-import { operationRows } from '../../../webview/tabs/timeline/table-rows';
+import { operationRows } from '../../../webview/charts/lanes/dependencies';
 import { pageAround } from '../../../webview/base/pages';
 import { indexOperations } from '../../../webview/base/operations';
 import { busiestStage, groupScheme, schemeText, sliceRows } from '../../../webview/tabs/slices/groups';

@@ -1,6 +1,7 @@
 import { criticalPath as pathOf, waitedFor } from '../../../src/core/schedules/simulate/critical-path';
 import { sourceOf } from '../../../src/core/schedules/parts';
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
+import type { Page } from '../../base/pages';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
 
 /** Why an operation did not start earlier. */
@@ -73,4 +74,19 @@ export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Opera
 
 function rowAt({ timeline, rowOf }: Operations, chunk: number, kind: OperationKind, unit: number): number {
   return chunk < 0 || chunk >= timeline.stageOfChunk.length ? -1 : rowOf(chunk, kind, unit);
+}
+
+/** One row of the table twin. */
+export interface OperationRow {
+  readonly operation: Operation;
+  readonly idleBeforeMs: number;
+}
+
+/** Rows `page` of what a stage does, in time order. */
+export function operationRows(operations: Operations, stage: number, page: Page): OperationRow[] {
+  const { first, end } = rowsOf(operations, stage);
+  return Array.from({ length: Math.max(0, Math.min(end, first + page.end) - first - page.first) }, (_, index) => {
+    const operation = operationAt(operations, first + page.first + index);
+    return { operation, idleBeforeMs: waitOf(operations, operation).idleMs };
+  });
 }

@@ -4,7 +4,8 @@ import type { Theme } from '../../base/theme';
 import { seenRows, stageBox, type LaneArea, type RowBox } from './draw-lanes';
 import { at } from '../../base/operations';
 import { pathShape, type PathPass } from './path-shape';
-import { rangesText, type LaneRow } from './rows';
+import { nodeName, rowControls } from './row-names';
+import { rangesText, type LaneRow, type RowList } from './rows';
 import { niceTicks, stepLabels, timeLabels } from '../ticks';
 import { pinnedRows, xAt, type Viewport } from '../../base/viewport';
 import { drawNodeName, drawPins, drawTwistie } from './draw-labels';
@@ -176,4 +177,25 @@ export function drawMark(
   context.lineWidth = line;
   context.strokeRect(x, box.top, until - x, box.height);
   context.restore();
+}
+
+/** Of a figure or letter of the labels, CSS px: their mean, and a little more. */
+const letterPx = 6.2;
+
+const known = new WeakMap<RowList, number>();
+
+/** Room for the labels left of the lanes, CSS px. */
+export function gutterPx(list: RowList): number {
+  const px = known.get(list) ?? roomOf(list);
+  known.set(list, px);
+  return px;
+}
+
+function roomOf({ rows }: RowList): number {
+  const letters = rows.reduce((most, row) => Math.max(most, lettersOf(row)), 0);
+  return letters === 0 ? gutters.leftPx : Math.ceil(rowControls.namePx + letters * letterPx + 18);
+}
+
+function lettersOf({ node, stages }: LaneRow): number {
+  return node === null ? 0 : nodeName(node).length + rangesText(stages).length;
 }

@@ -31,7 +31,7 @@ export function memoryPen(pen: Pen, profiles: readonly MemoryProfile[]): MemoryP
   };
 }
 
-/** Draws the capacity of a GPU as a line from `x0` to `x1`, device px, and what is kept free of it as a band of a hatch, 0 to 1 strong. */
+/** Draws the capacity of a GPU as a line from `x0` to `x1`, device px, and what is kept free of it as a hatched band, `hatch` (0..1) strong. */
 export function drawCapacity(
   { context, colors, scale, bytesY }: MemoryPen,
   { capacityBytes, usableBytes }: Pick<StageMemory, 'capacityBytes' | 'usableBytes'>,
@@ -39,8 +39,10 @@ export function drawCapacity(
   hatch: number,
 ): void {
   const y = bytesY(capacityBytes);
-  context.fillStyle = hatchPattern(context, css(withAlpha(colors.capacity, hatch)), Math.round(6 * scale)) ?? 'transparent';
-  context.fillRect(x0, y, x1 - x0, bytesY(usableBytes) - y);
+  if (hatch > 0) {
+    context.fillStyle = hatchPattern(context, css(withAlpha(colors.capacity, hatch)), Math.round(6 * scale)) ?? 'transparent';
+    context.fillRect(x0, y, x1 - x0, bytesY(usableBytes) - y);
+  }
   context.fillStyle = css(colors.capacity);
   context.fillRect(x0, y, x1 - x0, lineWidth(scale));
 }

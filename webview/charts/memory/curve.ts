@@ -1,7 +1,6 @@
 import { liveParts, livingParts, type LiveCurve, type LiveParts } from '../../../src/core/memory-model/curve';
 import type { MemoryPart, MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import type { Operations } from '../../base/operations';
-import { firstAtOrAfter } from './search';
 import { staticParts } from './summary';
 
 /**
@@ -65,4 +64,16 @@ export function seenParts(curve: LiveParts, stage: StageMemory, axisBytes: numbe
 export function partsAtPoint(curve: LiveParts, stage: StageMemory, point: number): Readonly<Record<MemoryPart, number>> {
   const living = livingParts.map((part) => [part, curve.parts[part][point] ?? 0] as const);
   return Object.fromEntries([...staticParts(stage), ...living]) as Record<MemoryPart, number>;
+}
+
+/** Index of the first value of an ascending column that is at least `wanted`; its length when there is none. */
+function firstAtOrAfter(column: ArrayLike<number>, wanted: number): number {
+  let low = 0;
+  let high = column.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((column[middle] ?? 0) >= wanted) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

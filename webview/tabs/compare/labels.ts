@@ -1,7 +1,7 @@
 import { formatDuration, formatPercent } from '../../../src/core/format';
 import type { PartDifference } from '../../../src/features/compare/core/plans';
 import type { ComparedSide, ComparisonAnswer, PageComparison } from '../../../src/features/compare/protocol';
-import { partName } from '../../shared/step-parts';
+import { stepPartNames } from '../../../src/core/planner/explain/step-part-names';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { SideId } from './settings';
@@ -48,7 +48,7 @@ export function sideCaption(answer: ComparisonAnswer, id: SideId): string {
 
 /** What a part of the step is called. */
 export function comparedPartName(part: PartDifference['part']): string {
-  return part === 'layers' ? t('The stages at work') : partName(part);
+  return part === 'layers' ? t('The stages at work') : capitalised(say(stepPartNames[part], t));
 }
 
 /** What a key of `terapipe.json`, or of what was chosen, is called where it is no key. */

@@ -9,7 +9,7 @@ import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { gpuHoursOf, type LayoutRow } from './rows';
-import { partName } from '../../shared/step-parts';
+import { stepPartNames } from '../../../src/core/planner/explain/step-part-names';
 import { sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -78,7 +78,7 @@ function partBars({ parts, iterationMs }: PageFound): HTMLElement {
         return h(
           'tr',
           {},
-          h('th', { scope: 'row' }, partName(part)),
+          h('th', { scope: 'row' }, capitalised(say(stepPartNames[part], t))),
           h('td', { class: 'layout-track' }, bar),
           h('td', { class: 'numeric' }, formatDuration(parts[part])),
         );

@@ -1,5 +1,7 @@
+import { formatDuration, formatTokens } from '../../../src/core/format';
 import { operationKind, unitsOf, type Timeline } from '../../../src/core/schedules/schedule';
 import type { BatchSlice, Scheme } from '../../../src/core/domain/scheme';
+import { t } from '../../base/strings';
 
 /** Batch chunks cut alike, in order of their first one. */
 export interface SchemeGroup {
@@ -85,4 +87,15 @@ function unitTimes(
 /** The busiest stage: slice times are those on it. */
 export function busiestStage(busyMs: Float64Array): number {
   return busyMs.reduce((most, ms, stage) => (ms > (busyMs[most] ?? 0) ? stage : most), 0);
+}
+
+/** The text of a tooltip on a slice. */
+export function sliceLines({ slice, tokens, context, forwardMs, backwardMs }: SliceRow): string[] {
+  return [
+    t('Slice {0} · {1}', slice, formatTokens(tokens)),
+    t('After {0}', formatTokens(context)),
+    ...(forwardMs === null || backwardMs === null
+      ? []
+      : [t('Forward {0}, backward {1}', formatDuration(forwardMs), formatDuration(backwardMs))]),
+  ];
 }

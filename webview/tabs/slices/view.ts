@@ -12,9 +12,8 @@ import { shownCandidate, type Store } from '../../base/store';
 import { makeSliceBar, sliceAt } from './bar';
 import { cutCells, cutRows, type CutRow } from './cuts';
 import { makeCutEditor } from './editor';
-import { busiestStage, groupScheme, schemeText, sliceRows, type SchemeGroup, type SliceRow } from './groups';
+import { busiestStage, groupScheme, schemeText, sliceLines, sliceRows, type SchemeGroup, type SliceRow } from './groups';
 import { makeInvitation } from './invitation';
-import { sliceLines } from './slice-lines';
 import { whyText } from './words';
 import { say } from '../../../src/core/sentence';
 

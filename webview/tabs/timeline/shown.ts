@@ -7,7 +7,7 @@ import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } 
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { criticalPath } from '../../charts/lanes/dependencies';
-import { gutterPx } from '../../charts/lanes/gutter';
+import { gutterPx } from '../../charts/lanes/draw-frame';
 import { worstStage } from '../../charts/memory/summary';
 import { laneRows, timelineRows, type RowList, type RowSettings } from '../../charts/lanes/rows';
 import { hiddenTail, lookedAt, timelineLook } from './look';

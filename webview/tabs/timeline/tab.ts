@@ -5,5 +5,5 @@ import { t } from '../../base/strings';
 export const timelineTab: Tab = {
   label: () => t('Timeline'),
   showsCompared: true,
-  load: async () => (await import('./tab-view')).makeTimelineTab,
+  load: async () => (await import('./view')).makeTimelineTab,
 };

@@ -5,7 +5,7 @@ import { makePagedTable, type Column } from '../../base/paged-table';
 import { t } from '../../base/strings';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
 import { asTsv } from '../../shared/table-text';
-import { operationRows, type OperationRow } from './table-rows';
+import { operationRows, type OperationRow } from '../../charts/lanes/dependencies';
 import type { Page } from '../../base/pages';
 import type { ShownTimeline } from './shown';
 import { kindName, stageText, timeText } from '../../charts/lanes/labels';

@@ -10,7 +10,8 @@ import { isWithheld } from '../../base/withheld';
 import { timeText } from '../../charts/lanes/labels';
 import { areCollapsed, timelineRows } from '../../charts/lanes/rows';
 import { capitalised } from '../../shared/sentence';
-import type { TimelineActionProps } from './actions';
+import type { MakeTabView } from '../../base/tab';
+import { makeTimelineActions, type TimelineActionProps } from './actions';
 import { timelineCommands } from './commands';
 import { makeFindBar } from './find-bar';
 import { makeLegend } from './legend';
@@ -33,6 +34,22 @@ interface TimelineView {
   /** Does what a command asks of the page. */
   readonly act: (action: PageAction) => void;
 }
+
+/** The timeline with its buttons. */
+export const makeTimelineTab: MakeTabView = (store, { onHelp }) => {
+  const { element, update, act, fitAll, openFind, nodes } = makeTimelineView(store);
+  const actions = makeTimelineActions(store, { fit: fitAll, find: openFind, nodes, help: onHelp });
+  return {
+    element,
+    act,
+    actions: actions.elements,
+    update: (change) => {
+      const { plan } = store.state();
+      actions.update(plan !== null && shownCandidate(plan, store.view()).timeline !== null);
+      update(change);
+    },
+  };
+};
 
 /** Makes the view; `ofFile` says that it is of a schedule file. */
 export function makeTimelineView(store: Store, ofFile = false): TimelineView {
