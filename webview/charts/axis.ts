@@ -23,10 +23,18 @@ export function shareOf({ scale, min, max }: Axis, value: number): number {
   return scale === 'linear' ? (value - min) / (max - min) : Math.log(Math.max(value, 1e-300) / min) / Math.log(max / min);
 }
 
+/** A linear axis with marks at round numbers of a unit, each written by `text`. */
+export function linearAxis(min: number, max: number, text: (units: number) => string, unit = 1): Axis {
+  const marks = (most: number): Mark[] =>
+    niceTicks(min / unit, max / unit, most).values.map((units) => ({ value: units * unit, text: text(units) }));
+  return { scale: 'linear', min, max, marks };
+}
+
 /** Tokens: from 0 when linear; marks at powers of two when logarithmic. */
 export function tokensAxis(scale: Scale, least: number, greatest: number): Axis {
   const { min, max } = bounds(scale, least, greatest);
-  return { scale, min, max, marks: (most) => (scale === 'log' ? powersOfTwo(min, max, most) : even(min, max, most)) };
+  const linear = linearAxis(min, max, countText);
+  return scale === 'linear' ? linear : { ...linear, scale, marks: (most) => powersOfTwo(linear, most) };
 }
 
 /** Times in ms: from 0 when linear. */
@@ -50,10 +58,7 @@ export function stretchedTimeAxis(least: number, greatest: number): Axis {
 
 /** Bytes from 0 to `greatest`, all marks in GiB. */
 export function bytesAxis(greatest: number): Axis {
-  const max = Math.max(1, greatest);
-  const marks = (most: number): Mark[] =>
-    niceTicks(0, max / bytesPerGiB, most).values.map((value) => ({ value: value * bytesPerGiB, text: `${formatNumber(value)} GiB` }));
-  return { scale: 'linear', min: 0, max, marks };
+  return linearAxis(0, Math.max(1, greatest), (units) => `${formatNumber(units)} GiB`, bytesPerGiB);
 }
 
 function timesBetween(scale: Scale, { min, max }: { readonly min: number; readonly max: number }): Axis {
@@ -69,35 +74,20 @@ function timesBetween(scale: Scale, { min, max }: { readonly min: number; readon
 /** Tokens a second from 0. */
 export function rateAxis(greatest: number): Axis {
   const max = greatest > 0 ? greatest * 1.06 : 1;
-  return { scale: 'linear', min: 0, max, marks: (most) => rates(max, most) };
-}
-
-/** One unit for all marks of the axis. */
-function rates(max: number, most: number): Mark[] {
+  // One unit for all marks.
   const [size, unit] = max >= 1e7 ? [1e6, 'M'] : max >= 1e4 ? [1e3, 'K'] : [1, ''];
-  return niceTicks(0, max, most).values.map((value) => ({ value, text: value === 0 ? '0' : formatNumber(value / size) + unit }));
+  return linearAxis(0, max, (rate) => (rate === 0 ? '0' : formatNumber(rate / size) + unit));
 }
 
 /** Percent either side of 0, at least +-2.6 so that the goal of 2 % is in sight. */
 export function errorAxis(greatest: number): Axis {
   const max = Math.max(2.6, greatest * 1.15);
-  return {
-    scale: 'linear',
-    min: -max,
-    max,
-    marks: (most) => niceTicks(-max, max, most).values.map((value) => ({ value, text: signedPercent(value) })),
-  };
+  return linearAxis(-max, max, signedPercent);
 }
 
 /** Ratios, from 0 to a little over the greatest. */
 export function ratioAxis(greatest: number): Axis {
-  const max = Math.max(1.25, greatest * 1.1);
-  return {
-    scale: 'linear',
-    min: 0,
-    max,
-    marks: (most) => niceTicks(0, max, most).values.map((value) => ({ value, text: `${formatNumber(value)}×` })),
-  };
+  return linearAxis(0, Math.max(1.25, greatest * 1.1), (ratio) => `${formatNumber(ratio)}×`);
 }
 
 function bounds(scale: Scale, least: number, greatest: number): { readonly min: number; readonly max: number } {
@@ -109,18 +99,14 @@ function bounds(scale: Scale, least: number, greatest: number): { readonly min: 
   return { min: min / room, max: max * room };
 }
 
-function even(min: number, max: number, most: number): Mark[] {
-  return niceTicks(min, max, most).values.map((value) => ({ value, text: countText(value) }));
-}
-
 function countText(value: number): string {
   return value < 1000 ? formatNumber(value) : formatCount(Math.round(value));
 }
 
 /** Powers of two, every few of them when they are more than `most`, the greatest always; of a short axis, what a linear one would mark. */
-function powersOfTwo(min: number, max: number, most: number): Mark[] {
+function powersOfTwo({ min, max, marks }: Axis, most: number): readonly Mark[] {
   const [first, last] = [Math.ceil(Math.log2(min) - 1e-9), Math.floor(Math.log2(max) + 1e-9)];
-  if (last <= first) return even(min, max, most);
+  if (last <= first) return marks(most);
   const every = Math.ceil((last - first + 1) / Math.max(1, most));
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
     .filter((exponent) => (last - exponent) % every === 0)

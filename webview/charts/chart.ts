@@ -10,7 +10,6 @@ import { makeTooltip } from './tooltip';
 /** Props of a chart. */
 interface ChartProps {
   readonly className: string;
-  readonly content: () => ChartContent | null;
   /** Name of the chart for who does not see it. */
   readonly label: () => string;
   readonly selected: () => string | null;
@@ -22,33 +21,34 @@ interface ChartProps {
 /** A chart with a tooltip, points that can be clicked and walked with the arrow keys. */
 export interface Chart {
   readonly element: HTMLElement;
+  /** Shows content; null while there is none. */
+  readonly show: (content: ChartContent | null) => void;
+  /** After another selection. */
   readonly update: () => void;
 }
 
 const reachPx = 18;
 
-/** Makes a chart; it draws what `content` says when `update` is called, the size or the theme changes. */
+/** Makes an empty chart. */
 export function makeChart(props: ChartProps): Chart {
+  let content: ChartContent | null = null;
   const surface = makeSurface(`chart ${props.className}`, (target) => {
-    const content = props.content();
     if (content === null) drawPlace(target, theme());
     else drawChart(target, theme(), content, selectedDot());
   });
   const tooltip = makeTooltip();
   const element = h('div', { class: `chart-canvas ${props.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip.element);
-  const selectedDot = (): Dot | null => props.content()?.dots.find(({ id }) => id === props.selected()) ?? null;
+  const selectedDot = (): Dot | null => content?.dots.find(({ id }) => id === props.selected()) ?? null;
   const describe = (dot: Dot | null): void => {
-    const content = props.content();
     if (dot === null || content === null) return tooltip.hide();
-    const { x, y } = plotOf(surface).toPixels(content, dot.x, dot.y);
+    const { x, y } = plotOf(surface, content).toPixels(dot.x, dot.y);
     tooltip.show(dot.lines(), x, y, surface.width(), surface.height());
   };
   const dotAt = (event: MouseEvent): Dot | null => {
-    const content = props.content();
     if (content === null) return null;
-    const { toPixels } = plotOf(surface);
+    const { toPixels } = plotOf(surface, content);
     const { x, y } = pointIn(surface.canvas, event);
-    const drawn = content.dots.map((dot) => ({ dot, ...toPixels(content, dot.x, dot.y) }));
+    const drawn = content.dots.map((dot) => ({ dot, ...toPixels(dot.x, dot.y) }));
     return nearestDot(drawn, x, y, reachPx);
   };
   const hasFocus = (): boolean => document.activeElement === element && element.matches(':focus-visible');
@@ -62,7 +62,6 @@ export function makeChart(props: ChartProps): Chart {
   element.addEventListener('focus', () => describe(hasFocus() ? selectedDot() : null));
   element.addEventListener('blur', () => describe(null));
   element.addEventListener('keydown', (event) => {
-    const content = props.content();
     if (content === null || event.ctrlKey || event.metaKey || event.altKey) return;
     const here = selectedDot();
     if (event.key === 'Enter' && here !== null && props.open !== undefined) {
@@ -78,14 +77,15 @@ export function makeChart(props: ChartProps): Chart {
     describe(next);
   });
   onThemeChange(surface.redraw);
-  return {
-    element,
-    update: () => {
-      const content = props.content();
-      element.tabIndex = content === null ? -1 : 0;
-      element.setAttribute('aria-label', props.label());
-      if (!tooltip.element.hidden) describe(hasFocus() ? selectedDot() : null);
-      surface.redraw();
-    },
+  const update = (): void => {
+    element.tabIndex = content === null ? -1 : 0;
+    element.setAttribute('aria-label', props.label());
+    if (!tooltip.element.hidden) describe(hasFocus() ? selectedDot() : null);
+    surface.redraw();
   };
+  const show = (next: ChartContent | null): void => {
+    content = next;
+    update();
+  };
+  return { element, show, update };
 }

@@ -18,17 +18,20 @@ const narrowPx = 300;
 interface ChartPlot extends Plot {
   /** There is room on the right for the names of curves and of the axis. */
   readonly named: boolean;
-  readonly toPixels: (content: ChartContent, x: number, y: number) => { readonly x: number; readonly y: number };
+  readonly toPixels: (x: number, y: number) => { readonly x: number; readonly y: number };
 }
 
-/** The plot inside a surface; right of it names of curves fit. */
-export function plotOf(surface: Pick<Surface, 'width' | 'height'>): ChartPlot {
-  const named = surface.width() >= narrowPx;
-  const plot = plotIn(surface, { left: leftPx, right: named ? rightPx : 16, top: topPx, bottom: bottomPx });
+function boxOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
+  return plotIn(surface, { left: leftPx, right: surface.width() >= narrowPx ? rightPx : 16, top: topPx, bottom: bottomPx });
+}
+
+/** The plot of content inside a surface. */
+export function plotOf(surface: Pick<Surface, 'width' | 'height'>, content: ChartContent): ChartPlot {
+  const plot = boxOf(surface);
   return {
     ...plot,
-    named,
-    toPixels: (content, x, y) => ({
+    named: surface.width() >= narrowPx,
+    toPixels: (x, y) => ({
       x: plot.left + shareOf(content.x, x) * plot.width,
       y: plot.top + (1 - shareOf(content.y, y)) * plot.height,
     }),
@@ -49,7 +52,7 @@ interface ChartPen {
 export function drawPlace(surface: Surface, colors: Theme): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { left, top, width, height } = plotOf(surface);
+  const { left, top, width, height } = boxOf(surface);
   context.fillStyle = css(colors.track);
   context.strokeStyle = css(colors.grid);
   context.lineWidth = Math.max(1, Math.round(scale / 1.5));
@@ -61,13 +64,13 @@ export function drawPlace(surface: Surface, colors: Theme): void {
 export function drawChart(surface: Surface, colors: Theme, content: ChartContent, selected: Dot | null): void {
   const { context } = surface;
   const scale = surface.scale();
-  const plot = plotOf(surface);
+  const plot = plotOf(surface, content);
   const pen: ChartPen = { context, colors, plot, content, scale, snap: (px) => Math.round(px * scale) / scale };
   drawBand(pen);
   const marks = content.y.marks(Math.max(3, Math.floor(plot.height / 44)));
   drawMarksAcross(
     penOn(surface, colors, plot),
-    marks.map(({ value, text }) => ({ y: plot.toPixels(content, content.x.min, value).y * scale, text })),
+    marks.map(({ value, text }) => ({ y: plot.toPixels(content.x.min, value).y * scale, text })),
   );
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.font = `${labelPx}px ${colors.fontFamily}`;
@@ -105,7 +108,7 @@ function drawMarksBelow(pen: ChartPen): void {
   const { context, colors, plot, content } = pen;
   context.textAlign = 'center';
   for (const { value, text } of content.x.marks(Math.max(2, Math.floor(plot.width / 64)))) {
-    const { x } = plot.toPixels(content, value, content.y.min);
+    const { x } = plot.toPixels(value, content.y.min);
     context.fillStyle = css(colors.grid);
     hairline(pen, x, plot.top + plot.height, 0, 4);
     context.fillStyle = css(colors.dim);
@@ -118,8 +121,8 @@ function drawMarksBelow(pen: ChartPen): void {
 function drawBand(pen: ChartPen): void {
   const { context, colors, plot, content, scale } = pen;
   if (content.band === null) return;
-  const top = plot.toPixels(content, content.x.min, Math.min(content.y.max, content.band.to)).y;
-  const bottom = plot.toPixels(content, content.x.min, Math.max(content.y.min, content.band.from)).y;
+  const top = plot.toPixels(content.x.min, Math.min(content.y.max, content.band.to)).y;
+  const bottom = plot.toPixels(content.x.min, Math.max(content.y.min, content.band.from)).y;
   const hatch = colors.highContrast ? hatchPattern(context, css(withAlpha(colors.foreground, 0.3)), Math.round(8 * scale)) : null;
   context.fillStyle = hatch ?? css(mix(colors.background, colors.foreground, 0.06));
   context.fillRect(plot.left * scale, top * scale, plot.width * scale, (bottom - top) * scale);
@@ -130,27 +133,27 @@ function drawGuide(pen: ChartPen, guide: Guide): void {
   context.fillStyle = css(guide.tone === undefined ? colors.dim : colorOf(colors, guide.tone, 0));
   context.textBaseline = 'middle';
   if ('across' in guide) {
-    const { y } = plot.toPixels(content, content.x.min, guide.across);
+    const { y } = plot.toPixels(content.x.min, guide.across);
     hairline(pen, plot.left, y, plot.width, 0);
     context.textAlign = 'left';
     if (plot.named) context.fillText(guide.text, plot.left + plot.width + 8, y);
     return;
   }
-  const { x } = plot.toPixels(content, guide.down, content.y.min);
+  const { x } = plot.toPixels(guide.down, content.y.min);
   hairline(pen, x, plot.top, 0, plot.height);
   const isRight = x + 10 + context.measureText(guide.text).width > plot.left + plot.width + (plot.named ? rightPx : 0);
   context.textAlign = isRight ? 'right' : 'left';
   haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + plot.height - 10);
 }
 
-function drawCurve({ context, colors, plot, content }: ChartPen, curve: Curve): void {
+function drawCurve({ context, colors, plot }: ChartPen, curve: Curve): void {
   context.strokeStyle = css(colorOf(colors, curve.tone, curve.faint));
   context.lineWidth = 1.5;
   // Where colours must not be the only difference, the pass is told by the line.
   context.setLineDash(curve.tone === 'both' ? [2, 3] : colors.highContrast && curve.tone === 'backward' ? [6, 3] : []);
   context.beginPath();
   curve.points.forEach(([x, y], index) => {
-    const at = plot.toPixels(content, x, y);
+    const at = plot.toPixels(x, y);
     if (index === 0) context.moveTo(at.x, at.y);
     else context.lineTo(at.x, at.y);
   });
@@ -158,8 +161,8 @@ function drawCurve({ context, colors, plot, content }: ChartPen, curve: Curve): 
   context.setLineDash([]);
 }
 
-function drawDot({ context, colors, plot, content }: ChartPen, dot: Dot, isSelected: boolean): void {
-  const { x, y } = plot.toPixels(content, dot.x, dot.y);
+function drawDot({ context, colors, plot }: ChartPen, dot: Dot, isSelected: boolean): void {
+  const { x, y } = plot.toPixels(dot.x, dot.y);
   const color = css(colorOf(colors, dot.tone, dot.faint));
   dotPath(context, dot, x, y, dotPx);
   context.fillStyle = dot.hollow ? css(colors.background) : color;
@@ -201,8 +204,8 @@ function dotPath(context: CanvasRenderingContext2D, { shape }: Pick<Dot, 'shape'
 }
 
 function drawCross(pen: ChartPen, dot: Dot): void {
-  const { context, colors, plot, content } = pen;
-  const { x, y } = plot.toPixels(content, dot.x, dot.y);
+  const { context, colors, plot } = pen;
+  const { x, y } = plot.toPixels(dot.x, dot.y);
   context.fillStyle = css(withAlpha(colors.focus, 0.7));
   hairline(pen, plot.left, y, x - plot.left, 0);
   hairline(pen, x, y, 0, plot.top + plot.height - y);
@@ -220,7 +223,7 @@ function drawLabels(pen: ChartPen): void {
   const wanted = content.curves
     .flatMap(({ label, points, tone }) => {
       const end = points.at(-1);
-      return end === undefined ? [] : [{ label, tone, width: context.measureText(label).width, ...plot.toPixels(content, ...end) }];
+      return end === undefined ? [] : [{ label, tone, width: context.measureText(label).width, ...plot.toPixels(...end) }];
     })
     .sort((a, b) => a.y - b.y);
   const placed: { readonly x: number; readonly y: number; readonly width: number }[] = [];

@@ -1,9 +1,8 @@
 import { formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { ControlChange, PageElastic } from '../../../src/protocol/page';
-import { rateAxis, ratioAxis, type Axis } from '../../charts/axis';
+import { linearAxis, rateAxis, ratioAxis, type Axis } from '../../charts/axis';
 import { makeChart } from '../../charts/chart';
 import type { ChartContent, Dot } from '../../charts/content';
-import { niceTicks } from '../../charts/ticks';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
@@ -74,7 +73,6 @@ function makeCard(store: Store, { key, title, xName, use, curveOf }: CardSpec) {
   const act = h('div', { class: 'study-act' });
   const chart = makeChart({
     className: 'study',
-    content: () => (curve === null ? null : contentOf(curve, xName)),
     label: () => `${title}. ${t('Arrow keys move between points.')}`,
     selected: () => String(picked),
     pick: (dot) => {
@@ -113,6 +111,7 @@ function makeCard(store: Store, { key, title, xName, use, curveOf }: CardSpec) {
       }
       shown = elastic;
       curve = curveOf(elastic);
+      chart.show(contentOf(curve, xName));
       element.hidden = curve.choices.length < 2;
       slider.max = String(curve.choices.length - 1);
       const current = curve.choices.findIndex(({ value }) => value === curve?.current);
@@ -137,15 +136,6 @@ function contentOf({ choices, current, x, y }: Curve, xName: string): ChartConte
   return { x, y, xName, curves: [{ tone: 'forward', faint: 0.4, points, label: '' }], dots, guides: [], band: null };
 }
 
-function linearAxis(min: number, max: number): Axis {
-  return {
-    scale: 'linear',
-    min,
-    max,
-    marks: (most) => niceTicks(min, max, most).values.map((value) => ({ value, text: formatNumber(value) })),
-  };
-}
-
 function alphaCurve({ study, plan }: PageElastic): Curve {
   const choices = study.alphas.map(({ alpha, speedup, totalMs, measuredAccuracy }): Choice => ({
     value: alpha,
@@ -161,7 +151,7 @@ function alphaCurve({ study, plan }: PageElastic): Curve {
   }));
   const { alpha } = plan.request;
   const current = choices.find(({ value }) => alpha !== null && Math.abs(value - alpha) < 1e-3)?.value ?? null;
-  return { choices, current, x: linearAxis(0, 1), y: ratioAxis(most(choices)) };
+  return { choices, current, x: linearAxis(0, 1, formatNumber), y: ratioAxis(most(choices)) };
 }
 
 function lengthCurve({ study, plan }: PageElastic): Curve {
@@ -190,7 +180,7 @@ function microBatchCurve({ study, spans }: PageElastic): Curve {
     lines: [t('{0} micro-batches: {1} samples/s', formatNumber(microBatches), formatCount(samplesPerSecond))],
   }));
   const current = study.microBatches.length === 0 ? null : (spans[0]?.epoch.microBatches ?? null);
-  return { choices, current, x: linearAxis(0, 1.05 * Math.max(1, ...choices.map(({ x }) => x))), y: rateAxis(most(choices)) };
+  return { choices, current, x: linearAxis(0, 1.05 * Math.max(1, ...choices.map(({ x }) => x)), formatNumber), y: rateAxis(most(choices)) };
 }
 
 function most(choices: readonly Choice[]): number {

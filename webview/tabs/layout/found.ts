@@ -1,7 +1,6 @@
 import { formatCount, plural } from '../../../src/core/format';
 import type { LayoutAnswer, LayoutState } from '../../../src/protocol/layout';
 import { makeChart } from '../../charts/chart';
-import type { ChartContent } from '../../charts/content';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
@@ -30,11 +29,9 @@ interface FoundView {
 export function makeFoundView(store: Store): FoundView {
   const selection = makeSelection(store);
   const { set, picked, pick, open } = selection;
-  let content: ChartContent | null = null;
   const rowOf = (id: string): LayoutRow | null => selection.rows().find((row) => row.id === id) ?? null;
   const chart = makeChart({
     className: 'layout',
-    content: () => content,
     label: () => chartLabel(selection.rows()),
     selected: () => picked()?.id ?? null,
     pick: (dot) => pick(dot === null || rowOf(dot.id) === null ? null : dot.id),
@@ -62,7 +59,7 @@ export function makeFoundView(store: Store): FoundView {
     const shown = [answer.id, launched];
     controls.update(state);
     changes.plot(shown, () => {
-      content = planContent(answer, selection.show(rowsOf(answer, launched)));
+      chart.show(planContent(answer, selection.show(rowsOf(answer, launched))));
       controls.showTokens(tokenBudget);
     });
     const rows = selection.rows();

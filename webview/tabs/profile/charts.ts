@@ -4,7 +4,7 @@ import type { Store } from '../../base/store';
 import { onThemeChange, theme } from '../../base/theme';
 import { checkbox, setChecked } from '../../base/ui';
 import { makeChart, type Chart } from '../../charts/chart';
-import type { ChartContent, Dot } from '../../charts/content';
+import type { Dot } from '../../charts/content';
 import { errorContent, goalPercent, judgedPoints, ratioContent, throughputContent, timeContent } from './content';
 import { directions, fitOf, kneeOf, pointId, rangeOf, ratiosOf, type Direction } from './points';
 import { profileLog, type ShownProfile } from './shown';
@@ -35,17 +35,10 @@ interface Charts {
 
 /** Makes the four drawings; they share the selected point, the last one has its own. */
 export function makeFourCharts(store: Store, props: ChartsProps): Charts {
-  const contents: Record<'time' | 'throughput' | 'error' | 'ratio', ChartContent | null> = {
-    time: null,
-    throughput: null,
-    error: null,
-    ratio: null,
-  };
   let ratioSelected: string | null = null;
   const own = (name: 'time' | 'throughput' | 'error', label: () => string): Chart =>
     makeChart({
       className: `profile-${name}`,
-      content: () => contents[name],
       label: () => `${label()} ${t('Arrow keys move between points.')}`,
       selected: () => selectedId(props.selected()),
       pick: (dot) => props.select(selectedOf(dot)),
@@ -68,7 +61,6 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
     t('Compared'),
     makeChart({
       className: 'profile-ratio',
-      content: () => contents.ratio,
       label: () => `${t('Time over that of the other profile against the tokens of a slice.')} ${t('Arrow keys move between points.')}`,
       selected: () => ratioSelected,
       pick: (dot) => {
@@ -83,10 +75,10 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
     if (shown === null) return;
     const { profile, part, compared } = shown;
     const isLog = store.get(profileLog);
-    contents.time = timeContent(profile, part, isLog ? 'log' : 'linear');
-    contents.throughput = throughputContent(profile, part);
-    contents.error = errorContent(profile, part);
-    contents.ratio = compared === null ? null : ratioContent(profile, compared.profile);
+    time.chart.show(timeContent(profile, part, isLog ? 'log' : 'linear'));
+    throughput.chart.show(throughputContent(profile, part));
+    error.chart.show(errorContent(profile, part));
+    ratio.chart.show(compared === null ? null : ratioContent(profile, compared.profile));
     setChecked(logarithmic, isLog);
     fill(time.note, ...timeNote(shown));
     fill(throughput.note, throughputNote(shown));
@@ -96,7 +88,6 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
       ratio.title.textContent = t('Compared with {0}', compared.name);
       fill(ratio.note, ratioNote(shown));
     }
-    for (const { chart } of all) chart.update();
   };
   onThemeChange(update);
   return {
