@@ -313,7 +313,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   },
   charts: {
     about:
-      'what canvases draw: axes, curves and points; `lanes/` the operations of each stage over time, with mouse and keys; `memory/` the parts of memory, as bars and over time',
+      'what canvases draw: `plot` has the box, the scale and the label font of each, `axis` has the marks, `tooltip` the box at the pointer, `chart` draws curves and points; `lanes/` the operations of each stage over time, with mouse and keys; `memory/` the parts of memory, as bars and over time',
     imports: [],
   },
   shared: {

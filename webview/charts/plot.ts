@@ -68,7 +68,7 @@ export function lineWidth(scale: number, px = 1): number {
 }
 
 /**
- * Draws a line across the plot at each mark of its y axis and writes the marks left of it, but for those that would stick out of the
+ * Draws a line across the plot at each mark of its y axis and writes the marks left of it, except those that would stick out of the
  * canvas. `y` in device px from its top.
  */
 export function drawMarksAcross(
