@@ -25,7 +25,7 @@ describe('the script for machines with a GPU', () => {
     }
   });
 
-  it('says what it does not know, and that a provider is missing', async function () {
+  it('shows what it does not know, and that a provider is missing', async function () {
     if (process.platform === 'win32') this.skip();
     await assert.rejects(run('bash', [script, '--frobnicate']), { code: 2 });
     const folder = await mkdtemp(join(tmpdir(), 'terapipe-gpu-'));

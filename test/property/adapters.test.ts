@@ -56,7 +56,7 @@ function check(property: (one: Drawn) => void): void {
   fc.assert(fc.property(drawn, property), { seed, numRuns: cases(300, 5000) });
 }
 
-describe('adapters of any rank up to 32 beside any matrices', () => {
+describe('adapters of any rank up to 32 with any matrices', () => {
   it('take no more memory than training all weights', () => {
     check((one) => {
       for (const quantised of [false, true]) assert.ok(bytesOf(requestOf(one, adapterOf(one, quantised))) <= bytesOf(requestOf(one)));
@@ -74,7 +74,7 @@ describe('adapters of any rank up to 32 beside any matrices', () => {
     });
   });
 
-  it('take longer than a forward, and less where they are beside one matrix than training all weights', () => {
+  it('take longer than a forward, and less where they are with one matrix than training all weights', () => {
     check((one) => {
       const ms = (inputs: PlanRequest): readonly [number, number] => {
         const { forwardMs, backwardMs } = stageCost(inputs, 3, stage)(1, 4096, 0);

@@ -36,7 +36,7 @@ describe('exact balance', () => {
     );
   });
 
-  it('keeps within a limit of another size, or says that nothing does', () => {
+  it('keeps within a limit of another size, or reports that nothing does', () => {
     fc.assert(
       fc.property(sizes, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), (costs, wanted, most) => {
         const stages = Math.min(wanted, costs.length);

@@ -49,8 +49,8 @@ function requireFreeChoice({ request }: SearchProblem, plan: Plan): void {
   else assert.ok(peakBytesOf(chosen) <= sameMemory * Math.min(...inPlay.map(peakBytesOf)));
 }
 
-describe('a search beside the plan of the same run', () => {
-  it(`is never slower than what the plan compares, or says of no best that it is proved, on ${runs} random runs`, function () {
+describe('a search compared with the plan of the same run', () => {
+  it(`is never slower than what the plan compares, or shows for no best that it is proved, on ${runs} random runs`, function () {
     this.timeout(0);
     let [compared, faster, proved, refused, without] = [0, 0, 0, 0, 0];
     fc.assert(

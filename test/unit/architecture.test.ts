@@ -138,7 +138,7 @@ describe('architecture', () => {
     );
   });
 
-  it('names no folder beside the repository, where others and clones have none', () => {
+  it('names no folder next to the repository, where others and clones have none', () => {
     const rooms = ['src', 'webview', 'test', 'docs', 'media/samples', '.ci', '.github', '.vscode'];
     const inside = rooms.flatMap((room) => readdirSync(join(root, room), { recursive: true, withFileTypes: true }));
     const files = [...inside, ...readdirSync(root, { withFileTypes: true })].filter((entry) => entry.isFile());

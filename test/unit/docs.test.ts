@@ -38,7 +38,7 @@ describe('documents', () => {
     });
 
   for (const { file, text } of generatedJson)
-    it(`${file} says what \`npm run docs -- --write\` writes`, () => {
+    it(`${file} shows what \`npm run docs -- --write\` writes`, () => {
       assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
 

@@ -169,7 +169,7 @@ describe('manifest', () => {
     assert.ok(manifest.activationEvents.includes('onWebviewPanel:terapipe.timeline'));
   });
 
-  it('says what works without trust and without a disk', () => {
+  it('shows what works without trust and without a disk', () => {
     for (const name of ['untrustedWorkspaces', 'virtualWorkspaces']) {
       assert.equal(manifest.capabilities[name]?.supported, 'limited', name);
       assert.ok(localized(manifest.capabilities[name].description).length > 40, name);

@@ -132,7 +132,7 @@ describe('terapipe on bad input', () => {
     assert.equal(err, 'missing.json:1:1: missing.json does not exist; fix the path\n');
   });
 
-  it('says that standard output is full, and exits with 2', async function () {
+  it('reports that standard output is full, and exits with 2', async function () {
     if (!existsSync('/dev/full')) this.skip();
     write('ok/terapipe.json', '{"model": {"layers": 2, "hidden": 64, "heads": 4}}');
     const full = openSync('/dev/full', 'w');

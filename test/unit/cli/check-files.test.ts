@@ -120,7 +120,7 @@ describe('paths that configs name', () => {
     await assert.rejects(readReferenced('terapipe.json', 'a\0b.json'), { code: 'config-not-found', message: /^a\\u\{0\}b\.json .* NUL$/ });
   });
 
-  it('lie beside the config, and never on another machine', () => {
+  it('lie next to the config, and never on another machine', () => {
     const windows = (from: string, name: string) => referencedPath(from, name, path.win32);
     assert.equal(windows('C:\\runs\\terapipe.json', 'config.json'), 'C:\\runs\\config.json');
     assert.equal(windows('C:\\runs\\terapipe.json', 'D:/models/config.json'), 'D:\\models\\config.json');

@@ -33,7 +33,7 @@ describe('terapipe check', () => {
       }
     });
 
-  it('says of a model whose sizes are elsewhere what plan refuses it with, once', async () => {
+  it('shows for a model whose sizes are elsewhere what plan refuses it with, once', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-check-'));
     const file = path.join(folder, 'overrides.yaml');
     const text = readFileSync(path.join(fixtures, 'megatron-bridge.yaml'), 'utf8').replace('Llama32ModelProvider1B', 'OursProvider');

@@ -50,7 +50,7 @@ describe('terapipe', () => {
     assert.ok((answer['assumptions'] as readonly Json[]).some(({ key }) => key === 'training.microBatch'));
   });
 
-  it('says what experts are shared over, that there is no vocabulary, and which peaks are above what is usable', async () => {
+  it('shows what experts are shared over, that there is no vocabulary, and which peaks are above what is usable', async () => {
     const model = { layers: 32, hidden: 4096, heads: 32, ffn: 14336, gatedMlp: true, experts: 8, activeExperts: 2 };
     const file = path.join(cli.folder, 'moe.terapipe.json');
     writeFileSync(

@@ -126,7 +126,7 @@ describe('terapipe export of schedules', () => {
     assert.deepEqual([ended, said.length], ['waits', taken]);
   });
 
-  it('writes a new file, never over one, and says the same in JSON', async () => {
+  it('writes a new file, never over one, and shows the same in JSON', async () => {
     const file = path.join(folder, 'order.csv');
     const { out } = await run('--to', 'pytorch-csv');
     assert.equal((await run('--to', 'pytorch-csv', '--out', file)).out, `Wrote ${file}\n`);

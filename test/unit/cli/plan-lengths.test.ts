@@ -18,7 +18,7 @@ interface LengthsJson {
 }
 
 describe('terapipe plan --lengths', () => {
-  it('says what a step of documents of these lengths takes, in text and in JSON', async () => {
+  it('shows what a step of documents of these lengths takes, in text and in JSON', async () => {
     const line = openCommandLine();
     try {
       writeFileSync(path.join(line.folder, 'lengths.jsonl'), '64\n{"tokens": 64, "count": 2}\n{"seq_len": 512}\n');

@@ -27,7 +27,7 @@ const config = (virtualStages: number) =>
   });
 
 describe('terapipe plan of what a launcher refuses', () => {
-  it('says before its times that it does not start as written', async () => {
+  it('shows before its times that it does not start as written', async () => {
     const refused = await planned('terapipe.json', config(4));
     assert.match(refused.text, /\n {2}starts +not as written: 1 error, below; times are of this layout once it runs\n {2}step /);
     assert.match(refused.text, /\[vpp-layers-lost\]$/);
@@ -39,7 +39,7 @@ describe('terapipe plan of what a launcher refuses', () => {
     assert.equal((runs.json as { readonly starts: boolean }).starts, true);
   });
 
-  it('says so of either side of a comparison', async () => {
+  it('reports it of either side of a comparison', async () => {
     const [refused, runs] = await Promise.all([plannedOf('a.json', config(4)), plannedOf('b.json', config(3))]);
     const { json } = comparedPlansAnswer(refused, runs, new Map());
     const { starts, otherStarts } = json as { readonly starts: boolean; readonly otherStarts: boolean };

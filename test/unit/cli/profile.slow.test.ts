@@ -73,7 +73,7 @@ describe('terapipe profile', () => {
 
   const profiles = () => path.join(folder, '.terapipe', 'profiles');
 
-  it('measures a layer on the CPU, fits it, saves it, and a plan from it says so', async () => {
+  it('measures a layer on the CPU, fits it, saves it, and a plan from it reports it', async () => {
     const answer = await json(['profile', config, '--provider', 'cpu', '--budget', '1']);
     const { provider, samples, fit, profilePath } = answer as {
       provider: string;
@@ -97,7 +97,7 @@ describe('terapipe profile', () => {
     );
   });
 
-  it('passes over the CPU profile when the plan is for a GPU, and says so', async () => {
+  it('passes over the CPU profile when the plan is for a GPU, and reports it', async () => {
     const { plan } = (await json(['plan', config])) as {
       plan: { cost: { provenance: string }; assumptions: { key: string; reason: string }[] };
     };
@@ -201,7 +201,7 @@ describe('terapipe profile', () => {
     assert.ok(samples.length > 0);
   });
 
-  it('says so when it is cancelled before anything was measured, in JSON too', async () => {
+  it('reports it when it is cancelled before anything was measured, in JSON too', async () => {
     const { exitCode, out, err } = await say(['profile', config, '--provider', 'cpu', '--json'], AbortSignal.abort());
     assert.equal(exitCode, 1);
     assert.equal((JSON.parse(out) as { error: { code: string } }).error.code, 'cancelled');

@@ -57,7 +57,7 @@ describe('commands of the terminal face', () => {
       assert.deepEqual(lacksOf(name, command), []);
     });
 
-    it(`${name} tells its options in its help, and refuses those of others`, () => {
+    it(`${name} reports its options in its help, and refuses those of others`, () => {
       const help = commandHelp(name);
       assert.match(help, new RegExp(`^Usage: terapipe ${name} ${command.takes.replaceAll('.', '\\.')} \\[options\\]`));
       for (const option of [...Object.keys(command.options), ...Object.keys(commonOptions)])

@@ -42,7 +42,7 @@ describe('terapipe plan --search', () => {
     assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
   });
 
-  it('says what layouts keep free of memory, which a file or --set chooses', async () => {
+  it('shows what layouts keep free of memory, which a file or --set chooses', async () => {
     const keptOf = async (...set: string[]): Promise<{ readonly kept: Json | null; readonly words: string }> => {
       const line = ['plan', config, '--search', '--quick', ...set];
       const { search } = JSON.parse((await cli.run([...line, '--json'])).out) as { search: Json };
@@ -60,7 +60,7 @@ describe('terapipe plan --search', () => {
     assert.equal((await cli.run(['plan', config, '--search', '--set', 'keepFree=0.6'])).exitCode, 2);
   });
 
-  it('chooses what the file sets when told to, and says where its own layout is', async () => {
+  it('chooses what the file sets when set, and shows where its own layout is', async () => {
     const { out, err, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout,recompute', '--json']);
     assert.equal(exitCode, 0, err);
     const { plan, search } = JSON.parse(out) as { plan: Json; search: Json };
@@ -75,7 +75,7 @@ describe('terapipe plan --search', () => {
     );
   });
 
-  it('keeps to the schedules that are named, and says what each needs', async () => {
+  it('keeps to the schedules that are named, and shows what each needs', async () => {
     const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--schedules', 'ZB-H1,1F1B', '--json']);
     assert.equal(exitCode, 0);
     const { search } = JSON.parse(out) as { search: { perSchedule: readonly Json[] } };

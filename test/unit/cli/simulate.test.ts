@@ -74,7 +74,7 @@ describe('terapipe simulate', () => {
     assert.deepEqual(stages.map(({ peakMemory }) => peakMemory), [136, 102, 68, 34]); // prettier-ignore
   });
 
-  it('runs a schedule from a CSV, which says how many stages and micro-batches it has', async () => {
+  it('runs a schedule from a CSV, which shows how many stages and micro-batches it has', async () => {
     const files = { 'mine.csv': '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n' };
     const { makespanMs, stages, schedule } = await simulate({ schedule: { csv: 'mine.csv' }, times: equal }, files);
     assert.deepEqual([schedule, stages.length, makespanMs], ['mine.csv', 2, 9]);
@@ -96,7 +96,7 @@ describe('terapipe simulate', () => {
     assert.equal((await refusal({ ...oneForward, microBatches: 1_000_000, slices: 100 })).code, 'simulate-too-large');
   });
 
-  it('says at the schedule what it cannot do', async () => {
+  it('shows at the schedule what it cannot do', async () => {
     const { code, at } = await refusal({ ...oneForward, schedule: 'Interleaved1F1B', slices: 4 });
     assert.deepEqual([code, at], ['schedule-unmet', '"Interleaved1F1B"']);
   });

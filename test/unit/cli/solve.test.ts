@@ -148,7 +148,7 @@ describe('terapipe solve', () => {
     assert.equal(refusal({ ...problem, cost: { table: { ...table, ms: [[10], [-1]] } } }).at, '[[10],[-1]]');
   });
 
-  it('says short lists of numbers as they are written, and of others that they are lists', () => {
+  it('shows short lists of numbers as they are written, and of others that they are lists', () => {
     const said = (stageFactors: unknown): string => refusal({ ...problem, stageFactors }).message;
     assert.equal(said([1, 0]), 'stageFactors is [1,0]');
     assert.equal(said([]), 'stageFactors is an empty list');
@@ -185,7 +185,7 @@ describe('terapipe solve', () => {
       assert.equal(answer.lowerBoundMs, answer.latencyMs);
     });
 
-  it('says whether a formula or the simulation judges stages that differ', () => {
+  it('shows whether a formula or the simulation judges stages that differ', () => {
     assert.equal(solve({ ...slow, stageFactors: [2, 1, 2] }).judgedBy, 'formula');
     assert.equal(solve({ ...slow, stageFactors: [1, 1, 2] }).judgedBy, 'simulation');
   });
@@ -197,7 +197,7 @@ describe('terapipe solve', () => {
     assert.ok(lowerBoundMs <= exact.latencyMs && exact.latencyMs <= latencyMs && latencyMs <= lowerBoundMs / 0.95);
   });
 
-  it('sets chunks of serving engines beside a prefill', () => {
+  it('sets chunks of serving engines with a prefill', () => {
     const { baselines, latencyMs } = solve({ ...problem, batch: 1, tokens: 4096, forwardOnly: true });
     assert.ok(baselines.dynamicChunks !== null && latencyMs <= baselines.dynamicChunks.latencyMs);
     assert.equal(solve(problem).baselines.dynamicChunks, null);

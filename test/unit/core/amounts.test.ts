@@ -19,7 +19,7 @@ describe('parseAmount', () => {
 });
 
 describe('parseBandwidth', () => {
-  it('tells bits from bytes and adds up the links of a node', () => {
+  it('distinguishes bits from bytes and adds up the links of a node', () => {
     assert.deepEqual(['100Gb/s', '400 Gbps', '12.5GB/s', '8x400Gb/s', '1 Tbit/s', '800MB/s'].map(parseBandwidth), [12.5, 50, 12.5, 400, 125, 0.8]); // prettier-ignore
   });
 

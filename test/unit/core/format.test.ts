@@ -29,7 +29,7 @@ describe('format', () => {
     assert.equal(formatDuration(86_400_000 * 1200), '1,200 d');
   });
 
-  it('tells memory in GiB', () => {
+  it('shows memory in GiB', () => {
     assert.equal(formatBytes(16 * bytesPerGiB), '16 GiB');
     assert.equal(formatBytes(9.1 * bytesPerGiB), '9.1 GiB');
     assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GiB');
@@ -75,7 +75,7 @@ describe('format', () => {
     assert.equal(plural(2, 'entry', 'entries'), '2 entries');
   });
 
-  it('has a dash for what is no number and never an exponent for small ones', () => {
+  it('has a dash for what is not a number and never an exponent for small ones', () => {
     for (const text of [formatNumber(NaN), formatDuration(Infinity), formatBytes(NaN), formatCount(-Infinity), formatPercent(NaN)])
       assert.equal(text, '–');
     assert.equal(formatNumber(1.5e-8), '0.000000015');

@@ -45,7 +45,7 @@ async function errorOf(file: string, text: string): Promise<Sentence[]> {
 describe('a sentence', () => {
   const translate = (text: string, ...values: (string | number)[]): string => `«${text.replace('{0}', String(values[0]))}»`;
 
-  it('is said in English by default, and in another language part by part', () => {
+  it('is reported in English by default, and in another language part by part', () => {
     const said = sentence`A batch of ${4} on ${counted(2, 'stage')}`;
     assert.deepEqual(said.template, 'A batch of {0} on {1}');
     assert.equal(say(said), 'A batch of 4 on 2 stages');

@@ -51,7 +51,7 @@ async function read(name: string, text: string, more: Readonly<Record<string, st
 }
 
 describe('lenses over a launcher', () => {
-  it('say the totals of the run beside its plan', async () => {
+  it('show the totals of the run with its plan', async () => {
     const [verdict = '', step = '', ...more] = lensesOf(await read('pretrain.sh', shell), null, english).map(({ title }) => title);
     assert.match(verdict, /^Fits, /);
     assert.match(step, /^[\d.]+ (µs|ms|s) \/ step/);
@@ -59,14 +59,14 @@ describe('lenses over a launcher', () => {
     assert.equal(more.at(-1), '16 GPUs, 12 micro-batches');
   });
 
-  it('say the GPUs of a replica where those in all are not told, and stay with the totals where the sizes of the model are not', async () => {
+  it('show the GPUs of a replica where those in all are not reported, and stay with the totals where the sizes of the model are not', async () => {
     const state = await read('train.toml', toml, {}, false);
     assert.equal(state.run, null);
     assert.equal(lensesOf(state, null, english).at(-1)?.title, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
   });
 });
 
-describe('a launcher whose model lies beside it', () => {
+describe('a launcher whose model lies next to it', () => {
   const sizes = [
     '  --num-layers 8 --hidden-size 256 --num-attention-heads 4 \\\n',
     '  --seq-length 256 --max-position-embeddings 256 \\\n',
@@ -104,7 +104,7 @@ describe('inlay hints', () => {
       .reduce((all, { offset, text: hint }) => `${all.slice(0, offset)}<${hint}>${all.slice(offset)}`, text);
   }
 
-  it('say what follows from a value, where the value is written', async () => {
+  it('show what follows from a value, where the value is written', async () => {
     const text = withHints(await read('pretrain.sh', shell), shell);
     assert.match(text, /^TP=2<2 replicas>$/m);
     assert.match(text, /--pipeline-model-parallel-size 4<2 replicas> /);
@@ -130,7 +130,7 @@ describe('hovers on a launcher', () => {
     return hover === null ? null : { title: hover.title, said: hover.lines.join('\n') };
   }
 
-  it('name the value as the file does, say what it means and what follows from it', async () => {
+  it('name the value as the file does, show what it means and what follows from it', async () => {
     const state = await read('pretrain.sh', shell);
     const hover = hoverOn(state, shell, '--pipeline-model-parallel-size 4');
     assert.equal(hover?.title, '--pipeline-model-parallel-size: 4');
@@ -142,14 +142,14 @@ describe('hovers on a launcher', () => {
     assert.match(hoverOn(state, shell, '--num-layers 8')?.said ?? '', /^32\.1M parameters\.$/m);
   });
 
-  it('say where the value is written when that is elsewhere', async () => {
+  it('show where the value is written when that is elsewhere', async () => {
     const state = await read('pretrain.sh', shell);
     assert.match(hoverOn(state, shell, '--tensor-model')?.said ?? '', /^2 is written in line 4\.$/m);
     assert.doesNotMatch(hoverOn(state, shell, 'TP=2')?.said ?? '', /is written/);
     assert.equal(hoverOn(state, shell, 'TP=2')?.title, '--tensor-model-parallel-size: 2');
   });
 
-  it('say what the model config joined to the launcher has for the same, and what that config adds', async () => {
+  it('show what the model config joined to the launcher has for the same, and what that config adds', async () => {
     const other = smallModel.replace('"n_layer":4', '"n_layer":6');
     const text = shell.replace('torchrun', 'cd .; torchrun');
     const joined = await read('pretrain.sh', text, { 'config.json': other });
@@ -199,7 +199,7 @@ describe("the outline of a launcher's run", () => {
     );
   });
 
-  it('says which values come from the model config, and leads there', async () => {
+  it('names which values come from the model config, and leads there', async () => {
     const state = await read('train.toml', toml, { 'hf/config.json': smallModel });
     const layers = factRows(state, 'model', english).find(({ label }) => label === 'n_layer');
     assert.equal(layers?.value, '4, from config.json');
@@ -207,7 +207,7 @@ describe("the outline of a launcher's run", () => {
     assert.equal(smallModel.slice(layers.place.range.start, layers.place.range.end), '4');
   });
 
-  it('is there without a plan, and only for launchers', async () => {
+  it('exists without a plan, and only for launchers', async () => {
     const titan = await read('train.toml', toml, {}, false);
     assert.deepEqual([...rowsOf(titan).keys()], ['model', 'layout', 'training']);
     assert.equal(rowsOf(titan).get('model'), '8B');

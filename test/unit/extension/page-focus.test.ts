@@ -12,7 +12,7 @@ function twoPages() {
 }
 
 describe('focus of pages', () => {
-  it('is that of the page which has it, also where the other says late that it has lost it', () => {
+  it('is that of the page which has it, also where the other shows late that it has lost it', () => {
     const { told, focus, side, tab } = twoPages();
     focus.note(side, 'other');
     focus.note(tab, 'lanes');

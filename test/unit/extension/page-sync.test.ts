@@ -83,7 +83,7 @@ describe('what a page is sent', () => {
     assert.deepEqual(new Set(timelinesIn(updated(sync, next) ?? {})), new Set([chosen, one]), 'a new plan comes with what is drawn now');
   });
 
-  it('is told later while a plan is to come, but at once what came of one, and an error', async () => {
+  it('is notified later while a plan is to come, but at once what came of one, and an error', async () => {
     const session = await planned();
     const sync = makePageSync();
     assert.equal(sync.due({ ...session, progress: 0.2 }), 'now', 'the page has nothing');

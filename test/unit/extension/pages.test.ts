@@ -172,7 +172,7 @@ describe('page state', () => {
     assert.deepEqual(state.error?.place, explained?.place);
   });
 
-  it('has the timelines that are sent, and tells how large the others are', async () => {
+  it('has the timelines that are sent, and reports how large the others are', async () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();

@@ -74,7 +74,7 @@ describe('a schedule file in the editor', () => {
       assert.equal(tooLargeToDraw(text, file)?.code, 'schedule-csv-too-large');
   });
 
-  it('is told from other tables by its first lines, and its text is not made where it is too large to be read', () => {
+  it('is distinguished from other tables by its first lines, and its text is not made where it is too large to be read', () => {
     const document = (lines: readonly string[]) => {
       const asked = { lines: new Set<number>(), texts: 0 };
       const lineAt = (line: number) => {
@@ -99,12 +99,12 @@ describe('a schedule file in the editor', () => {
     assert.equal(startOfDocument(document(sound.split('\n')).open, sniffed + 1), `${sound}\n`);
   });
 
-  it('says its size, steps and bubble in a lens', async () => {
+  it('shows its size, steps and bubble in a lens', async () => {
     const { state } = await opened(sound);
     assert.equal(scheduleLensText(state(), english), 'Schedule: 2 ranks, 2 micro-batches, 9 steps · bubble 33.3 %');
   });
 
-  it('keeps the last good drawing while it is broken, and says how old it is and where the error is', async () => {
+  it('keeps the last good drawing while it is broken, and shows how old it is and where the error is', async () => {
     const { state, type } = await opened(sound);
     await type(broken);
     await type(broken.replace('1B1', '1B1 '));
@@ -121,7 +121,7 @@ describe('a schedule file in the editor', () => {
     assert.equal(mended.schedule?.timeline.makespanMs, 12);
   });
 
-  it('is left in peace while it is written anew, or becomes another table', async () => {
+  it('is left in peace while it is written again, or becomes another table', async () => {
     for (const next of ['', 'name,price\nTea,3\n']) {
       const { state, type } = await opened(sound);
       await type(next);
@@ -152,14 +152,14 @@ describe('the language of schedule files', () => {
 });
 
 describe('hovers on cells of a schedule file', () => {
-  it('say what runs, when, and what it waited for', async () => {
+  it('show what runs, when, and what it waited for', async () => {
     assert.equal(await hoverOn(sound, '0F0'), 'Rank 0 runs the forward of stage 0, micro-batch 0 / Starts at step 0, takes 1 step, waited for nothing'); // prettier-ignore
     assert.equal(await hoverOn(sound, '1F0'), 'Rank 1 runs the forward of stage 1, micro-batch 0 / Starts at step 1, takes 1 step, waited for the activation from rank 0'); // prettier-ignore
     assert.equal(await hoverOn(sound, '0B0'), 'Rank 0 runs the backward of stage 0, micro-batch 0 / Starts at step 4, takes 2 steps, waited for the gradient from rank 1'); // prettier-ignore
     assert.equal(await hoverOn(sound, '1B1'), 'Rank 1 runs the backward of stage 1, micro-batch 1 / Starts at step 5, takes 2 steps, right after the cell before it'); // prettier-ignore
   });
 
-  it('say where a send goes and a receive comes from', async () => {
+  it('show where a send goes and a receive comes from', async () => {
     const text = '0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n';
     assert.equal(await hoverOn(text, '0SEND'), 'Rank 0 sends the activation of stage 0, micro-batch 0 to rank 1');
     assert.equal(await hoverOn(text, '1RECV'), 'Rank 1 receives the activation for stage 1, micro-batch 0 from rank 0');
@@ -167,7 +167,7 @@ describe('hovers on cells of a schedule file', () => {
     assert.equal(await hoverOn(text, '0RECV'), 'Rank 0 receives the gradient for stage 0, micro-batch 0 from rank 1');
   });
 
-  it('say both passes of an overlapped pair', async () => {
+  it('show both passes of an overlapped pair', async () => {
     const said = await hoverOn('0F0,(0F1;0B0)OVERLAP_F_B,0B1\n', '(0F1');
     assert.match(said ?? '', /runs the forward of stage 0, micro-batch 1 .* runs the backward of stage 0, micro-batch 0/);
   });

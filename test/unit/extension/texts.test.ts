@@ -29,7 +29,7 @@ async function planned(text = smallRun()): Promise<SessionState> {
 describe('lenses', () => {
   const titles = (state: SessionState): string[] => lensesOf(state, null, english).map(({ title }) => title);
 
-  it('say the verdict first, then step and bubble, what they are of, and the way to measured times', async () => {
+  it('show the verdict first, then step and bubble, what they are of, and the way to measured times', async () => {
     const [verdict = '', step = '', scenario = '', ...more] = titles(await planned());
     assert.match(verdict, /^Fits, [\d.]+ GiB to spare$/);
     assert.match(step, /^[\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
@@ -40,7 +40,7 @@ describe('lenses', () => {
     assert.deepEqual(more, ['Profile here']);
   });
 
-  it('say that the numbers are old, what is under way, or what stops planning', async () => {
+  it('report that the numbers are old, what is under way, or what stops planning', async () => {
     const state = await planned();
     assert.deepEqual(titles({ ...state, staleEdits: 2 }).slice(0, 2), ['Before the last edits:', titles(state)[0]]);
     assert.deepEqual(titles({ ...state, plan: null, progress: 0.5 }), ['Planning…']);
@@ -50,13 +50,13 @@ describe('lenses', () => {
     assert.ok(stopped.length < 110, stopped);
   });
 
-  it('say what an edit changed of the scenario by its name, and why', async () => {
+  it('show what an edit changed of the scenario by its name, and why', async () => {
     const change = { key: 'training.globalBatch', from: '32', to: '48', reason: sentence`a multiple of 3 micro-batches` } as const;
     const changed = lensesOf(await planned(), null, english, { prefill: null, changes: [change] }).at(-1);
     assert.deepEqual([changed?.title, changed?.tooltip], ['Global batch: 48, was 32', 'A multiple of 3 micro-batches']);
   });
 
-  it('say first that a launcher refuses the files as written, but not where memory alone is lacking', async () => {
+  it('show first that a launcher refuses the files as written, but not where only memory is lacking', async () => {
     const state = await planned();
     const [place] = [{ file: run, range: { start: 0, end: 1 } }];
     const finding = {

@@ -31,7 +31,7 @@ describe('reading a regular file', () => {
     assert.equal((await readRegular('/dev/zero', 20_000)).kind, 'device');
   });
 
-  it('reads to the limit what tells no size', async () => {
+  it('reads to the limit what has no size', async () => {
     const found = await readRegular('/proc/self/maps', 2000);
     assert.equal(found.kind, 'too large');
     const whole = await readRegular('/proc/self/status', 100_000);

@@ -85,7 +85,7 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     for (const now of [uniformTable(), longerTable()]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
   });
 
-  it("shows PipeTransformer's speed-ups beside ours as they are now, those by alpha within 10 % in the mean", async () => {
+  it("shows PipeTransformer's speed-ups compared with ours as they are now, those by alpha within 10 % in the mean", async () => {
     const rows = await elasticRows();
     const now = elasticTable(rows);
     assert.deepEqual(rowsOf(tableIn(read('docs/elastic.md'), now)), rowsOf(now));

@@ -44,7 +44,7 @@ describe("the samples of TeraPipe's paper", () => {
     assert.ok(mean < 0.07, `${mean}`);
   });
 
-  it('are no slower in our own slices than in those of the paper', () => {
+  it('are not slower in our own slices than in those of the paper', () => {
     for (const { setting, predicted } of speedUps()) {
       const row = terapipeSettings.find((one) => one.setting === setting);
       assert.ok(row);

@@ -15,7 +15,7 @@ describe('memory of published runs under TorchTitan and DeepSpeed', () => {
       assert.ok(mean < memoryBounds[kind], `${(100 * mean).toFixed(2)} %`);
     });
 
-  it('is not said to fit where it did not, but once, and never the other way round', async () => {
+  it('is not reported to fit where it did not, but once, and never the other way round', async () => {
     const { fitting, tooLarge } = await wrongVerdicts();
     assert.equal((await memoryRows()).filter((row) => row.case.outOfMemory === true).length, 4);
     assert.ok(fitting.length <= 1, fitting.join());

@@ -13,7 +13,7 @@ describe('the wait for a server to start', () => {
   /** A server that never answers, and how long it is waited for when it works, or not. */
   const lasting = { child: { pid: 1 } as never, ended: new Promise<number>(() => undefined) };
 
-  it('says the exit code and the last words of one that ends', async () => {
+  it('shows the exit code and the last words of one that ends', async () => {
     const running = start(process.execPath, ['-e', 'process.exit(3)']);
     const wait = (log: string) =>
       untilReady(
@@ -26,7 +26,7 @@ describe('the wait for a server to start', () => {
     await assert.rejects(wait(''), { message: 'it ended with code 3: it printed nothing' });
   });
 
-  it('has no limit while the processor or the disk is at work, and says so every few seconds', async () => {
+  it('has no limit while the processor or the disk is at work, and reports it every few seconds', async () => {
     let readBytes = 0;
     let asked = 0;
     const tenMinutesOfPauses = 6000;
@@ -85,7 +85,7 @@ describe('the activity of a process', () => {
     assert.deepEqual(activityOf(10, folder), { processorS: 2.15, readBytes: 5096 });
   });
 
-  it('is unknown of one that is gone, and where the system does not tell', () => {
+  it('is unknown of one that is gone, and where the system does not report', () => {
     assert.equal(activityOf(99, folder), null);
     assert.equal(activityOf(10, path.join(folder, 'none')), null);
   });

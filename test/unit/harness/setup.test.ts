@@ -28,7 +28,7 @@ describe('set-up of the harness', () => {
     assert.equal(dependenciesAreCurrent(folder), false);
   });
 
-  it('says the gist of a failed npm in one line', () => {
+  it('shows the gist of a failed npm in one line', () => {
     const output = 'npm error code E404\nnpm error 404 Not Found\nnpm error A complete log of this run can be found in: x\n';
     assert.equal(lastWords(output), 'code E404 / 404 Not Found');
   });

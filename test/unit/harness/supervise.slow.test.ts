@@ -65,7 +65,7 @@ describe('tiers under watch', () => {
     return { name: 'unit', quietMinutes: 5, ...unitTier(options) };
   };
 
-  it('names what hangs, counts what was done and says how much was not reached', async () => {
+  it('names what hangs, counts what was done and shows how much was not reached', async () => {
     const result = supervise(
       hangingTier((emit) => {
         emit({ kind: 'expect', count: 5 });
@@ -94,7 +94,7 @@ describe('tiers under watch', () => {
     assert.deepEqual((await inPart).failures, ['made up: a part']);
   });
 
-  it('has no limit on the whole: what goes on finishing tests is let run', async () => {
+  it('has no limit on the whole: what continues finishing tests is let run', async () => {
     const hours = 10;
     const start = (emit: Emit) => {
       const work = async () => {
@@ -117,7 +117,7 @@ describe('tiers under watch', () => {
     assert.match(lines[0]!, /could not run: no browser/);
   });
 
-  it('keeps the counts of a test process that dies, names the test and goes on with the other files', async () => {
+  it('keeps the counts of a test process that dies, names the test and continues with the other files', async () => {
     const { passed, failed, skipped, failures } = await supervise(
       unit({
         'dies.slow.test.ts': `describe('a', () => { it('first', () => {}); it('dies', () => process.exit(7)); it('never', () => {}); });`,

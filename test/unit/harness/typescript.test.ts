@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 
 describe('TypeScript that Node requires', () => {
-  it('knows where its file is, and tells errors at the lines of that file', () => {
+  it('knows where its file is, and reports errors at the lines of that file', () => {
     assert.equal(path.join(import.meta.dirname, 'typescript.test.ts'), import.meta.filename);
     assert.match(new Error('here').stack ?? '', /typescript\.test\.ts:7:18\)/);
   });

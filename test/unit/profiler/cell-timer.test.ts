@@ -61,7 +61,7 @@ describe('cell timer', () => {
     assert.deepEqual(built, []);
   });
 
-  it('says what ONNX Runtime says when a graph fails', async () => {
+  it('shows what ONNX Runtime reports when a graph fails', async () => {
     const failing = createCellTimer({
       models: { graph: () => Uint8Array.of(1, 2, 3), inputs: () => Uint8Array.of() },
       freeBytes: () => Promise.resolve(Infinity),

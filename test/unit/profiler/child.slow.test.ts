@@ -59,7 +59,7 @@ describe('profiler child', () => {
     }
   });
 
-  it('says which operators ran where, and with which attention', async () => {
+  it('names which operators ran where, and with which attention', async () => {
     const before = temporaryFolders();
     const profiler = await openCpu(smallJob);
     assert.equal(profiler.attention.forward, 'MultiHeadAttention');

@@ -35,7 +35,7 @@ describe('profiler client with a child that misbehaves', () => {
     return found;
   };
 
-  it('says how a crashed child ended and what it last said, and keeps the answers before', async () => {
+  it('shows how a crashed child ended and what it last said, and keeps the answers before', async () => {
     const asked = await openScripted('crashes in the second run');
     const first = await asked.measure('layer', smallCell);
     await assert.rejects(asked.measure('layer', smallCell), (error: Error & { code: string }) => {
@@ -47,12 +47,12 @@ describe('profiler client with a child that misbehaves', () => {
     await assert.rejects(asked.measure('layer', smallCell), { code: 'profiler-died' });
   });
 
-  it('says with which code a child exited', async () => {
+  it('shows with which code a child exited', async () => {
     const asked = await openScripted('exits');
     await assert.rejects(asked.measure('layer', smallCell), { code: 'profiler-died', message: /exit code 7/ });
   });
 
-  it('says what an uncaught exception in the child was', async () => {
+  it('shows what an uncaught exception in the child was', async () => {
     const asked = await openScripted('throws');
     await assert.rejects(asked.measure('layer', smallCell), {
       code: 'profiler-died',
@@ -70,7 +70,7 @@ describe('profiler client with a child that misbehaves', () => {
     await assert.rejects(asked.measure('layer', smallCell), { code: 'profiler-timeout' });
   });
 
-  it('goes on to the next provider when one never finishes loading or crashes', async () => {
+  it('continues to the next provider when one never finishes loading or crashes', async () => {
     const asked = await openScripted('crashes on webgpu', { providers: ['webgpu', 'cpu'] });
     assert.equal(asked.provider, 'cpu');
     assert.deepEqual(
@@ -83,7 +83,7 @@ describe('profiler client with a child that misbehaves', () => {
     });
   });
 
-  it('says that the device is gone', async () => {
+  it('reports that the device is gone', async () => {
     const asked = await openScripted('loses the device');
     await assert.rejects(asked.measure('layer', smallCell), {
       code: 'profiler-provider-lost',
@@ -131,7 +131,7 @@ describe('profiler client with a child that misbehaves', () => {
     await assert.rejects(openScripted('', { signal: AbortSignal.abort() }), { name: 'CancelledError' });
   });
 
-  it('says that the file of the child is missing', async () => {
+  it('reports that the file of the child is missing', async () => {
     await assert.rejects(openScripted('', { childFile: join(import.meta.dirname, 'no-such-child.js') }), { code: 'profiler-missing' });
   });
 });

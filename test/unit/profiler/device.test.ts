@@ -24,7 +24,7 @@ describe('device behind a provider', () => {
     assert.deepEqual(deviceOf({ ...bare, provider: 'cpu' }), { kind: 'cpu', name: bare.cpu, memoryBytes: bare.memoryBytes, driver: null });
   });
 
-  it('is what nvidia-smi says for CUDA', () => {
+  it('is what nvidia-smi shows for CUDA', () => {
     const expected = { kind: 'gpu', name: nvidia.name, memoryBytes: nvidia.totalBytes, driver: nvidia.driver };
     assert.deepEqual(deviceOf({ ...bare, provider: 'cuda', nvidia }), expected);
     assert.equal(named({ provider: 'cuda' }), 'gpu NVIDIA GPU');

@@ -34,13 +34,13 @@ describe('install of onnxruntime-node', () => {
   const files = (): unknown => readdirSync(join(runtime, 'bin'), { recursive: true });
 
   for (const cuda of [12, 13]) {
-    it(`needs neither a GPU nor a network beside CUDA ${cuda}, and adds nothing: npm runs no script here`, async () => {
+    it(`needs neither a GPU nor a network with CUDA ${cuda}, and adds nothing: npm runs no script here`, async () => {
       const before = files();
       await run('npm', ['rebuild', 'onnxruntime-node'], { cwd: root, env: await besideCuda(cuda), shell: process.platform === 'win32' });
       assert.deepEqual(files(), before);
     });
 
-    it(`adds nothing beside CUDA ${cuda} for who runs scripts and says skip, as .npmrc advises`, async () => {
+    it(`adds nothing with CUDA ${cuda} for who runs scripts and shows skip, as .npmrc advises`, async () => {
       const advice = /(ONNXRUNTIME_NODE_INSTALL)=(\w+)/.exec(readFileSync(join(root, '.npmrc'), 'utf8'));
       const before = files();
       await script({ ...(await besideCuda(cuda)), [advice?.[1] ?? '']: advice?.[2] });

@@ -151,7 +151,7 @@ describe('measuring a layer', () => {
     await assert.rejects(measureProfile(broken, task(), host), TypeError);
   });
 
-  it('stops when the budget is spent and says what is missing', async () => {
+  it('stops when the budget is spent and shows what is missing', async () => {
     const { profiler, world: host } = bench(smooth);
     const { warnings, seconds } = await measureProfile(profiler, task(2500), host);
     assert.ok(seconds < 3, String(seconds));
@@ -174,7 +174,7 @@ describe('measuring a layer', () => {
     );
   });
 
-  it('records a cell that runs out of memory and goes on without it', async () => {
+  it('records a cell that runs out of memory and continues without it', async () => {
     const {
       profiler,
       world: host,
@@ -208,7 +208,7 @@ describe('measuring a layer', () => {
     assert.deepEqual([skipped.length, twoLayerRatio, status], [0, null, 'complete']);
   });
 
-  it('goes on with the layer when the head does not fit', async () => {
+  it('continues with the layer when the head does not fit', async () => {
     const { profiler, world: host } = bench(smooth, 0.03, (part, { tokens }) =>
       part === 'head' && tokens >= 8 ? { type: 'skipped', id: 1, reason: 'out-of-memory', detail: 'it needs 40 GB' } : null,
     );
@@ -218,7 +218,7 @@ describe('measuring a layer', () => {
     assert.ok(samples.layer.length > 25);
   });
 
-  it('says that nothing could be measured rather than that it is complete', async () => {
+  it('reports that nothing could be measured rather than that it is complete', async () => {
     const { profiler, world: host } = bench(smooth, 0.01, () => ({
       type: 'skipped',
       id: 1,
@@ -238,7 +238,7 @@ describe('measuring a layer', () => {
     assert.equal(seconds, 120);
   });
 
-  it('says what other work took of the processor', async () => {
+  it('shows what other work took of the processor', async () => {
     const warningsOf = async (waits: number): Promise<readonly string[]> => {
       const { profiler, world: host } = bench(smooth, 0.02, undefined, waits);
       return (await measureProfile(profiler, task(), host)).warnings;

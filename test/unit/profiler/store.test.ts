@@ -59,7 +59,7 @@ describe('profile files', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('lie in the nearest .terapipe upwards, else in the repository, else beside the config', () => {
+  it('lie in the nearest .terapipe upwards, else in the repository, else with the config', () => {
     const deep = path.join(folder, 'a/b');
     mkdirSync(deep, { recursive: true });
     const config = path.join(deep, 'config.json');
@@ -108,7 +108,7 @@ describe('profile files', () => {
     assert.match((await readProfiles(folder)).broken[0]?.message ?? '', /too large/);
   });
 
-  it('say where they cannot be written', async () => {
+  it('show where they cannot be written', async () => {
     const blocked = path.join(folder, 'blocked');
     writeFileSync(blocked, '');
     const failure = { code: 'profile-not-saved', message: /blocked.* could not be written/ };
@@ -126,7 +126,7 @@ describe('profile files', () => {
     assert.equal((await readProfile(file)).profile.seconds, 2);
   });
 
-  it('never replace a file that is no profile', async () => {
+  it('never replace a file that is not a profile', async () => {
     const config = path.join(folder, 'config.json');
     writeFileSync(config, '{"model_type": "gpt2"}');
     const failure = { code: 'profile-not-saved', message: /exists and is not a profile/ };
@@ -137,7 +137,7 @@ describe('profile files', () => {
     assert.equal(await writeProfile(config, { ...profile, status: 'complete', error: null }), config);
   });
 
-  it('say that the disk is full, and leave no half file', async function () {
+  it('report that the disk is full, and leave no half file', async function () {
     const full = path.join(folder, 'full');
     mkdirSync(full);
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', full]).status !== 0) {

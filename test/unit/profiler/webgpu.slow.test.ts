@@ -28,7 +28,7 @@ describe('profiler on WebGPU', () => {
     await vulkan.remove();
   });
 
-  it('knows that the adapter is software, and says so', () => {
+  it('knows that the adapter is software, and reports it', () => {
     assert.equal(profiler.provider, 'webgpu');
     assert.equal(profiler.device.kind, 'software');
     assert.equal(profiler.device.name, 'SwiftShader');

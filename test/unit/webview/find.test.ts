@@ -21,7 +21,7 @@ describe('find', () => {
     assert.deepEqual(parseQuery('c0 w'), { chunk: 0, kind: 3 });
   });
 
-  it('says when it understands nothing', () => {
+  it('reports when it understands nothing', () => {
     for (const text of ['', 'stage', 'constructor 3', 'stage 1 stage 2', '1 2 3 4', 'wat']) assert.equal(parseQuery(text), null, text);
   });
 

@@ -52,7 +52,7 @@ describe('found layouts', () => {
     assert.ok(plans.every(({ iterationMs }, index) => index === 0 || iterationMs >= (plans[index - 1]?.iterationMs ?? 0)));
   });
 
-  it('follow what a search tells, from the first best to what would help', () => {
+  it('follow what a search reports, from the first best to what would help', () => {
     const { told, result } = searched();
     let state: LayoutState = {
       ...noLayoutState,

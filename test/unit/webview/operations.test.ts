@@ -111,7 +111,7 @@ describe('dependencies', () => {
     assert.deepEqual([back!.kind, back!.stage, back!.unit.slice], [1, 0, 0]);
   });
 
-  it('lead down and up a V of chunks, and from a weight gradient back to the input gradient it hangs on', () => {
+  it('lead down and up a V of chunks, and from a weight gradient back to the input gradient it depends on', () => {
     const operations = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
     let operation = operationAt(operations, operations.rowOf(0, 0, 1));
     const way: string[] = [];

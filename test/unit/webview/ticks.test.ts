@@ -31,7 +31,7 @@ describe('time axis', () => {
     assert.equal(timeLabels(0.0005, 0.004)(0.0015), '1.5 µs');
   });
 
-  it('tells two neighbouring pixels apart in the label of the pointer', () => {
+  it('distinguishes two neighbouring pixels in the label of the pointer', () => {
     assert.equal(formatTime(862.2, 24), '862.20 ms');
     assert.equal(formatTime(1234, 10_000), '1.23 s');
   });

@@ -85,7 +85,7 @@ describe('planner client', () => {
     });
   });
 
-  it('tells the best so far beside the progress', async () => {
+  it('reports the best so far compared with the progress', async () => {
     const told: unknown[] = [];
     await client.plan(titled('streams'), {
       onProgress: (fraction) => told.push(fraction),
@@ -94,7 +94,7 @@ describe('planner client', () => {
     assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
   });
 
-  it('tells the first that improves at once, and not all that follow', async () => {
+  it('reports the first that improves at once, and not all that follow', async () => {
     const told: number[] = [];
     await client.plan(titled('improves all the time'), { onIncumbent: ({ latencyMs }) => told.push(latencyMs) });
     assert.equal(told[0], 20_000);
@@ -136,7 +136,7 @@ describe('planner client', () => {
     }
   });
 
-  it('cancels a thread that does not listen and goes on with a fresh one', async () => {
+  it('cancels a thread that does not listen and continues with a fresh one', async () => {
     const thread = await threadOf(client);
     const abort = new AbortController();
     const { started, done } = running('deaf', abort.signal);

@@ -159,7 +159,7 @@ describe('planner worker', () => {
     const text = [...trace].join('');
     after(() => rmSync(folder, { recursive: true, force: true }));
 
-    it('lays a trace beside a plan, and reads it again only when the file is another one', async () => {
+    it('compares a trace with a plan, and reads it again only when the file is another one', async () => {
       const first = await client.compare(plan, measured('run.json', text));
       assert.ok(first.kind === 'trace' && first.equal);
       const again = await client.compare(plan, measured('run.json', text));

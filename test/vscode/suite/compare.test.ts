@@ -57,7 +57,7 @@ function trace(): string {
   return JSON.stringify({ traceEvents: events });
 }
 
-describe('a plan beside another', () => {
+describe('a plan compared with another', () => {
   before(() => vscode.workspace.fs.createDirectory(folder));
   afterEach(async () => {
     await vscode.window.tabGroups.close(timelineTabs());

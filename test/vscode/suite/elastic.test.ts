@@ -40,7 +40,7 @@ describe('a run that freezes layers', () => {
     });
   });
 
-  it('plans again after an edit, and says what each key means', async () => {
+  it('plans again after an edit, and shows what each key means', async () => {
     const editor = await vscode.window.showTextDocument(run, { viewColumn: vscode.ViewColumn.One });
     const text = editor.document.getText();
     const at = text.indexOf('"epochs": 10');

@@ -109,7 +109,7 @@ describe('launch files of known models in the editor', () => {
       assert.ok(found.length <= 6, found.map(({ message }) => message).join('\n'));
     });
 
-  it('shows the one that is deserved, so that silence above is no accident', async () => {
+  it('shows the one that is deserved, so that silence above is not an accident', async () => {
     const document = await open('wrong.slurm', bloom.replace('--num-attention-heads 56', '--num-attention-heads 57'));
     const heads = await until('finding of heads', () => ours(document.uri).find(({ message }) => message.startsWith('57 attention heads')));
     assert.equal(heads.severity, vscode.DiagnosticSeverity.Error);

@@ -99,7 +99,7 @@ describe('launchers in the editor', () => {
     assert.notEqual(fp16?.enabled === true, bf16?.enabled === true);
   });
 
-  it('explains values of a script on hover and says the totals of its run in a lens', async () => {
+  it('explains values of a script on hover and shows the totals of its run in a lens', async () => {
     const document = await open('hover.sh', script.replace('size 3', 'size 2'));
     const lens = await until('lens of the totals', async () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 10);

@@ -102,7 +102,7 @@ describe('layouts of a launcher', () => {
     await vscode.commands.executeCommand('terapipe.discardLayout', diff.modified);
   });
 
-  it('are said to be from before an edit until they are searched again', async () => {
+  it('are reported from before an edit until they are searched again', async () => {
     const document = await open('stale.sh');
     await lensWith(document.uri, /^As launched .*, best /);
     const edit = new vscode.WorkspaceEdit();

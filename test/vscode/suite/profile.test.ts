@@ -90,7 +90,7 @@ describe('profiling', () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
   });
 
-  it('measures the layer of a config and saves a profile beside it', async () => {
+  it('measures the layer of a config and saves a profile next to it', async () => {
     const uri = await openConfig('config.json', small);
     await vscode.commands.executeCommand('terapipe.profile', uri);
     const done = await saved();

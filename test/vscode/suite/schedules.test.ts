@@ -23,7 +23,7 @@ describe('schedule files in the editor', () => {
   before(() => vscode.workspace.fs.createDirectory(folder));
   afterEach(() => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'));
 
-  it('are known by their first line, say their steps in a lens and open their timeline', async () => {
+  it('are known by their first line, show their steps in a lens and open their timeline', async () => {
     const { uri, languageId } = await open('mine.csv', sound);
     assert.equal(languageId, 'pytorch-schedule');
     const lenses = await until('lenses', async () => {
@@ -72,7 +72,7 @@ describe('schedule files in the editor', () => {
     await until('mended', () => (remarks(document.uri).length === 0 ? true : undefined));
   });
 
-  it('are told from other tables', async () => {
+  it('are distinguished from other tables', async () => {
     const { uri } = await open('teams.csv', '1B,2B,3B,HR\n12,3,0,7\n');
     await new Promise((resolve) => setTimeout(resolve, 600));
     assert.deepEqual(remarks(uri), []);

@@ -26,7 +26,7 @@ describe('slices of a launch script', () => {
     await vscode.workspace.fs.delete(folder, { recursive: true });
   });
 
-  it('that take longer than others are said so, with a quick fix of the flags', async () => {
+  it('that take longer than others are reported so, with a quick fix of the flags', async () => {
     const told = await until('the finding', () =>
       vscode.languages.getDiagnostics(script).find(({ code }) => typeof code === 'object' && code.value === 'slices-slower'),
     );

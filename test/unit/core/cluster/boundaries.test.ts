@@ -54,7 +54,7 @@ describe('the order of ranks', () => {
     assert.equal(sendingGpus(sixth, node, 'tp-cp-ep-pp-dp'), 1);
   });
 
-  it('is no choice where stages fill nodes, or all ranks are on one', () => {
+  it('is not a choice where stages fill nodes, or all ranks are on one', () => {
     assert.equal(ordersDiffer(sixth, node), true);
     assert.equal(ordersDiffer({ ...sixth, tensor: 8, pipeline: 12 }, node), false);
     assert.equal(ordersDiffer({ ...sixth, data: 1 }, node), false);

@@ -70,7 +70,7 @@ describe('NVLink beyond a node', () => {
     assert.equal(forward({ ...cluster, links: { ...cluster.links, nvlinkDomain: 72 } }, 4), forward({ ...cluster, gpusPerNode: 16 }, 4));
   });
 
-  it('says that experts or tensor ranks cross nodes only where they leave it', () => {
+  it('reports that experts or tensor ranks cross nodes only where they leave it', () => {
     const reason = (cluster: NodeGroup, layout: object): string =>
       said(
         rooflineProvenance(

@@ -13,7 +13,7 @@ describe('GPU presets', () => {
     }
   });
 
-  it('have the memory that their titles say, less what the driver keeps', () => {
+  it('have the memory that their titles show, less what the driver keeps', () => {
     for (const name of gpuPresetNames) {
       const sold = /(\d+) GB\b/u.exec(gpuTitle(name))?.[1];
       if (sold === undefined) continue;

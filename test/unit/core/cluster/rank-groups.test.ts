@@ -25,7 +25,7 @@ describe('ranks of a layout', () => {
     assert.deepEqual(peers('expert'), [9, 11, 15]);
   });
 
-  it('lie stage beside stage where the runtime numbers them so', () => {
+  it('lie stage next to stage where the runtime numbers them so', () => {
     const ranks = placeRanks({ ...layout, data: 1, pipeline: 16 }, cluster, 'tp-cp-ep-pp-dp');
     assert.deepEqual(
       peersOf(ranks, ranks[6]!, 'pipeline').map(({ rank, node }) => [rank, node]),

@@ -34,14 +34,14 @@ model:
 const llama = JSON.stringify({ model_type: 'llama', num_hidden_layers: 8, hidden_size: 512, num_attention_heads: 8, vocab_size: 1000 });
 
 describe('loading a launcher', () => {
-  it('joins the config.json beside it and says where the two disagree', async () => {
+  it('joins the config.json next to it and shows where the two disagree', async () => {
     const { run, model, findings } = await loadConfig('train.yaml', nemo, world({ 'config.json': llama }));
     assert.equal(model?.file, 'config.json');
     assert.deepEqual([run?.model.layers.value, run?.model.heads.value], [8, 16]);
     assert.ok(findings.some(({ code }) => code === 'two-files-disagree'));
   });
 
-  it('takes the layers of a hybrid from the launcher that tells them, not from another model beside it', async () => {
+  it('takes the layers of a hybrid from the launcher that reports them, not from another model next to it', async () => {
     const text = `${nemo}  num_layers: 8
   hidden_size: 512
   ffn_hidden_size: 2048
@@ -57,7 +57,7 @@ describe('loading a launcher', () => {
     }
   });
 
-  describe('of Megatron-LM, also beside a model config, where no flag says otherwise', () => {
+  describe('of Megatron-LM, also with a model config, where no flag sets otherwise', () => {
     const text = (more: string): string => `MODEL_ARGS:
   --num-layers: 8
   --hidden-size: 512
@@ -76,7 +76,7 @@ ${more}`;
     for (const files of [{}, { 'config.json': llama }]) {
       const beside = Object.keys(files).join() || 'nothing';
 
-      it(`trains with its own dropout and loss, beside ${beside}`, async () => {
+      it(`trains with its own dropout and loss, with ${beside}`, async () => {
         const trained = async (more: string) => {
           const { dropout, fusedCrossEntropy } = await trainingOf(`  --bf16: true\n${more}`, files);
           return [dropout?.value, fusedCrossEntropy?.value];
@@ -88,7 +88,7 @@ ${more}`;
         ]);
       });
 
-      it(`adds gradients of fp16 up in fp16 and those of bf16 in fp32, beside ${beside}`, async () => {
+      it(`adds gradients of fp16 up in fp16 and those of bf16 in fp32, with ${beside}`, async () => {
         const inFp32 = async (more: string) => (await trainingOf(more, files)).gradAccumulationFp32?.value ?? 'as Megatron-LM does';
         assert.equal(await inFp32('  --fp16: true\n'), false);
         assert.equal(await inFp32('  --fp16: true\n  --accumulate-allreduce-grads-in-fp32: true\n'), true);
@@ -97,7 +97,7 @@ ${more}`;
     }
   });
 
-  it('is no error when the sizes of the model are nowhere, and is not planned', async () => {
+  it('is not an error when the sizes of the model are nowhere, and is not planned', async () => {
     const { run, noRun, findings } = await loadConfig('train.yaml', nemo, world({}));
     assert.equal(run, null);
     assert.equal(noRun?.code, 'model-not-planned');
@@ -110,7 +110,7 @@ ${more}`;
     const bridge =
       'train: { global_batch_size: 64, micro_batch_size: 1 }\nmodel:\n  _target_: megatron.bridge.models.llama.llama_provider.Llama31ModelProvider70B\n  tensor_model_parallel_size: 8\n';
 
-    it("has the sizes of that flavour, each marked as the launcher's, and says so at the name", async () => {
+    it("has the sizes of that flavour, each marked as the launcher's, and reports it at the name", async () => {
       const { run, model, findings } = await loadConfig('train.toml', titan('qwen3', '32B'), world({}));
       assert.ok(run !== null);
       assert.equal(model, null);
@@ -125,7 +125,7 @@ ${more}`;
       assert.deepEqual(run.files, ['train.toml']);
     });
 
-    it('comes after a config.json beside it', async () => {
+    it('comes after a config.json with it', async () => {
       const { run, findings } = await loadConfig('train.toml', titan('qwen3', '32B'), world({ 'config.json': llama }));
       assert.equal(run?.model.layers.value, 8);
       assert.ok(!findings.some(({ code }) => code.startsWith('sizes-')));
@@ -146,7 +146,7 @@ ${more}`;
       }
     });
 
-    it('has as many parameters as its name says', async () => {
+    it('has as many parameters as its name shows', async () => {
       const billions: readonly (readonly [name: string, flavor: string, billions: number])[] = [
         ...([
           ['llama3', '8B', 8.03],
@@ -202,7 +202,7 @@ ${more}`;
     assert.equal(model, null);
   });
 
-  it('refuses a YAML that is no launcher at its start', async () => {
+  it('refuses a YAML that is not a launcher at its start', async () => {
     await assert.rejects(loadConfig('compose.yaml', 'services: {}\n', world({})), { code: 'config-unknown-format' });
     for (const [file, text] of [
       ['notes.md', '# Runs\n'],

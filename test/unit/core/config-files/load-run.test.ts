@@ -93,7 +93,7 @@ describe('loadRun', () => {
     ]);
   });
 
-  it('splits a table of whole times and says so', async () => {
+  it('splits a table of whole times and reports it', async () => {
     const table = { tokens: [64, 128], contexts: [0], ms: [[3], [6]] };
     const run = await loadObject({ model: { layers: 1, hidden: 8, heads: 1 }, cost: { issueFloorUs: 0, table } });
     assert.deepEqual(run.costTable?.value.forwardMs, [[1], [2]]);
@@ -141,7 +141,7 @@ describe('bad configs', () => {
   const terapipe = (text: string) => at({ 'terapipe.json': text });
   const model = '"model": {"layers": 4, "hidden": 64, "heads": 4}';
 
-  it('refuses what is no config at all', async () => {
+  it('refuses what is not a config at all', async () => {
     assert.deepEqual(await at({ 'config.json': '' }), ['config-empty', '']);
     assert.deepEqual(await at({ 'config.json': ' \n\t ' }), ['config-empty', '']);
     assert.deepEqual(await at({ 'config.json': '\u0001\0PK\u0003' }), ['config-binary', '']);
@@ -203,7 +203,7 @@ describe('bad configs', () => {
     assert.deepEqual(await terapipe(`{${model}, "__proto__": {"layers": 1}}`), ['config-forbidden-key', '"__proto__"']);
   });
 
-  it('says what to do about a model type it does not read', async () => {
+  it('shows what to do about a model type it does not read', async () => {
     const files = { 'config.json': '{"model_type": "bert\\u001b[31m"}' };
     assert.deepEqual(await at(files), ['config-unknown-model-type', '"bert\\u001b[31m"']);
     const error = await errorOf(load(files));

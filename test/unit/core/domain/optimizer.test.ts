@@ -30,7 +30,7 @@ describe('optimizers', () => {
     for (const name of optimizers) assert.equal(optimizerNamed(name), name);
   });
 
-  it('keep states beside an fp32 copy of 16-bit weights', () => {
+  it('keep states with an fp32 copy of 16-bit weights', () => {
     assert.deepEqual(bytesOf('adamw_torch_fused'), [4, 8]);
     assert.deepEqual(bytesOf('adamw_bnb_8bit'), [4, 2.03]);
     assert.deepEqual(bytesOf('paged_adamw_32bit'), [4, 8]);
@@ -51,7 +51,7 @@ describe('optimizers', () => {
     assert.equal(stateBytes({ optimizer: 'adam', precision: 'fp32', masterWeightBytes: 0 }), 8);
   });
 
-  it('keep what a file says of their types', () => {
+  it('keep what a file sets of their types', () => {
     const training = { optimizer: 'adam', precision: 'bf16', optimizerStateBytes: 3, masterWeightBytes: 2 } as const;
     assert.equal(stateBytes(training), 3);
     assert.equal(masterBytes(training), 2);

@@ -11,7 +11,7 @@ describe('headedFile', () => {
     assert.equal(headedFile('torchtitan', 'a = 1\n', gaps), `${line}a = 1\n`);
   });
 
-  it('leaves JSON alone, and a file that says everything', () => {
+  it('ignores JSON by itself, and a file that shows everything', () => {
     assert.equal(headedFile('deepspeed', '{}', gaps), '{}');
     assert.equal(headedFile('megatron-shell', 'train\n', []), 'train\n');
   });

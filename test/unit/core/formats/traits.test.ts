@@ -40,7 +40,7 @@ describe('traits of a model', () => {
     assert.deepEqual(traitsOf({ ...sizes, experts: fact(8), moeLayerFrequency: fact('1') }), {});
   });
 
-  it('tell dense layers by every key that makes some, joined', () => {
+  it('report dense layers by every key that makes some, joined', () => {
     const dense = (facts: Facts) =>
       traitsOf({ ...sizes, experts: fact(8), ...facts })
         .layerKinds?.map(({ feedForward }) => (feedForward === 'dense' ? 'd' : 'e'))

@@ -157,7 +157,7 @@ describe('families of HuggingFace configs', () => {
     assert.ok(!codes({ model_type: 'gpt_oss', num_hidden_layers: 2, layer_types: [full, sliding] }).includes('layer-types-length'));
   });
 
-  it('say which layers attend to a window, and plan them so', () => {
+  it('name which layers attend to a window, and plan them so', () => {
     const kinds = read({ model_type: 'gpt_oss', num_hidden_layers: 4 }).traits.layerKinds;
     assert.deepEqual(
       kinds?.map(({ window }) => window),
@@ -171,7 +171,7 @@ describe('families of HuggingFace configs', () => {
     assert.equal(facts({ model_type: 'qwen2', use_sliding_window: false }).slidingWindow, undefined);
   });
 
-  it('tell a type that is not written by its keys, and say so', () => {
+  it('recognise a type that is not written by its keys, and report it', () => {
     const bert = { hidden_size: 1024, num_hidden_layers: 24, num_attention_heads: 16, intermediate_size: 4096, type_vocab_size: 2 };
     assert.deepEqual([model(bert).modelType, model(bert).positions], ['bert', 'learned']);
     assert.ok(codes(bert).includes('model-type-inferred'));
@@ -206,7 +206,7 @@ describe('families of HuggingFace configs', () => {
       assert.throws(() => read({ ...config, num_attention_heads: heads }), { code: 'config-unknown-model-type' });
   });
 
-  it('keep the family when a size is given anew', async () => {
+  it('keep the family when a size is given again', async () => {
     const config = { model_type: 'brandnew', hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4 };
     const override = { model: { from: 'config.json', layers: 6 }, layout: { pipeline: 2 } };
     const run = await load({ 'terapipe.json': JSON.stringify(override), 'config.json': JSON.stringify(config) });

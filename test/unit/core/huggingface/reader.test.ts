@@ -44,7 +44,7 @@ describe('HuggingFace config reader', () => {
     assert.deepEqual([none.traits.rotary, none.traits.normEpsilon], [undefined, undefined]);
   });
 
-  it('says of a template that its sizes are to be filled in, and of broken JSON that it is broken', () => {
+  it('shows for a template that its sizes are to be filled in, and of broken JSON that it is broken', () => {
     const code = (text: string) => {
       try {
         readHuggingFace('config.json', text);
@@ -144,7 +144,7 @@ describe('HuggingFace config reader', () => {
     assert.throws(() => read({ model_type: 'mixtral', num_local_experts: 0 }), { code: 'config-out-of-range' });
   });
 
-  it('tells the layers of a mixture of experts that are dense', () => {
+  it('reports the layers of a mixture of experts that are dense', () => {
     const dense = (config: object) => read({ model_type: 'qwen3_moe', num_hidden_layers: 4, ...config }).traits.layerKinds?.map(({ feedForward }) => feedForward === 'dense'); // prettier-ignore
     assert.equal(dense({ decoder_sparse_step: 1, mlp_only_layers: [] }), undefined);
     assert.equal(dense({ mlp_only_layers: null }), undefined);

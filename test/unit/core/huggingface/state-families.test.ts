@@ -156,7 +156,7 @@ describe('models with a state', () => {
     ]);
   });
 
-  it('say the sizes of the state as facts, with their places', () => {
+  it('show the sizes of the state as facts, with their places', () => {
     const text = JSON.stringify({ model_type: 'bamba', mamba_d_state: 64, mamba_n_groups: 2 });
     const { facts } = readHuggingFace('config.json', text);
     const { stateKind, stateHeads, stateHeadDim, stateDim, stateGroups } = facts;
@@ -193,7 +193,7 @@ describe('models with a state', () => {
     );
   });
 
-  it('take as many layers as a Nemotron-H lists, whatever num_hidden_layers says', () => {
+  it('take as many layers as a Nemotron-H lists, whatever num_hidden_layers shows', () => {
     const listed = { model_type: 'nemotron_h', num_hidden_layers: 7, layers_block_type: ['mamba', 'moe', 'attention', 'mlp'] };
     assert.deepEqual([spec(listed).layers, spec(listed).layerKinds?.length], [4, 4]);
     assert.equal(spec({ model_type: 'nemotron_h', hybrid_override_pattern: 'M-*' }).experts, null);

@@ -70,7 +70,7 @@ describe('a Primus experiment', () => {
     assert.ok(source.kind === 'file' && source.place.file.endsWith('ours_9B.yaml') && launcher!.place.file.endsWith('configs/ours.yaml'));
   });
 
-  it('says which preset is missing', async () => {
+  it('names which preset is missing', async () => {
     const others = Object.entries(files).filter(([name]) => !name.endsWith('ours_9B.yaml'));
     const { run, findings, noRun } = await load(Object.fromEntries(others));
     assert.equal(run, null);
@@ -81,7 +81,7 @@ describe('a Primus experiment', () => {
     assert.equal(fixture('primus.yaml').slice(start, end), '${PRIMUS_MODEL:ours_9B}.yaml');
   });
 
-  it('is held to no rule while a preset is missing that may say otherwise', async () => {
+  it('is held to no rule while a preset is missing that may sets otherwise', async () => {
     const broken = fixture('primus.yaml').replace('global_batch_size: 192', 'num_attention_heads: 12\n      hidden_size: 1000');
     const codes = async (others: object) => (await load({ ...others, 'examples/megatron/configs/ours.yaml': broken })).findings.map(({ code }) => code); // prettier-ignore
     assert.deepEqual(await codes({ 'examples/megatron/configs/ours.yaml': broken }), ['base-not-found', 'base-not-found']);
@@ -211,7 +211,7 @@ describe('a run that trains only adapters', () => {
       assert.deepEqual([rank?.value ?? defaults?.rank, targets?.value ?? defaults?.targets, unlike], [...(said ?? []), undefined]);
     });
 
-  it('is planned with what its section says', async () => {
+  it('is planned with what its section sets', async () => {
     const lora =
       '      lora:\n        enabled: true\n        dim: 16\n        dropout: 0.1\n        target_modules: [linear_qkv, linear_proj]\n';
     const { run } = await load({ 'ours.yaml': experiment(lora) });
@@ -257,7 +257,7 @@ describe('a NeMo config over others', () => {
     assert.deepEqual(findings.filter(({ severity }) => severity !== 'information'), []); // prettier-ignore
   });
 
-  it('lets its own keys win, and says which file is missing', async () => {
+  it('lets its own keys win, and names which file is missing', async () => {
     const gpt = `defaults:\n  - size@model: ours\n  - missing@model.data\n${t5.slice(t5.indexOf('trainer'))}  num_layers: 24\n`;
     const { run, findings } = await load({ 'conf/gpt.yaml': gpt, 'conf/size/ours.yaml': base });
     assert.deepEqual([run?.model.layers.value, run?.model.hidden.value], [24, 768]);
@@ -309,7 +309,7 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
     assert.deepEqual([run?.model.layers.value, run?.batchPerReplica?.value], [28, 18]);
   });
 
-  it('says that the JSON is missing, and plans all the same', async () => {
+  it('reports that the JSON is missing, and plans all the same', async () => {
     const { run, findings } = await load({ 'ours.yml': axolotl });
     assert.deepEqual(findings.map(({ code }) => code), ['base-not-found', 'sizes-of-launcher']); // prettier-ignore
     assert.notEqual(run, null);

@@ -54,7 +54,7 @@ describe('a script that trains a T5', () => {
     assert.deepEqual([run?.model.layers.value, run?.model.encoderLayers.value], [12, 6]);
   });
 
-  it('is told when a stack cannot be dealt to its stages', async () => {
+  it('is reported when a stack cannot be divided over its stages', async () => {
     const { findings } = await load('--pipeline-model-parallel-split-rank 1', '--decoder-num-layers 10');
     assert.deepEqual(
       findings.map(({ code, message }) => [code, say(message)]),

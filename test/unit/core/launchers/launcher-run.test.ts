@@ -62,7 +62,7 @@ describe('the run of a launcher', () => {
     ]);
   });
 
-  it('tells groups of recomputed layers from a number of them, and how many have their activations on the host', () => {
+  it('distinguishes groups of recomputed layers from a number of them, and how many have their activations on the host', () => {
     const training = (facts: Partial<FactValues>) => {
       const given = runOfLauncher(launcher({ ...sizes, ...facts }), 'train', null).training;
       return [given.recomputeGroup?.value, given.recomputeLayers?.value, given.activationOffloadLayers?.value];
@@ -96,7 +96,7 @@ describe('the run of a launcher', () => {
     assert.deepEqual(run.files, ['train.sh', 'config.json']);
   });
 
-  it('says what is missing when the sizes are nowhere', () => {
+  it('shows what is missing when the sizes are nowhere', () => {
     assert.throws(() => runOfLauncher(launcher({ tensor: 2, layers: 4 }), 'train', null), {
       code: 'config-model-incomplete',
       message: /hidden, heads/,
@@ -163,7 +163,7 @@ describe('the run of a launcher', () => {
     assert.equal(training({ contextCommunication: 'a2a' }).contextParallelComm?.value, 'all-to-all');
   });
 
-  it('is not planned as something else when the launcher tells of a model that planning has no word for', () => {
+  it('is not planned as something else when the launcher reports of a model that planning has no word for', () => {
     for (const kind of [{ latentAttention: true }, { hybridPattern: 'M-X*' }] as const) {
       const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);
       assert.throws(() => resolveRun(run, defaults), { code: 'model-not-planned' });

@@ -55,7 +55,7 @@ describe('what a launcher does where its file leaves it open', () => {
     assert.equal((await request('run.sh', `${script} --deepspeed ds.json`)).training.runtime, 'deepspeed');
   });
 
-  it('is no master weight where a program trains weights in bf16 as they are', async () => {
+  it('has no master weight where a program trains weights in bf16 as they are', async () => {
     const { training } = await request('a.yaml', axolotl(''));
     assert.deepEqual([training.masterWeightBytes, training.gradAccumulationFp32], [0, false]);
     const { training: sharded } = await request('a.yaml', axolotl('fsdp_config:\n  fsdp_version: 2\n'));
@@ -66,7 +66,7 @@ describe('what a launcher does where its file leaves it open', () => {
     assert.deepEqual([pure.masterWeightBytes, pure.precision], [0, 'bf16']);
   });
 
-  it('is no recompute where a launcher does none, unless something may ask for it', async () => {
+  it('has no recompute where a launcher does none, unless something may ask for it', async () => {
     const said = async (file: string, text: string): Promise<boolean> =>
       (await request(file, text)).assumptions.some(({ key }) => key === 'training.recompute');
     assert.equal(await said('run.sh', megatron('')), false);

@@ -57,7 +57,7 @@ describe('what a search may choose', () => {
     assert.deepEqual(names(await own({ schedules: ['ZB-H2'] }, { runtime: 'megatron' })), ['ZB-H2']);
   });
 
-  it('is 1F1B with interleaved 1F1B, or that alone', async () => {
+  it('is 1F1B with interleaved 1F1B, or that by itself', async () => {
     assert.deepEqual(names(await own({ schedules: ['1F1B'] })), ['1F1B', 'Interleaved1F1B']);
     assert.deepEqual(names(await own({ schedules: ['Interleaved1F1B'] })), ['Interleaved1F1B']);
     assert.deepEqual(names(await own({ schedules: ['Interleaved1F1B', '1F1B', 'GPipe'] })), ['1F1B', 'GPipe', 'Interleaved1F1B']);
@@ -74,7 +74,7 @@ describe('what a search may choose', () => {
     await assert.rejects(own({ schedules: [] }), /schedules/);
   });
 
-  it('says what each schedule needs that the runtime does not run', async () => {
+  it('shows what each schedule needs that the runtime does not run', async () => {
     const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
     assert.deepEqual(needs.map(said).sort(), [
       "GPipe needs TorchTitan or TeraPipe's runtime",
@@ -82,7 +82,7 @@ describe('what a search may choose', () => {
     ]);
   });
 
-  it('leaves out schedules whose runtimes do not have what a file sets, unless they are asked for, and says so', async () => {
+  it('leaves out schedules whose runtimes do not have what a file sets, unless they are asked for, and reports it', async () => {
     const split = async (training: object, more: object = {}): Promise<string[]> =>
       names(await own({ schedules: 'all', ...more }, training)).filter((name) => scheduleKind(name as ScheduleName).splitsBackward);
     const pytorch = ['DualPipeV', 'InterleavedZeroBubble', 'ZBVZeroBubble', 'ZeroBubble', 'ZeroBubbleV'];
@@ -195,7 +195,7 @@ describe('what a search may choose', () => {
   });
 });
 
-describe('chunks of embedding and head alone', () => {
+describe('chunks of embedding and only head', () => {
   it('are in the space, as published interleaved layouts have them', () => {
     assert.deepEqual(stageCuts(126, 16, 8), [[7, ...Array.from({ length: 14 }, () => 8), 7]]);
     assert.deepEqual(stageCuts(7, 4, 2), [

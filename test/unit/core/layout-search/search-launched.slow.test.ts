@@ -135,7 +135,7 @@ describe('a launched layout against the best', () => {
     assert.match(said(against.says), /more .*; against tensor/);
   });
 
-  it('says that tensor parallelism crosses nodes, and what does not fit', async () => {
+  it('reports that tensor parallelism crosses nodes, and what does not fit', async () => {
     const across = launchedAgainstBest(searched(await own({ tensor: 16, pipeline: 1, data: 1 }), sizes));
     assert.ok(across && across.speedup > 1.5);
     assert.match(
@@ -149,13 +149,13 @@ describe('a launched layout against the best', () => {
     assert.match(said(against.says), /^does not fit, .* GiB over: /);
   });
 
-  it('says what launchers refuse of it, though it would be faster', async () => {
+  it('shows what launchers refuse of it, though it would be faster', async () => {
     const against = launchedAgainstBest(searched(await nemo(72)));
     assert.ok(against && against.speedup < 1);
     assert.match(said(against.says), /^interleaving needs a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/);
   });
 
-  it('cuts the layers anew where the stages are free', async () => {
+  it('cuts the layers again where the stages are free', async () => {
     const uneven = await own({ tensor: 2, pipeline: 4, data: 2, virtualStages: 1, stageLayers: [1, 1, 9, 1] }, { schedule: '1F1B' });
     const keys = ['tensor', 'context', 'data', 'schedule', 'microBatch'] as const;
     const problem = searchProblemOf(uneven, resolveRun(uneven, defaults), ['pipeline', 'virtualStages']);
@@ -164,7 +164,7 @@ describe('a launched layout against the best', () => {
     assert.ok(best.iterationMs < 0.8 * launched.iterationMs);
   });
 
-  it('says so when the launched layout is the best', async () => {
+  it('reports it when the launched layout is the best', async () => {
     const run = await own({ tensor: 2, pipeline: 4, data: 2 }, { schedule: 'GPipe' });
     const request = resolveRun(run, defaults);
     const result = searchLayouts({ ...searchProblemOf(run, request), fixed: new Set(searchKeys) });

@@ -88,7 +88,7 @@ describe('layout search', () => {
     assert.ok(perSchedule.some(({ name }) => said(name).startsWith('interleaved 1F1B')));
   });
 
-  it('says where each step goes, all parts together', () => {
+  it('shows where each step goes, all parts together', () => {
     for (const plan of [...result.paretoFront, ...result.perSchedule]) {
       const sum = stepParts.reduce((total, part) => total + plan.parts[part], 0);
       assert.ok(Math.abs(sum - plan.iterationMs) < 1e-9 * plan.iterationMs);
@@ -144,7 +144,7 @@ describe('layout search', () => {
     assert.throws(() => searchLayouts(problem(sizes), { signal, onProgress: cancel }), CancelledError);
   });
 
-  it('says what would help, the most helpful first', () => {
+  it('shows what would help, the most helpful first', () => {
     // many micro-batches: what does not double with the nodes, gradient exchange and optimizer, is a small part of the step
     const training = { ...base.training, globalBatch: 4 * base.training.globalBatch };
     const tight = problem(['pipeline', 'data', 'microBatch'], { training, cluster: withMemory(14 * 2 ** 30) });
@@ -162,7 +162,7 @@ describe('layout search', () => {
     assert.ok(doubled?.plan && doubled.speedup > 1.5 && doubled.speedup < 2.5, String(doubled?.speedup));
   });
 
-  it('says that nothing is gained where no layout is faster by as much as figures show', async () => {
+  it('reports that nothing is gained where no layout is faster by as much as figures show', async () => {
     const run = await loadObject({
       model: { layers: 7, hidden: 1000, heads: 10, ffn: 4001, vocab: 50257 },
       cluster: { gpu: 'A10G', nodes: 3, gpusPerNode: 3 },

@@ -100,7 +100,7 @@ describe('sizes to step through', () => {
     assert.equal(stepped(requestOf(), 'cluster.nodes', 1)?.['cluster.nodes'], 16, 'a batch that a file gives is not changed');
   });
 
-  it('are set by as few keys as keep the rest: what follows by itself is not written, what would be chosen anew is', () => {
+  it('are set by as few keys as keep the rest: what follows by itself is not written, what would be chosen again is', () => {
     const tensor = (request: PlanRequest): WhatIfSizes => stepped(request, 'layout.tensor', 1) ?? assert.fail();
     const given = requestOf();
     assert.deepEqual(whatIfSets(given, whatIfSizes(given)), []);
@@ -142,7 +142,7 @@ describe('a boundary of stages', () => {
     assert.deepEqual(withBoundary(ofLayers, [1, 1], 0, 0), [1, 1]);
   });
 
-  it('is set with the sizes that no file gives and that the cut would have chosen anew', () => {
+  it('is set with the sizes that no file gives and that the cut would have chosen again', () => {
     const cut = [19, 21, 20, 20];
     assert.deepEqual(whatIfSets(request, whatIfSizes(request), cut), [['layout.stageLayers', cut]]);
     const assumed = requestOf({ assumed: ['layout.tensor', 'layout.pipeline', 'cluster.nodes'] });

@@ -34,7 +34,7 @@ const rows = lengths.flatMap((tokens) =>
 const table = ['tokens,context,forward_ms,backward_ms', ...rows.map((row) => row.join(','))].join('\n');
 
 describe('import of slice times', () => {
-  it('makes a profile that says what it was given and fits it', () => {
+  it('makes a profile that shows what it was given and fits it', () => {
     const profile = read(table);
     assert.equal(profile.source, 'imported');
     assert.equal(profile.samples.layer.length, rows.length);
@@ -72,7 +72,7 @@ describe('import of slice times', () => {
     assert.deepEqual(sample, { batch: 1, tokens: 128, context: 0, forwardMs: 1.1, backwardMs: 3, rounds: 3, holdOut: false });
   });
 
-  it('takes the backward as twice the forward when there is none, and says so', () => {
+  it('takes the backward as twice the forward when there is none, and reports it', () => {
     const profile = read('tokens,forward_ms\n64,1\n128,2\n256,4');
     assert.deepEqual(
       profile.samples.layer.map(({ backwardMs }) => backwardMs),
@@ -81,7 +81,7 @@ describe('import of slice times', () => {
     assert.deepEqual(profile.warnings, ['The backward times are not measured: they are taken as 2 times the forward']);
   });
 
-  it('points at the cell that is no number', () => {
+  it('points at the cell that is not a number', () => {
     const broken = (cell: string): string => `# a comment\r\ntokens,forward_ms\r\n64,1\r\n# another\r\n\r\n128,${cell}\r\n256,4\r\n`;
     assert.deepEqual(refusal(broken('fast')).slice(0, 3), ['csv-number', 'fast', '"fast" is not valid for forward_ms']);
     assert.deepEqual(refusal(broken('"0"')).slice(0, 2), ['csv-number', '"0"']);

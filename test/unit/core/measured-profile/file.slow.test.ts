@@ -45,7 +45,7 @@ describe('profile file', () => {
     assert.equal(profileText(parseProfile(text.replace('{', '{ "note": "mine",'), 'p.json')), text);
   });
 
-  it('names what is no profile', () => {
+  it('names what is not a profile', () => {
     assert.equal(refusal('').code, 'profile-syntax');
     assert.equal(refusal('  \n').code, 'profile-syntax');
     assert.equal(refusal(text.slice(0, 200)).code, 'profile-syntax');
@@ -105,7 +105,7 @@ describe('profile file', () => {
 });
 
 describe('profile file name', () => {
-  it('says device, model and precision, and is safe in a path', () => {
+  it('shows device, model and precision, and is safe in a path', () => {
     assert.match(profileFileName(profileWith()), /^nvidia-a100-sxm4-80gb-gpt-2-small-fp16-[0-9a-f]{8}\.json$/);
     const hostile = profileWith({
       title: '../../etc/passwd\u202e',

@@ -18,7 +18,7 @@ const contexts = [64, 512, 768]
 describe('fitted time', () => {
   const fit: TimeFit = { rows: { tokens: [100, 200, 300], ms: [2, 3, 5] }, square: 0, context: noContext };
 
-  it('is linear in the table, level below it, and goes on as its last line', () => {
+  it('is linear in the table, level below it, and continues as its last line', () => {
     const time = timeFunction(fit);
     assert.deepEqual(
       [1, 100, 150, 200, 250, 300, 400].map((tokens) => time(1, tokens, 0)),
@@ -31,7 +31,7 @@ describe('fitted time', () => {
     assert.equal(fitMs({ ...fit, rows: { tokens: [100, 200], ms: [3, 2] } }, one(1000)), 2);
   });
 
-  it('adds square and context terms as the contract says', () => {
+  it('adds square and context terms as the contract shows', () => {
     const full = {
       ...fit,
       square: 0.001,

@@ -44,7 +44,7 @@ describe('GPU of a driver name', () => {
     for (const [name, memoryBytes, preset] of names) assert.equal(gpuPresetOf(name, memoryBytes), preset, name);
   });
 
-  it('tells sizes apart by memory where the name does not have it', () => {
+  it('distinguishes sizes by memory where the name does not have it', () => {
     assert.equal(gpuPresetOf('NVIDIA A100', 39.4 * gib), 'A100-40GB');
     assert.equal(gpuPresetOf('NVIDIA A100', 79.2 * gib), 'A100-80GB');
     assert.equal(gpuPresetOf('NVIDIA A100', null), null);

@@ -36,12 +36,12 @@ describe('adapters', () => {
     assert.equal(parametersOf({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }), 14_336 + 4096);
   });
 
-  it('make Llama 2 7B 4,194,304 parameters larger at rank 8 beside queries and values, as peft prints', () => {
+  it('make Llama 2 7B 4,194,304 parameters larger at rank 8 with queries and values, as peft prints', () => {
     const llama2 = { ...model, layers: 32, kvHeads: 32, ffn: 11_008 };
     assert.equal(32 * parametersOf(llama2, { rank: 8, targets: ['query', 'value'] }), 4_194_304);
   });
 
-  it('alone have gradients and optimizer states; frozen weights are 2 bytes each', () => {
+  it('by itself have gradients and optimizer states; frozen weights are 2 bytes each', () => {
     const trained = 2 * parametersOf(model, attention);
     const padding = 0;
     const zero = staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter: attention }), stage);
@@ -69,7 +69,7 @@ describe('adapters', () => {
     assert.equal(sharded.weights, (2 * frozen + 4 * 2 * parametersOf(model, attention)) / 8);
   });
 
-  it('are beside matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
+  it('extend matrices of 4 or 8 bits, with scales of their blocks; embedding and head stay as they are', () => {
     assert.equal(frozenBytes({ ...attention, baseBits: 4 }, 2), 0.5 + 4 / 64);
     assert.equal(frozenBytes({ ...attention, baseBits: 4, doubleQuantised: true }, 2), 0.5 + (1 + 4 / 256) / 64);
     const weights = (adapter: Adapter): number => staticBytes(at({ runtime: 'deepspeed', zeroStage: 0, adapter }), stage).weights;

@@ -113,7 +113,7 @@ describe('static memory', () => {
     assert.equal(at(3).weights, weights / 4);
   });
 
-  it('has weights of products in FP8 beside them, or instead of them, once or twice', () => {
+  it('has weights of products in FP8 with them, or instead of them, once or twice', () => {
     const weights = (training: Partial<TrainingSpec>) =>
       staticBytes(request('H100-80GB', gpt(1, 1024, 16, 0), { training: { precision: 'bf16', ...training }, layout: {} }), middle).weights;
     const matrices = 12 * 1024 ** 2;
@@ -232,7 +232,7 @@ describe('peak memory', () => {
     assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);
   });
 
-  it('is where the timeline says, and as high as the curve', () => {
+  it('is where the timeline shows, and as high as the curve', () => {
     for (const [name, tokens] of [
       ['TeraPipe', [2048, 1024, 1024]],
       ['Seq1F1B', [2048, 1024, 1024]],

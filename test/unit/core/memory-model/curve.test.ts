@@ -106,7 +106,7 @@ describe('live memory of a stage', () => {
     assert.deepEqual([stagePeak(timeline, chunks, 0).operation, stagePeak(timeline, chunks, 0).row], ['expert combination', 0]);
   });
 
-  it('tells at each of its points what is in use', () => {
+  it('reports at each of its points what is in use', () => {
     const timeline = serial(
       [[8, 8]],
       [

@@ -45,7 +45,7 @@ describe('states of optimizers', () => {
     assert.ok(bytes({ optimizer: 'galore_adamw', optimizerRank: 1024 }).optimizer > rest + projected + kept);
   });
 
-  it('have no gradients beside them where each is dropped at once', () => {
+  it('have no gradients with them where each is dropped at once', () => {
     assert.equal(bytes({ optimizer: 'lomo' }).gradients, 0);
     assert.equal(bytes({ optimizer: 'adafactor' }).gradients, 2 * all);
   });

@@ -44,7 +44,7 @@ describe('memory by the framework', () => {
   const zero = (training: Partial<TrainingSpec>, layout = {}) =>
     staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, ...training }, { data: 8, ...layout }), stage);
 
-  it('shards by the ZeRO stage with DeepSpeed, beside its buckets', () => {
+  it('shards by the ZeRO stage with DeepSpeed, with its buckets', () => {
     const whole = zero({ zeroStage: 0 });
     assert.deepEqual(
       [whole.weights, whole.gradients, whole.optimizer, whole.workspaces],
@@ -133,7 +133,7 @@ describe('memory by the framework', () => {
     assert.equal(saved(false) - saved(true), 2 * 2 * 1024 * model.hidden);
   });
 
-  it('reserves the embedding gradient, the bucket and the copies of the step beside the peak with DeepSpeed, and has a context and communicators besides', () => {
+  it('reserves the embedding gradient, the bucket and the copies of the step with the peak with DeepSpeed, and has a context and communicators besides', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
     const first = { ...stage, first: true };
     const units = [{ batch: 1, tokens: [4096] }];

@@ -118,7 +118,7 @@ describe('a backward in two halves', () => {
     assert.deepEqual([backwardInput.activations, backwardInput.keptForWeights], [activations, 0]);
   });
 
-  it("keeps the whole graph and the gradients of the products' outputs under PyTorch's own runtime, beside no more than their factors under Megatron-LM", () => {
+  it("keeps the whole graph and the gradients of the products' outputs under PyTorch's own runtime, with no more than their factors under Megatron-LM", () => {
     const held = (runtime: 'megatron' | 'torchtitan') => {
       const inputs = gptInputs({ runtime });
       const { activations, keptForWeights: kept } = unitMemory(inputs, middle, whole, false, 1);

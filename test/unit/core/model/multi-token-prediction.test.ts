@@ -34,7 +34,7 @@ function planned(mtpLayers: number) {
 }
 
 describe('layers of multi-token prediction', () => {
-  it('are 11.6B parameters in DeepSeek-V3 beside its 671B: a layer with 256 experts and one shared, latent attention, a projection and norms', () => {
+  it('are 11.6B parameters in DeepSeek-V3 with its 671B: a layer with 256 experts and one shared, latent attention, a projection and norms', () => {
     const model = deepseek(3, 61);
     const [h, heads, qRank, kvRank] = [7168, 128, 1536, 512];
     const experts = 257 * 3 * h * 2048 + 256 * h;
@@ -112,7 +112,7 @@ describe('layers of multi-token prediction', () => {
     assert.equal(flops(8, 1) - flops(8, 0), layer + 4096 * (6 * model.vocab * model.hidden + 12 * model.hidden ** 2));
   });
 
-  it('are trained as the config sets it, unless training.mtpLayers says otherwise', async () => {
+  it('are trained as the config sets it, unless training.mtpLayers sets otherwise', async () => {
     const config = { model_type: 'deepseek_v3', num_hidden_layers: 4, num_nextn_predict_layers: 1 };
     const files = (training: object) => ({
       'terapipe.json': JSON.stringify({ model: 'config.json', training }),

@@ -61,7 +61,7 @@ describe('activations of some layers on the host', () => {
     assert.equal(at(inputs).forwardMs, free.forwardMs + waits.forwardMs);
   });
 
-  it('are told with the plan: how many bytes, and what it waits for them', () => {
+  it('are shown with the plan: how many bytes, and what it waits for them', () => {
     const offloads = (plan: Plan): string => said(plan.reasons.find((reason) => said(reason).includes('wait on the host')));
     assert.equal(offloads(makePlan(llama())), '');
     assert.match(

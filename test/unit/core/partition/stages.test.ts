@@ -56,7 +56,7 @@ describe('layers of chunks', () => {
     assert.throws(() => chunksOf(without, scheduleOn('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
   });
 
-  it('come to a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {
+  it('have a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {
     const of = (layout: Parameters<typeof request>[2]['layout'], schedule: ScheduleName) =>
       cutOf(request('B200', gpt(10, 1024, 16, 50304), { training: {}, layout }), schedule);
     assert.deepEqual(of({ pipeline: 4 }, '1F1B'), [2, 3, 3, 2]);
@@ -110,7 +110,7 @@ describe('layers of each stage as a layout gives them', () => {
     assert.ok(chunked.busyMs[0]! > 3 * chunked.busyMs[1]!);
   });
 
-  it('are dealt to the two chunks of a schedule that has its own', () => {
+  it('are divided over the two chunks of a schedule that has its own', () => {
     // a runtime whose passes pay nothing for sends
     const asked = wanted([2, 4, 2, 2], {}, 'ZBVZeroBubble');
     const { busyMs } = chosenOf(makePlan({ ...asked, training: { ...asked.training, runtime: 'torchtitan' } }));

@@ -111,7 +111,7 @@ describe('calibration by one measured step', () => {
       assert.ok((known.calibration?.errorPercent ?? NaN) < (calibrated(small, null, []).calibration?.errorPercent ?? NaN));
     });
 
-    it('tells a slow network from slow GEMMs by runs that use them unlike', () => {
+    it('distinguishes a slow network from slow GEMMs by runs that use them unlike', () => {
       const training = { ...small.training, zeroStage: 3 as const, microBatch: 1, globalBatch: 16, sequenceLength: 512 };
       const withNetwork = { ...small, training, layout: { ...small.layout, tensor: 1, pipeline: 1, data: 16 } };
       const runs = [acrossNodes, withNetwork, { ...small, layout: { ...small.layout, tensor: 8, pipeline: 2, data: 1 } }];

@@ -205,7 +205,7 @@ describe('a model without a layout', () => {
     });
 
   for (const [name, [config, , { layout, looks }]] of Object.entries(models))
-    it(`is no slower for it than one chosen only by memory, and takes few more looks: ${name}`, async () => {
+    it(`is not slower for it than one chosen only by memory, and takes few more looks: ${name}`, async () => {
       const { run, request } = await resolved(config);
       const { model, cluster, training } = request;
       const data = (cluster.nodes * cluster.gpusPerNode) / (layout.tensor ?? 1) / (layout.pipeline ?? 1);
@@ -264,7 +264,7 @@ describe('a model without a layout', () => {
     }
   });
 
-  it('says that nothing fits where nothing does, on as few nodes as come as close', async () => {
+  it('reports that nothing fits where nothing does, on as few nodes as come as close', async () => {
     const run = await read('config.json', JSON.stringify(llama(65_536, 4, 512, 1_048_576)));
     const { cluster, assumptions } = resolveRun(run, { ...defaults, gpu: 'V100-16GB' });
     assert.ok(cluster.nodes <= mostAssumedNodes);

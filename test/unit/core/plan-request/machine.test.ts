@@ -79,7 +79,7 @@ describe('flags of the machine', () => {
     assert.match(refused(() => check(open, { nodes: 1 })).message, /TP4 PP3 takes a multiple of 12/);
   });
 
-  it('are refused beside groups of nodes', async () => {
+  it('are refused with groups of nodes', async () => {
     const groups = [
       { gpu: 'H100-80GB', nodes: 1 },
       { gpu: 'A100-80GB', nodes: 1 },

@@ -34,7 +34,7 @@ function recipe({ training: { cudaGraphs, expertDispatcher, overlapExpertComm, o
 describe('what a file leaves to the recipes of a release', () => {
   const onRack = { cluster: { gpu: 'GB200', nodes: 2 }, layout: { tensor: 1, pipeline: 1, data: 8, expert: 8 } };
 
-  it('is taken from the release that it names, and said', async () => {
+  it('is taken from the release that it names, and shown', async () => {
     const newer = await resolved({ ...onRack, training: { ...mxfp8, runtimeVersion: '26.06' } });
     assert.deepEqual(recipe(newer), ['iteration', 'hybridep', true, true]);
     assert.deepEqual(recipe(await resolved({ ...onRack, training: { ...mxfp8, runtimeVersion: '26.04.01' } })), [
@@ -90,7 +90,7 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
     assert.equal(await cutOf({ schedule: 'DualPipeV' }), undefined);
   });
 
-  it('is no uneven deal of layers, which Megatron refuses where nobody knows a cut', async () => {
+  it('is not an uneven split of layers, which Megatron refuses where nobody knows a cut', async () => {
     const refused = async (changed: object, layers?: number): Promise<boolean> =>
       findingsOf(await runOf(changed, layers), null).some(({ code }) => code === 'pp-layers-not-divisible');
     assert.equal(await refused({}), false);

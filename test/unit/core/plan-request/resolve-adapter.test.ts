@@ -59,7 +59,7 @@ const section = (more: string): string =>
 const flags = (more: string): Promise<PlanRequest> => requestOf(`${script} ${more}\n`);
 
 describe('adapters of a run', () => {
-  it('have the rank, modules, dropout and bits that flags say', async () => {
+  it('have the rank, modules, dropout and bits that flags set', async () => {
     const { training } = await flags(
       '--use_lora --lora_r 64 --lora_alpha 16 --lora_dropout 0.1 --lora_target_modules q_proj k_proj v_proj o_proj --load_in_4bit True --double_quant --modules_to_save embed_tokens,lm_head,norm',
     );
@@ -75,7 +75,7 @@ describe('adapters of a run', () => {
     assert.deepEqual(eight.training.adapter, { rank: 8, targets: ['query', 'value'], baseBits: 8 });
   });
 
-  it('have what the library takes where flags leave it open, and that is said', async () => {
+  it('have what the library takes where flags leave it open, and that is reported', async () => {
     const { training, assumptions } = await flags('--use_peft');
     assert.deepEqual(training.adapter, { rank: 16, targets: ['query', 'value'], dropout: true });
     const reasons = assumptions.filter(({ key }) => key.startsWith('training.adapter')).map(({ reason }) => say(reason));
@@ -89,7 +89,7 @@ describe('adapters of a run', () => {
     assert.equal((await flags('--train_type full')).training.adapter, undefined);
   });
 
-  it('are beside joined matrices where the model has them', async () => {
+  it('are with joined matrices where the model has them', async () => {
     const neox = { ...llama, model_type: 'gpt_neox', num_key_value_heads: 32 };
     const { training } = await requestOf(`${script} --use_lora --lora_r 4 --lora_target_modules query_key_value dense\n`, neox);
     assert.deepEqual(training.adapter?.targets, ['qkv', 'output']);
@@ -153,7 +153,7 @@ describe('adapters of a run', () => {
 });
 
 describe('a plan of a run that trains adapters', () => {
-  it('takes less time and memory than one of all weights, and says what its MFU counts', async () => {
+  it('takes less time and memory than one of all weights, and shows what its MFU counts', async () => {
     const [full, adapted] = [makePlan(await flags('')), makePlan(await flags('--use_lora --lora_r 8 --lora_target_modules q_proj v_proj'))];
     assert.ok(chosenOf(adapted).iterationMs < chosenOf(full).iterationMs);
     assert.ok(peakBytesOf(chosenOf(adapted)) < 0.6 * peakBytesOf(chosenOf(full)));

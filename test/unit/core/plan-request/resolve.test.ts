@@ -133,7 +133,7 @@ describe('resolving a run', () => {
     assert.equal(cluster.nodes, 8);
   });
 
-  it('says of GPUs that are fewer than a replica has that they are, not what is left of them', async () => {
+  it('shows for GPUs that are fewer than a replica has that they are, not what is left of them', async () => {
     const reason = async (pipeline: number): Promise<string> => {
       const { assumptions } = await resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, layout: { tensor: 8, pipeline } });
       const found = assumptions.find(({ key }) => key === 'layout.data');
@@ -177,7 +177,7 @@ describe('resolving a run', () => {
     assert.equal(fast?.training.attention, 'flash');
   });
 
-  it('assumes the fewest nodes on which a model fits when nothing says how many there are', async () => {
+  it('assumes the fewest nodes on which a model fits when nothing shows how many there are', async () => {
     const large = { ...llama8b, layers: 80, hidden: 8192, heads: 64, ffn: 28672 };
     const [small, big] = [await resolved({ model: llama8b }), await resolved({ model: large })];
     assert.equal(small.cluster.nodes, 1);

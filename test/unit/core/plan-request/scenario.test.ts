@@ -31,13 +31,13 @@ describe('the global batch that no file gives', () => {
     assert.equal(await batchOf({ model: llama8b, training: { microBatch: 3 } }), 48);
   });
 
-  it('says how many sequences a GPU it has', async () => {
+  it('shows how many sequences a GPU it has', async () => {
     assert.match(reasonOf(await resolved({ model: llama8b }), 'training.globalBatch'), /^4 sequences a GPU, at most 16,384 tokens/);
   });
 });
 
 describe('the scenario of a config that is edited', () => {
-  it('is said in one line', async () => {
+  it('is reported in one line', async () => {
     assert.equal(say(scenarioText(await resolved({ model: llama8b }))), '8 x H100-80GB · 4,096 tokens · batch 32');
   });
 
@@ -56,7 +56,7 @@ describe('the scenario of a config that is edited', () => {
     assert.deepEqual((await resolved({ model: llama8b }, kept)).layout, first.layout);
   });
 
-  it('keeps the GPUs of a model that grows out of them, and changes a layout that no longer fits, and says so', async () => {
+  it('keeps the GPUs of a model that grows out of them, and changes a layout that no longer fits, and reports it', async () => {
     const first = await resolved({ model: llama8b });
     const edited = await resolved({ model: { ...llama8b, layers: 64 } }, scenarioOf(first));
     assert.deepEqual([edited.cluster.nodes, edited.training.globalBatch], [1, 32]);
@@ -81,7 +81,7 @@ describe('the scenario of a config that is edited', () => {
     assert.equal(edited.cluster.nodes, 3);
   });
 
-  it('does not keep what a file said', async () => {
+  it('does not keep what a file set', async () => {
     const first = await resolved({ model: llama8b, training: { globalBatch: 512 }, cluster: { nodes: 4 } });
     const edited = await resolved({ model: llama8b }, scenarioOf(first));
     assert.deepEqual([edited.training.globalBatch, edited.cluster.nodes], [32, 1]);

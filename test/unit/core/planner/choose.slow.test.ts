@@ -28,7 +28,7 @@ describe('a plan of long sequences', () => {
     assert.ok(findingsOf(run, plan).some(({ code }) => code === 'memory-over-capacity'));
   });
 
-  it('takes the schedule that fits where all are asked for, and says what runs it', async () => {
+  it('takes the schedule that fits where all are asked for, and shows what runs it', async () => {
     const run = await loadObject({ ...longSequences, schedules: 'all' });
     const plan = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
     assert.deepEqual([chosenOf(plan).schedule, chosenOf(plan).fits], ['Seq1F1B', true]);

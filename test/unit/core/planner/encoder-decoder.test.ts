@@ -141,7 +141,7 @@ describe('an encoder-decoder model', () => {
     assert.deepEqual([...backwardMs], [source, source, source, both]);
   });
 
-  it('is planned with whole sequences and one chunk only a stage, and says so', () => {
+  it('is planned with whole sequences and one chunk only a stage, and reports it', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
     assert.ok(plan.reasons.some((reason) => said(reason).startsWith('token slices and virtual stages')));
@@ -172,7 +172,7 @@ describe('an encoder-decoder model', () => {
     assert.notEqual(unlikeOneLayer(t5(12, 12)), null);
   });
 
-  it('is told of either length that is longer than its positions', async () => {
+  it('is reported of either length that is longer than its positions', async () => {
     const whisperTiny = { model_type: 'whisper', max_source_positions: 1500, max_target_positions: 448 };
     const codes = async (config: object, training: object): Promise<(string | undefined)[]> => {
       const run = await load({

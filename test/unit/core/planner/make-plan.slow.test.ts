@@ -31,7 +31,7 @@ describe('plan', () => {
     assert.deepEqual([...namedSchedules].sort(), [...scheduleNames].sort());
   });
 
-  it('tells of the schedule that is asked for first, before slices are solved for or others are simulated', () => {
+  it('reports of the schedule that is asked for first, before slices are solved for or others are simulated', () => {
     const told = (schedule: PlanRequest['schedule']) => {
       const order: string[] = [];
       const first: Plan[] = [];
@@ -150,7 +150,7 @@ describe('plan', () => {
     }
   });
 
-  it('interleaves 1F1B only, and says so', () => {
+  it('interleaves 1F1B only, and reports it', () => {
     const layout = { ...small.layout, virtualStages: 2 };
     for (const schedule of ['TeraPipe', 'GPipe'] as const)
       assert.throws(
@@ -192,7 +192,7 @@ describe('plan', () => {
     assert.ok(makePlan(shallow).candidates.every(({ chunksPerStage }) => chunksPerStage === 1));
   });
 
-  it('of a launcher never chooses a schedule that it does not run, but says what the fastest takes, and which runtime runs it', () => {
+  it('of a launcher never chooses a schedule that it does not run, but shows what the fastest takes, and which runtime runs it', () => {
     const wanted = request('H100-80GB', llama3('70b', 80), {
       training: {
         globalBatch: 64,
@@ -259,7 +259,7 @@ describe('plan', () => {
     assert.equal(makePlan(wanted).request.layout.virtualStages, 1);
   });
 
-  it('says which schedules it left out because they take long', () => {
+  it('names which schedules it left out because they take long', () => {
     const many = { ...small, training: { ...small.training, globalBatch: 400 } };
     const plan = makePlan(many);
     assert.ok(!plan.candidates.some(({ id }) => id === 'ZeroBubble'));
@@ -329,7 +329,7 @@ describe('plan', () => {
     assert.ok(Math.abs(whole.pipelineMs - (8 + 3) * 18) < 1e-9);
   });
 
-  it('says that a Llama on Ethernet-class links is good to 35 % at best', () => {
+  it('reports that a Llama on Ethernet-class links is good to 35 % at best', () => {
     const plan = makePlan(request('V100-16GB', llama3('70b', 8), { training: { globalBatch: 4 }, layout: { tensor: 8, pipeline: 4 } }));
     assert.ok(plan.cost.errorPercent >= 35);
   });

@@ -198,7 +198,7 @@ describe('the text on stages on groups of nodes', () => {
     assert.deepEqual(findingsOf(seven, null), []);
   });
 
-  it('tells what each group would take alone', async () => {
+  it('reports what each group would take by itself', async () => {
     const wanted = await resolved({
       model: { ...llama70b, layers: 40 },
       cluster: hopperAndAmpere,
@@ -304,7 +304,7 @@ describe('times on groups of nodes', () => {
     assert.ok(Math.abs(mfu / ((flops * 1e3) / iterationMs / peak) - 1) < 1e-12);
   });
 
-  it('say what all kinds rest on, with the widest error bar', () => {
+  it('show what all kinds rest on, with the widest error bar', () => {
     const { cost } = makePlan(onGroups(base, [group('H100-80GB', 1), group('L40S', 2)], [1, 0, 1], [3, 6, 3]));
     assert.match(said(cost.description), /L40S.*H100-80GB/);
     assert.equal(cost.errorPercent, 35);

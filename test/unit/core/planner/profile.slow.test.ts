@@ -96,7 +96,7 @@ describe('a plan from a profile', () => {
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
   });
 
-  it('says what the analytic model would have planned', async () => {
+  it('shows what the analytic model would have planned', async () => {
     const run = await runOf();
     const plan = makePlan(resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]));
     const analytic = makePlan(resolveRun(run, defaults));
@@ -176,12 +176,12 @@ describe('a plan from a profile', () => {
     assert.throws(() => resolveRun(run, defaults), /measured on a CPU \(Some CPU\), not on H200/);
   });
 
-  it('uses none when the file says none', async () => {
+  it('uses none when the file sets none', async () => {
     const run = await runOf({ cost: { profile: 'none' } });
     assert.equal(resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]).profile, null);
   });
 
-  it('takes the analytic time of an end that was not measured, and says so', async () => {
+  it('takes the analytic time of an end that was not measured, and reports it', async () => {
     const run = await runOf();
     const whole = profileFor(run, a100);
     assert.ok(whole.fit !== null);

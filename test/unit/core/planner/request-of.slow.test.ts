@@ -74,7 +74,7 @@ describe('a layout that a search found, opened as a plan', () => {
     assert.ok(stages.includes(2) && stages.filter((pipeline) => pipeline === 1).length > 1, 'with a pipeline and without');
   });
 
-  it('says no assumption of what the search decided', () => {
+  it('shows no assumption of what the search decided', () => {
     const wanted = {
       ...request('A100-40GB', gpt(8, 1024, 16, 50304), {
         training: { globalBatch: 8, sequenceLength: 1024 },
@@ -114,7 +114,7 @@ describe('a layout that a search found, opened as a plan', () => {
     assertSame(wanted, whole);
   });
 
-  it('runs the slices that were found for it on other replicas, those of the config dealt anew or solved for', () => {
+  it('runs the slices that were found for it on other replicas, those of the config divided again or solved for', () => {
     const base = request('A100-40GB', gpt(8, 1024, 16, 50304), {
       training: { globalBatch: 8, sequenceLength: 1024 },
       layout: { pipeline: 2, data: 4 },

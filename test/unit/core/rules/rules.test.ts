@@ -17,7 +17,7 @@ describe('launch rules', () => {
   });
 
   for (const { code, format, bad, ok, at, says, remedy, fixes } of pairs)
-    it(`${code}: finds it, says it in numbers, and mends it`, () => {
+    it(`${code}: finds it, shows it in numbers, and fixes it`, () => {
       const launcher = launcherOf(bad, format);
       const found = launchFindings(launcher).find((finding) => finding.code === code);
       assert.ok(found, codesOf(launchFindings(launcher)).join());
@@ -119,7 +119,7 @@ describe('launch findings', () => {
     assert.deepEqual(idleOf(4), []);
   });
 
-  it('tell heads that are repeated from heads that cannot be', () => {
+  it('distinguishes heads that are repeated from heads that cannot be', () => {
     const severityOf = (format: LauncherFormat) => launchFindings(launcherOf({ heads: 32, kvHeads: 2, tensor: 8 }, format))[0]?.severity;
     assert.deepEqual([severityOf('nemo'), severityOf('torchtitan')], ['warning', 'error']);
   });

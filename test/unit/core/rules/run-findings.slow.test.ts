@@ -48,7 +48,7 @@ function apply(run: Run, finding: Finding, index = 0): string {
 }
 
 describe('findingsOf', () => {
-  it('has nothing to say about a sound run', async () => {
+  it('has nothing to show about a sound run', async () => {
     assert.deepEqual(findingsOf(await loadFixture('pipeline/terapipe.json'), null), []);
     assert.deepEqual(findingsOf(await loadFixture('gpt2-tiny/config.json'), null), []);
   });
@@ -64,7 +64,7 @@ describe('findingsOf', () => {
     assert.equal(say(tooMany.remedy), 'set layout.pipeline to 24');
   });
 
-  it('points at the value and mends it in place', async () => {
+  it('points at the value and fixes it in place', async () => {
     const text = '{\n  // keep me\n  "model": { "layers": 24, "hidden": 64, "heads": 4 },\n  "layout": { "pipeline": 10 }, // and me\n}\n';
     const run = await load({ 'terapipe.json': text });
     const [finding] = findingsOf(run, null);
@@ -168,7 +168,7 @@ describe('findingsOf', () => {
     assert.equal(say(derived.message), 'A global batch of 32 is not divisible by 3 replicas');
   });
 
-  it('tells the idle share of too few micro-batches', async () => {
+  it('reports the idle share of too few micro-batches', async () => {
     const layout = { pipeline: 4, data: 1 };
     const finding = await only({ schedule: '1F1B', layout, training: { globalBatch: 1 } });
     assert.equal(finding.code, 'microbatches-below-stages');
@@ -199,7 +199,7 @@ describe('findingsOf', () => {
     assert.equal(sequence.code, 'sp-tp-seq');
   });
 
-  it('says how a vocabulary is padded once the tensor size is known', async () => {
+  it('shows how a vocabulary is padded once the tensor size is known', async () => {
     const finding = await only({ model: { ...model, vocab: 50257 }, layout: { tensor: 8 } });
     assert.deepEqual([finding.code, finding.severity], ['vocab-padding', 'information']);
     assert.match(say(finding.message), /pads a vocabulary of 50,257 to 51,200/);
@@ -253,7 +253,7 @@ describe('findingsOf', () => {
     assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
   });
 
-  it('checks the widths of dense layers and of shared experts beside those of experts', async () => {
+  it('checks the widths of dense layers and of shared experts compared with those of experts', async () => {
     const deepseek = { model_type: 'deepseek_v2', num_hidden_layers: 4, hidden_size: 64, num_attention_heads: 8, vocab_size: 1024 };
     const sizes = {
       intermediate_size: 512,
@@ -277,7 +277,7 @@ describe('findingsOf', () => {
     assert.deepEqual(await found({ moe_intermediate_size: 60, n_shared_experts: 2 }), ['An expert width of 60 is not divisible by a tensor size of 8']); // prettier-ignore
   });
 
-  it('divides experts by the expert tensor size alone', async () => {
+  it('divides experts only by the expert tensor size', async () => {
     const qwen = {
       model_type: 'qwen3_moe',
       num_hidden_layers: 4,
@@ -300,7 +300,7 @@ describe('findingsOf', () => {
     assert.deepEqual(await found({}), [['width-tensor', 'set layout.tensor to 4']]);
   });
 
-  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size says so', async () => {
+  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size reports it', async () => {
     const expertModel = { layers: 4, hidden: 64, heads: 4, vocab: 128, experts: 8, activeExperts: 2 };
     const codesOf = async (layout: object) =>
       findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
@@ -485,7 +485,7 @@ describe('docs/findings.md', () => {
     assert.equal(new Set(headings).size, headings.length);
   });
 
-  it('says of every rule what it means, and each code is one rule of a table', () => {
+  it('shows for every rule what it means, and each code is one rule of a table', () => {
     assert.equal(new Set(rules.map(({ code }) => code)).size, rules.length);
     for (const { code, doc } of rules) assert.match(doc, /^\S.*\.$/s, code);
   });

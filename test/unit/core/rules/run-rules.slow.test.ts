@@ -22,7 +22,7 @@ describe('rules of what is planned without a launcher', () => {
   });
 
   for (const { code, bad, ok, says, fixes } of ownPairs)
-    it(`${code}: finds it, says it in numbers, and mends it`, async () => {
+    it(`${code}: finds it, shows it in numbers, and fixes it`, async () => {
       const [finding] = await found(bad, code);
       assert.ok(finding);
       assert.ok(say(finding.message).startsWith(says), say(finding.message));
@@ -115,7 +115,7 @@ describe('rules of what is planned without a launcher', () => {
     assert.deepEqual(await of({ ...second, n_groups: 8 }), []);
   });
 
-  it('say each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
+  it('show each reason for which whole layers are not offloaded, of the runtime that refuses it', async () => {
     const codes = ['offload-with-pp', 'offload-with-recompute', 'offload-layers'];
     const of = async (layout: object, training: object) => {
       const config = { model, layout, training: { activationOffloadLayers: 2, ...training } };

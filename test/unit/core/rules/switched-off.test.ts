@@ -30,7 +30,7 @@ describe('findings that are switched off', () => {
     assert.deepEqual(named('# terapipe-ignore:\n# terapipe: sp-no-effect\necho terapipe-ignore: x'), []);
   });
 
-  it('are not told, in the file that says so and in what it opens', () => {
+  it('are not reported, in the file that reports it and in what it opens', () => {
     const all = [found('a'), found('b'), found('a', 'config.json'), found('c', 'config.json')];
     const texts = (own: string, other: string) => new Map([['run.sh', own], ['config.json', other]]); // prettier-ignore
     assert.equal(notSuppressed(all, 'run.sh', texts('', '')), all);
@@ -41,7 +41,7 @@ describe('findings that are switched off', () => {
 });
 
 describe('a few informations', () => {
-  it('are one of each code before a second one, in their order, beside all errors and warnings', () => {
+  it('are one of each code before a second one, in their order, with all errors and warnings', () => {
     const all = [found('e', 'f', 'error'), ...['a', 'a', 'a', 'a', 'a', 'b', 'c'].map((code) => found(code)), found('w', 'f', 'warning')];
     const { shown, left } = fewInformations(all, (finding) => finding);
     assert.deepEqual(codes(shown), ['e', 'a', 'a', 'a', 'b', 'c', 'w']);
@@ -52,7 +52,7 @@ describe('a few informations', () => {
 });
 
 describe('the pages of findings', () => {
-  it('name a source and say when to ignore', () => {
+  it('name a source and report when to ignore', () => {
     for (const { code, guidance } of documentedCodes()) {
       assert.ok(guidance.source.length > 10, code);
       assert.match(guidance.ignore, /\.$/, code);

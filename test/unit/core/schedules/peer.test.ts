@@ -21,7 +21,7 @@ interface PeerRow {
 /** Rows of 1F1B beside the zero-bubble planners of sail-sg; their `comm` is latency, and the sender is free. */
 const rows = (goldenRows('zero-bubble-schedules') as readonly PeerRow[]).filter(({ planner }) => planner.startsWith('1f1b'));
 
-describe('1F1B beside the zero-bubble planners', () => {
+describe('1F1B with the zero-bubble planners', () => {
   it('has rows to be held against', () => assert.equal(rows.length, 28));
 
   for (const { id, p, m, F, B, W, comm, bubble_rate: bubbleRate, stage_time: stageTime } of rows)

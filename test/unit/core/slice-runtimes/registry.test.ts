@@ -33,7 +33,7 @@ describe('runtimes of token slices', () => {
     read = await shellReader();
   });
 
-  it('are told by their flags, with the rule that they take unasked', () => {
+  it('are recognised by their flags, with the rule that they take unasked', () => {
     assert.deepEqual(factsOf('--pipe-sp-splits 8'), ['Seq1F1B', 'seq1f1b', 8, 'average', null, null]);
     assert.deepEqual(factsOf('--pipe-sp-splits 4 --pipe-sp-strategy uniform_comp'), ['Seq1F1B', 'seq1f1b', 4, 'equal-work', null, null]);
     assert.deepEqual(factsOf('--pipe-sp-splits 8 --schedule-method seq1f1b --transformer-impl local').slice(1, 4), [
@@ -66,7 +66,7 @@ describe('runtimes of token slices', () => {
     assert.deepEqual(factsOf('--chunked-pipeline-model-parallel-splits 4').slice(1, 4), ['chunked-pipeline', 4, 'average']);
   });
 
-  it('run no slices of one, none where another schedule is named, and refuse words that are no rule', () => {
+  it('run no slices of one, none where another schedule is named, and refuse words that are not rule', () => {
     for (const flags of ['--pipe-sp-splits 1', '--enable-seq1f1b --seq1f1b-splits 1', '--pipe-sp-splits 8 --schedule-method dualpipe'])
       assert.deepEqual([factsOf(flags)[0], factsOf(flags)[1]], [null, null], flags);
     assert.equal(factsOf('--pipe-sp-splits 8 --schedule-method dualpipev')[0], 'DualPipeV');
@@ -76,7 +76,7 @@ describe('runtimes of token slices', () => {
     );
   });
 
-  it('are planned as their flags say', async () => {
+  it('are planned as their flags set', async () => {
     const equal = await requestOf(script('--schedule-method seq1f1b --pipe-sp-splits 8'));
     assert.equal(equal.schedule, 'Seq1F1B');
     assert.deepEqual(
@@ -107,7 +107,7 @@ describe('runtimes of token slices', () => {
     assert.deepEqual([mindspeed.slicing.split?.runtime, mindspeed.slicing.split?.slices], ['mindspeed', 4]);
   });
 
-  it('have ids and flags of their own, and say where these are', () => {
+  it('have ids and flags of their own, and show where these are', () => {
     assert.equal(new Set(sliceRuntimes.map(({ id }) => id)).size, sliceRuntimes.length);
     for (const { source, rule, lengths } of sliceRuntimes) {
       assert.match(source, /[/\w-]+.*:/);

@@ -64,7 +64,7 @@ describe('dynamic chunks', () => {
     assert.equal(Math.max(...asked), 10_240);
   });
 
-  it('are rounded up, and all of the change is followed, where a rule says so', () => {
+  it('are rounded up, and all of the change is followed, where a rule reports it', () => {
     const rule = { smoothing: 1, leastShare: 0.1, multiple: 128, rounding: 'up', fittedShare: 1 } as const;
     // As above: after 1024 tokens d + d^2 / 1000 + 2.048 d = 1024 + 1048.576 gives d = 571.6.
     assert.deepEqual(dynamicChunks(4096, 1024, rule, (tokens) => tokens + tokens ** 2 / 1000).slice(0, 2), [1024, 640]);

@@ -17,7 +17,7 @@ function simulatedMs(times: readonly number[], factors: readonly number[]): numb
 }
 
 describe('stages that differ by factors', () => {
-  it('take the time that the simulator says', () => {
+  it('take the time that the simulator shows', () => {
     fc.assert(
       fc.property(shops, ({ factors, times }) => assert.equal(flowShopMs(times, factors), simulatedMs(times, factors))),
       { seed: 7, numRuns: 500 },

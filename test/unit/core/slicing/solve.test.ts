@@ -34,7 +34,7 @@ describe('solveSlicing', () => {
       assert.equal(solution.lowerBoundMs, latencyMs);
     });
 
-  it('gives the rest that is no whole unit to the last slice', () => {
+  it('gives the rest that is not a whole unit to the last slice', () => {
     const { scheme } = solveSlicing({ batch: 1, tokens: 1000, unit: 128, stages: 24, cost: kneeCost });
     const lengths = scheme[0]!.tokens;
     assert.equal(
@@ -161,7 +161,7 @@ describe('solveSlicing', () => {
     assert.equal(solveSlicing({ ...problem, contextKinks: [32] }).latencyMs, solveSlicing(problem).latencyMs);
   });
 
-  it('refuses sizes that are not positive integers and costs that are no times', () => {
+  it('refuses sizes that are not positive integers and costs that are not times', () => {
     const problem: SlicingProblem = { batch: 1, tokens: 8, unit: 1, stages: 2, cost: () => 1 };
     for (const wrong of [
       { batch: 0 },
@@ -180,7 +180,7 @@ describe('solveSlicing', () => {
     assert.throws(() => solveSlicing({ ...problem, cost: () => -1 }), RangeError);
   });
 
-  it('says so when every scheme holds a forbidden slice', () => {
+  it('reports it when every scheme holds a forbidden slice', () => {
     assert.throws(() => solveSlicing({ batch: 1, tokens: 8, unit: 1, stages: 2, cost: () => Infinity }), { code: 'slicing-infeasible' });
   });
 });

@@ -34,7 +34,7 @@ describe('changing a terapipe.json', () => {
     assert.equal(changeJson('{}', [{ path: ['slicing', 'unit'], value: undefined }]), null);
   });
 
-  it('replaces a parent that is no object', () => {
+  it('replaces a parent that is not an object', () => {
     assert.deepEqual(parse(changed('{"cluster": "x"}', { path: ['cluster', 'gpu'], value: 'H200' })), { cluster: { gpu: 'H200' } });
   });
 

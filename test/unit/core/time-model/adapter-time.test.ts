@@ -63,7 +63,7 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(step({ rank: 16, targets: ['down'], perExpert: true }, 2) >= step({ rank: 16, targets: ['down'] }, 2));
   });
 
-  it('makes quantised weights anew before each product, forward and backward', () => {
+  it('makes quantised weights again before each product, forward and backward', () => {
     const [plain, packed] = [passes({ adapter: usual }), passes({ adapter: { ...usual, baseBits: 4 } })];
     const { unpack } = deviceRates(at({ adapter: { ...usual, baseBits: 4 } }));
     assert.ok(unpack);

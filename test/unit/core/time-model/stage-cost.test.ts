@@ -228,7 +228,7 @@ describe('cost of a mixture of experts', () => {
     near(four.saved, four.network(4 * (1 - (3 / 4) ** 8)) - four.network(4 * (1 - 15 / 70)));
   });
 
-  it('hides the exchange beside the compute of another micro-batch, except for what the two take from each other', () => {
+  it('hides the exchange with the compute of another micro-batch, except for what the two take from each other', () => {
     const n = 65536;
     const inputs = (overlapExpertComm: boolean) => at(mixtral(1), { data: 4, expert: 4 }, { overlapExpertComm });
     const exchange = 2e3 * allToAllSeconds(2 * 2 * n * 4096, 4, 1, inputs(true).cluster);
@@ -251,7 +251,7 @@ describe('cost of a mixture of experts', () => {
     assert.equal(overhead({}, { runtime: 'torchtitan' }), 0);
   });
 
-  it('has its operations issued by CUDA graphs, those of experts by graphs of whole iterations alone', () => {
+  it('has its operations issued by CUDA graphs, those of experts by graphs of whole only iterations', () => {
     const floor = (training: object) => {
       const { floor: other, expertFloor } = deviceRates({ ...at(mixtral(1), {}, training), constants: reference.constants });
       return [1e6 * other, 1e6 * expertFloor].map(Math.round);
@@ -344,7 +344,7 @@ describe('collectives', () => {
 });
 
 describe('what follows the pipeline', () => {
-  it('is no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
+  it('has no gradient exchange without replicas, and 30 bytes a parameter for Adam', () => {
     assert.equal(gradientExchangeTime({ ...reference, layout: { ...reference.layout, data: 1 } }, { layers: 30 }), 0);
     assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
     assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');

@@ -25,7 +25,7 @@ describe('cost table', () => {
     assert.deepEqual(cost(1, 192, 512), { forwardMs: 14.5, backwardMs: 29 });
   });
 
-  it('goes on along the last cell beyond the longest slice and context', () => {
+  it('continues along the last cell beyond the longest slice and context', () => {
     assert.deepEqual(cost(1, 768, 0), { forwardMs: 40, backwardMs: 80 });
     assert.deepEqual(cost(1, 128, 2048), { forwardMs: 14, backwardMs: 28 });
   });

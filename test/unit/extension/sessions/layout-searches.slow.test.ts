@@ -83,7 +83,7 @@ async function plannedScript(automatic = true): Promise<SearchHost> {
 }
 
 describe('searches of layouts', () => {
-  it('begin by themselves once a launcher is planned, and set what it launches beside the best', async () => {
+  it('begin by themselves once a launcher is planned, and set what it launches compared with the best', async () => {
     const { layouts, started, sessions } = await plannedScript();
     await count(started, 1);
     assert.equal(started[0]?.improvements, false);
@@ -163,7 +163,7 @@ describe('searches of layouts', () => {
     assert.equal(started.length, 1, 'nothing to search anew');
   });
 
-  it('end quietly when cancelled, keeping the last answer, and say what went wrong otherwise', async () => {
+  it('end quietly when cancelled, keeping the last answer, and show what went wrong otherwise', async () => {
     const { started, layouts, bugs } = await plannedScript(false);
     const first = layouts.search(file);
     await count(started, 1);

@@ -49,21 +49,21 @@ describe('a terapipe.json from a launcher', () => {
     assert.deepEqual(back.remarks, []);
   });
 
-  it('says of every value what the launcher calls it', () => {
+  it('shows for every value what the launcher calls it', () => {
     const text = newLauncherConfigText(stateOf({ ...sizes, ...launch }), target, defaults) ?? '';
     assert.match(text, /^\/\/ Read from pretrain\.sh\./);
     assert.match(text, /^ {4}"tensor": 2, \/\/ --tensor$/m);
     assert.match(text, /^ {4}"data": 2 \/\/ follows from the number of GPUs$/m);
   });
 
-  it('says what numbers leave out of the model', () => {
+  it('shows what numbers leave out of the model', () => {
     const latent = { latentAttention: true, kvLoraRank: 64, qkNopeHeadDim: 32, qkRopeHeadDim: 16, vHeadDim: 32 } satisfies Values;
     const text = newLauncherConfigText(stateOf({ ...sizes, ...launch, ...latent }), target, defaults) ?? '';
     assert.match(text, /^\/\/ The numbers below leave out .*: latent attention\. Name the config\.json/m);
     assert.doesNotMatch(newLauncherConfigText(stateOf({ ...sizes, ...launch }), target, defaults) ?? '', /leave out/);
   });
 
-  it('names the model config that was joined, with what the launcher says otherwise', async () => {
+  it('names the model config that was joined, with what the launcher sets otherwise', async () => {
     const { sessions, finish } = testHost({ 'runs/train.toml': torchtitan, 'runs/hf/config.json': smallModel });
     const planned = sessions.ensure(uri('runs/train.toml'), 'torchtitan');
     await finish();
@@ -76,7 +76,7 @@ describe('a terapipe.json from a launcher', () => {
     assert.equal(overridden.model.hidden.value, 256);
   });
 
-  it('says what is missing where the sizes of the model are not known', async () => {
+  it('shows what is missing where the sizes of the model are not known', async () => {
     const text = newLauncherConfigText(stateOf({ hidden: 256, ...launch }, false), target, defaults) ?? '';
     assert.match(text, /pretrain\.sh does not say layers, heads/);
     await assert.rejects(written(text), { code: 'config-model-incomplete' });

@@ -12,7 +12,7 @@ const run = uri('terapipe.json');
 const model = uri('config.json');
 
 describe('plan sessions', () => {
-  it('tell of a misspelt key although the model is missing, and keep the last plan', async () => {
+  it('report a misspelt key although the model is missing, and keep the last plan', async () => {
     const { sessions, files, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');
     await finish();
@@ -47,7 +47,7 @@ describe('plan sessions', () => {
     assert.deepEqual([next?.request.training.sequenceLength, staleEdits], [128, 0]);
   });
 
-  it('say so when one is dropped, once', async () => {
+  it('report it when one is dropped, once', async () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(run, 'terapipe');
     await finish();
@@ -60,7 +60,7 @@ describe('plan sessions', () => {
     assert.equal(sessions.get(run), undefined);
   });
 
-  it('tell nothing that a file or a setting switches off', async () => {
+  it('report nothing that a file or a setting switches off', async () => {
     const misspelt = smallRun({ model: 'sub/nowhere.json', layuot: { tensor: 4 } });
     const codes = async (text: string, off: readonly string[]) => {
       const { sessions } = testHost({ 'terapipe.json': text }, 1, undefined, new Set(off));
@@ -137,7 +137,7 @@ describe('plan sessions', () => {
     assert.equal(state.progress, null);
   });
 
-  it('tell the best so far while planning, and no longer', async () => {
+  it('report the best so far while planning, and no longer', async () => {
     const { sessions, finish, requests, incumbents, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const incumbent = { latencyMs: 3, lowerBoundMs: 2 };
     const planned = sessions.ensure(run, 'terapipe');
@@ -232,7 +232,7 @@ describe('plan sessions', () => {
     sessions.dispose();
   });
 
-  it('keep the last good plan through an error and say how old it is', async () => {
+  it('keep the last good plan through an error and show how old it is', async () => {
     const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     void sessions.ensure(run, 'terapipe');
     await finish();
@@ -252,7 +252,7 @@ describe('plan sessions', () => {
     assert.equal(sessions.get(run)?.staleEdits, 0);
   });
 
-  it('say where a file is named that is missing, and plan when it appears', async () => {
+  it('show where a file is named that is missing, and plan when it appears', async () => {
     const { sessions, finish, files } = testHost({ 'terapipe.json': smallRun() });
     const state = await sessions.ensure(run, 'terapipe');
     assert.equal(state.error?.code, 'config-not-found');

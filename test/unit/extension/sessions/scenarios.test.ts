@@ -60,7 +60,7 @@ describe('scenarios of configs', () => {
     assert.deepEqual(open().defaultsOf(file), settings);
   });
 
-  it('say what an edit changed of the scenario, and nothing of what stays', async () => {
+  it('show what an edit changed of the scenario, and nothing of what stays', async () => {
     const open = workspace()();
     const { tell, ...host } = sessions();
     open.follow(host);

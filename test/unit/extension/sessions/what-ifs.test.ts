@@ -131,7 +131,7 @@ describe('the history of plans', () => {
     return { host, histories };
   };
 
-  it('tells what each edit changed, and which plan is that of the saved files', async () => {
+  it('reports what each edit changed, and which plan is that of the saved files', async () => {
     const { host, histories } = await historyOf();
     dirty.add(file);
     await edited(host, { layout: { tensor: 1, pipeline: 2, data: 2 } });

@@ -45,7 +45,7 @@ describe('terapipe elastic', () => {
     assert.ok(speedup > 2);
   });
 
-  it('writes a report, and replaces none unless told to', async () => {
+  it('writes a report, and replaces none unless asked to', async () => {
     const file = path.join(terapipe.folder, 'report.html');
     const { out, exitCode } = await terapipe.run(['elastic', 'terapipe.json', '--report', file]);
     assert.equal(exitCode, 0);

@@ -80,7 +80,7 @@ describe('a session of a run that freezes layers', () => {
     assert.equal((await again).elastic, null);
   });
 
-  it('reads the log of gradient norms beside the config and plans again when it changes', async () => {
+  it('reads the log of gradient norms next to the config and plans again when it changes', async () => {
     const { sessions, files, elasticRequests } = testHost({
       'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }),
       'config.json': vit,
@@ -119,7 +119,7 @@ describe('a session of a run that freezes layers', () => {
     assert.equal(vitRun({ gradientNorms: 'norms.csv' }).slice(gone.error.place.range.start, gone.error.place.range.end), '"norms.csv"');
   });
 
-  it('says in a lens what freezing gains, and in hovers what each key means', async () => {
+  it('shows in a lens what freezing gains, and in hovers what each key means', async () => {
     const text = vitRun();
     const { sessions } = testHost({ 'terapipe.json': text, 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');

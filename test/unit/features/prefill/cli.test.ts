@@ -47,7 +47,7 @@ describe('terapipe prefill', () => {
     for (const { name, timeToFirstTokenMs } of found.rules) assert.ok(bestMs <= timeToFirstTokenMs * (1 + 1e-9), say(name));
   });
 
-  it('makes chunks shorter where decoding may not wait long, and says where none is short enough', () => {
+  it('makes chunks shorter where decoding may not wait long, and shows where none is short enough', () => {
     const wanted = served(32768, 512);
     const free = prefillOf(wanted, Infinity);
     const capped = prefillOf(wanted, 12);
@@ -73,7 +73,7 @@ describe('terapipe prefill', () => {
     assert.ok(p50Ms < meanMs && meanMs < p99Ms);
   });
 
-  it("tells each engine what brings its own rule's chunks nearest to the best, never faster than these", () => {
+  it("configures each engine with what brings its own rule's chunks nearest to the best, never faster than these", () => {
     const wanted = served(65536, 64);
     const { timeToFirstTokenMs: bestMs, rules } = prefillOf(wanted, Infinity);
     const cuts = servedPrefill(wanted, null, Infinity);
@@ -143,7 +143,7 @@ describe('terapipe prefill', () => {
     assert.match(of('vllm-ascend', 1).command, /\\"smooth_factor\\":1,\\"min_chunk\\":5120/);
   });
 
-  it('says what to do where weights, keys and values do not fit, and that it is enough', () => {
+  it('shows what to do where weights, keys and values do not fit, and that it is enough', () => {
     const wanted = served(131072, 1024);
     const tight = { ...wanted, model: { ...wanted.model, layers: 80 }, layout: { ...wanted.layout, tensor: 1, pipeline: 2 } };
     const { memory } = prefillOf(tight, Infinity);

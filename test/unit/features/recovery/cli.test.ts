@@ -72,7 +72,7 @@ describe('terapipe plan --without and --slow', () => {
     );
   });
 
-  it('say that a run without a straggler shows none, and what to write instead', async () => {
+  it('report that a run without a straggler shows none, and what to write instead', async () => {
     const { out } = await cli.run(['export', 'run.json', '--to', 'chrome-trace']);
     writeFileSync(path.join(cli.folder, 'even.trace.json'), out);
     const { err, exitCode } = await cli.run(['plan', 'run.json', '--slow', 'even.trace.json']);

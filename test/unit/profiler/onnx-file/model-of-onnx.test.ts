@@ -100,7 +100,7 @@ describe('modelOfOnnx', () => {
     });
   });
 
-  it('tells tables apart when their names are gone', () => {
+  it('distinguishes tables when their names are gone', () => {
     const g = bert();
     const tables = ['word', 'token_type', 'position'].map(
       (name, index) => [`embeddings.${name}_embeddings.weight`, `table ${index}`] as const,
@@ -130,7 +130,7 @@ describe('modelOfOnnx', () => {
     }
   });
 
-  it('says that layers inside functions are not read', () => {
+  it('reports that layers inside functions are not read', () => {
     const model = graphWriter().model();
     model.functions.push(create(FunctionProtoSchema, { name: 'Layer' }));
     assert.throws(() => modelOfOnnx(model, 'x.onnx'), { code: 'onnx-no-transformer', message: /functions/ });
@@ -151,7 +151,7 @@ describe('modelOfOnnx', () => {
     assert.deepEqual(cached([1, 4, 32, 12]), expected);
   });
 
-  it('says what of the graph each size was read from', () => {
+  it('shows what of the graph each size was read from', () => {
     const { reason } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
     assert.equal(said(reason.hidden), 'transformer.wte.weight is 211 x 48');
     assert.equal(said(reason.maxPositions), 'transformer.wpe.weight is 96 x 48');
@@ -160,7 +160,7 @@ describe('modelOfOnnx', () => {
     assert.equal(said(reason.ffn), 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
   });
 
-  it('tells a tied head from one of its own, and doubts a turned copy', () => {
+  it('distinguishes a tied head from one of its own, and doubts a turned copy', () => {
     const tying = (head: 'table' | 'own' | 'copy' | 'none') => {
       const { model, doubts } = modelOfOnnx(gpt2({ head }).model(), 'gpt2.onnx');
       return [model.tiedEmbeddings, doubts.length];
@@ -181,7 +181,7 @@ describe('modelOfOnnx', () => {
     assert.deepEqual([model.vocab, model.tiedEmbeddings, doubts], [211, false, []]);
   });
 
-  it('says when its two ways to count layers differ', () => {
+  it('reports when its two ways to count layers differ', () => {
     const g = gpt2();
     renamed(g.graph, { 'past_key_values.2.key': 'other.2.key', 'past_key_values.2.value': 'other.2.value' });
     const { model, doubts } = modelOfOnnx(g.model(), 'gpt2.onnx');
@@ -224,7 +224,7 @@ describe('modelOfOnnx', () => {
     });
   });
 
-  it('names what a graph does not tell and how to mend it', () => {
+  it('names what a graph does not report and how to fixes it', () => {
     const silent = gpt2({ past: false, reshapes: 'computed' }).model();
     assert.throws(
       () => modelOfOnnx(silent, '/models/gpt2.onnx'),

@@ -193,7 +193,7 @@ describe('readOnnxStructure', () => {
     assert.ok(refused > bytes.length / 62, `${refused} refused`);
   });
 
-  it('says what a file is that is no model', async () => {
+  it('shows what a file is that is not a model', async () => {
     const code = async (name: string, content: Uint8Array | string) => {
       const error = await failure(await written(name, content));
       return [error.code, error.message.replace(/ \(byte.*/, '')];

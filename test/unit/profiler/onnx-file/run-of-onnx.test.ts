@@ -71,7 +71,7 @@ describe('runOfOnnx', () => {
     );
   });
 
-  it('takes what the graph leaves it open about from the config.json beside it, and says where', async () => {
+  it('takes what the graph leaves open from the config.json next to it, and shows where', async () => {
     const run = await runOf(silent(), JSON.stringify(config));
     const text = path.join(folder, 'config.json');
     assert.deepEqual(run.files, [run.file, text]);

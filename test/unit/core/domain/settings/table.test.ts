@@ -21,11 +21,11 @@ describe('the table of settings', () => {
     );
   });
 
-  it('says in a sentence what each means', () => {
+  it('shows in a sentence what each means', () => {
     for (const name of names) assert.match(say(explanationOf(name).meaning), /^[A-Z].*\.$/, name);
   });
 
-  it('says of each where it is read or written', () => {
+  it('shows for each where it is read or written', () => {
     for (const name of names) {
       const { type, read, key } = settingNamed(name);
       assert.ok(type === undefined ? read !== undefined || key !== undefined : read === undefined && key === undefined, name);

@@ -43,7 +43,7 @@ function assertBalanced(html: string): void {
 describe('a plan as an HTML page', () => {
   const html = planHtml(plan, []);
 
-  it('says step, bubble and memory of the chosen schedule first, then every candidate, reason and assumption', () => {
+  it('shows step, bubble and memory of the chosen schedule first, then every candidate, reason and assumption', () => {
     const shown = shownText(html);
     const chosen = chosenOf(plan);
     assert.match(shown, /Step \d[\d.,]* ms [\d.,]+ to [\d.,]+ ms Bubble [\d.]+ %/);
@@ -55,7 +55,7 @@ describe('a plan as an HTML page', () => {
     assert.equal((html.match(/<td class="bar">/g) ?? []).length > 0, true);
   });
 
-  it('says of a model what its layers have: heads, states, a feed-forward network', () => {
+  it('shows for a model what its layers have: heads, states, a feed-forward network', () => {
     const state = {
       kind: 'mamba2',
       heads: 16,

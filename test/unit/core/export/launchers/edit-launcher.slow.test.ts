@@ -57,7 +57,7 @@ describe("a plan written into a launcher's file", () => {
   }
 
   for (const [file, format] of Object.entries(files))
-    it(`${file}: says what the plan does, and keeps the rest`, () => {
+    it(`${file}: shows what the plan does, and keeps the rest`, () => {
       const text = readFileSync(path.join(fixtures, file), 'utf8');
       const { layers } = readers[format](file, text).facts;
       fc.assert(
@@ -101,14 +101,14 @@ describe("a plan written into a launcher's file", () => {
     assert.deepEqual(result.gaps, []);
   });
 
-  it('says what changes beside the settings', () => {
+  it('shows what changes with the settings', () => {
     const text = script(
       'N=8\nARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size $N --num-query-groups $N --group-query-attention --global-batch-size 16 --seq-length 4096"',
     );
     assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', text).alongside, ['--num-query-groups: 8 becomes 2']);
   });
 
-  it('leaves only a file that says it already, and says so', () => {
+  it('leaves only a file that shows it already, and reports it', () => {
     const text = script(
       'ARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
     );
@@ -124,7 +124,7 @@ describe("a plan written into a launcher's file", () => {
     assert.match(said(gaps.find(({ what }) => said(what).startsWith('global batch'))?.reason ?? ''), /GLOBAL_BATCH/);
   });
 
-  it('tells a plan of another model', () => {
+  it('reports a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
     assert.equal(said(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason), 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
   });
@@ -203,7 +203,7 @@ describe("a plan written into launchers' files with the traits of those in publi
   });
 
   for (const { format, name, text } of found)
-    it(`${format}/${name}: says what the plan does, and keeps the rest`, () => {
+    it(`${format}/${name}: shows what the plan does, and keeps the rest`, () => {
       const read = readers[format];
       const before = read(name, text);
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore

@@ -115,7 +115,7 @@ describe('a hybrid handed to Megatron', () => {
     assert.deepEqual(megatronStages(read(fileName, whole.text).facts, 'megatron-shell', 8), [4, 4]);
   });
 
-  it('says that other layers with a state have no flags', () => {
+  it('reports that other layers with a state have no flags', () => {
     for (const model_type of ['mamba', 'jamba', 'bamba', 'falcon_h1', 'granitemoehybrid', 'minimax']) {
       const model = modelOf({ model_type, num_hidden_layers: 8 });
       const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), 'megatron-shell');

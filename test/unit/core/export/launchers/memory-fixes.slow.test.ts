@@ -48,7 +48,7 @@ describe("a launcher's file whose plan does not fit", () => {
   const applied = (text: string, edits: readonly TextEdit[]): string =>
     [...edits].reverse().reduce((now, { place: { range }, newText }) => now.slice(0, range.start) + newText + now.slice(range.end), text);
 
-  it('is told at the pipeline size, as an error where the GPU is given, with the smallest changes that fit as edits', async () => {
+  it('is reported at the pipeline size, as an error where the GPU is given, with the smallest changes that fit as edits', async () => {
     const { run, launcher } = await load(script);
     let plans = 0;
     const plan = planOf(run!);
@@ -80,7 +80,7 @@ describe("a launcher's file whose plan does not fit", () => {
     }
   });
 
-  it('takes a cut of its layers that was tried, which it says in one flag', async () => {
+  it('takes a cut of its layers that was tried, which it shows in one flag', async () => {
     const { run, launcher } = await load(script);
     const sets = [['layout.stageLayers', [17, 23]]] as const;
     const edits = settingEdits({ sets, plan: planOf(withSizes(run!, sets)) }, { launcher: launcher!, read });

@@ -48,7 +48,7 @@ describe('a new launcher file', () => {
   };
 
   for (const format of Object.keys(layouts) as NewFormat[])
-    it(`of ${format} read back gives any plan's layout, except for what it says it cannot`, () => {
+    it(`of ${format} read back gives any plan's layout, except for what it reports it cannot`, () => {
       fc.assert(
         fc.property(anyPlan, (plan) => {
           const { text, fileName, gaps } = newLauncher(plan, format);
@@ -69,7 +69,7 @@ describe('a new launcher file', () => {
     assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
   });
 
-  it('says products in a narrow format where its launcher has a word for them, and that it does not elsewhere', () => {
+  it('shows products in a narrow format where its launcher has a word for them, and that it does not elsewhere', () => {
     const written = (format: NewFormat, gemmPrecision: 'fp8' | 'nvfp4') => {
       const plan = planWith({ gemmPrecision });
       const { text, fileName, gaps } = newLauncher(plan, format);
@@ -85,7 +85,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
   });
 
-  it('says how FP8 is scaled', () => {
+  it('shows how FP8 is scaled', () => {
     const recipes = ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'rowwise', undefined] as const;
     const written = (format: NewFormat) =>
       recipes.map((fp8Recipe) => {
@@ -97,7 +97,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
   });
 
-  it('says dropout, the loss and gradients, which launchers have otherwise without a word, and collectives beside GEMMs', () => {
+  it('shows dropout, the loss and gradients, which launchers have otherwise without a word, and collectives with GEMMs', () => {
     const written = (format: NewFormat, change: Partial<LaunchSettings>) => {
       const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), format);
       const { training } = runOfLauncher(readers[format](fileName, text), 'run', joinedLlama);
@@ -115,7 +115,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('torchtitan', slow), [undefined, true, true, undefined]);
   });
 
-  it('of Megatron says the model of DeepSeek-V3, latent attention and dense layers included', () => {
+  it('of Megatron shows the model of DeepSeek-V3, latent attention and dense layers included', () => {
     const model: LaunchSettings['model'] = {
       ...planWith().model,
       layers: 14,
@@ -144,7 +144,7 @@ describe('a new launcher file', () => {
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 
-  it('has the rotary base, its scaling and the epsilon of the norms, or says that it trains another model', () => {
+  it('has the rotary base, its scaling and the epsilon of the norms, or reports that it trains another model', () => {
     const llama3 = { kind: 'llama3', factor: 8, lowFrequencyFactor: 1, highFrequencyFactor: 4, originalPositions: 8192 };
     const bare = Object.fromEntries(
       Object.entries(planWith().model).filter(([name]) => name !== 'rotary' && name !== 'normEpsilon'),
@@ -175,7 +175,7 @@ describe('a new launcher file', () => {
     );
   });
 
-  it('of Megatron says how layers are issued, and how tokens get to their experts', () => {
+  it('of Megatron shows how layers are issued, and how tokens get to their experts', () => {
     const groups = { count: 8, active: 4 };
     const model: LaunchSettings['model'] = { ...planWith().model, experts: { count: 64, active: 8, groups } };
     const factsOf = (issued: Partial<LaunchSettings>) => {
@@ -202,7 +202,7 @@ describe('a new launcher file', () => {
     }
   });
 
-  it('says what a launcher has no word for', () => {
+  it('shows what a launcher has no word for', () => {
     const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
     const whats = (format: NewFormat) => newLauncher(plan, format).gaps.map(({ what }) => said(what));
     assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);

@@ -162,7 +162,7 @@ describe('slices in files of runtimes', () => {
     );
   });
 
-  it('are the plan itself where the runtime can be told it, else the best that it can, which is reported', async () => {
+  it('are the plan itself where the runtime can be set to it, else the best that it can, which is reported', async () => {
     const request = await requestOf({ ...usual, schedule: 'Seq1F1B' });
     const asked = (tokens: readonly number[]): Plan =>
       makePlan({ ...request, slicing: { unit: null, scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens })) } });

@@ -30,7 +30,7 @@ describe('the finding that slices take longer than others', () => {
     return { config, plan: makePlan(resolveRun(config.run!, defaults)), text };
   }
 
-  it('says the gain at the number of slices, and its fix writes the best split that the flags can give', async () => {
+  it('shows the gain at the number of slices, and its fix writes the best split that the flags can give', async () => {
     const { config, plan, text } = await planned(script('--pipe-sp-splits 16'));
     const launched = { launcher: config.launcher!, read };
     const [finding, ...others] = sliceFindings(config.run!, plan, launched);

@@ -43,7 +43,7 @@ describe('a config registry of TorchTitan', () => {
   const registry = 'torchtitan/models/llama3/config_registry.py';
   const text = fixture('config_registry.py');
 
-  it('is read for its first config, and says so', async () => {
+  it('is read for its first config, and reports it', async () => {
     const { launcher, run, findings } = await load({ [registry]: text });
     assert.deepEqual(valuesOf(launcher?.facts, 'modelType', 'flavor', 'sequenceLength', 'localBatch', 'recomputeOption', 'tensor'), ['llama3', 'debugmodel', 2048, 4, 'op', undefined]); // prettier-ignore
     assert.deepEqual(valuesOf(run?.facts, 'layers'), [6]);
@@ -93,14 +93,14 @@ describe('a recipe of Megatron-Bridge', () => {
     assert.deepEqual(valuesOf(launcher?.facts, 'microBatch', 'pipeline', 'precision'), [1, 1, 'bf16']);
   });
 
-  it('says which module is missing', async () => {
+  it('names which module is missing', async () => {
     const { findings } = await load({ [recipe]: fixture('recipes/bridge.py') });
     assert.deepEqual(findings.filter(({ code }) => code === 'base-not-found').map(({ message }) => say(message)), ['"megatron.bridge.recipes.ours_common" is missing, so its settings are unknown']); // prettier-ignore
   });
 });
 
 describe('Python that is followed, not run', () => {
-  it('comes to plain values', () => {
+  it('evaluates to plain values', () => {
     const body = `
 N = 4
 def f():

@@ -35,7 +35,7 @@ model:
 `;
 
 describe('OmegaConf references', () => {
-  it('resolve from the root, beside the value, and levels up', () => {
+  it('resolve from the root, with the value, and levels up', () => {
     assert.equal(resolved(model, 'model.data.own'), 2048);
     assert.equal(resolved(model, 'model.data.up'), 4096);
     assert.equal(resolved(model, 'model.data.top'), 64);

@@ -87,7 +87,7 @@ describe('DeepSpeed JSON reader', () => {
     assert.deepEqual(values(offload.facts), { zeroStage: 2, offloadOptimizer: 'cpu' });
   });
 
-  it('takes "auto" and null as nothing said', () => {
+  it('takes "auto" and null as unset', () => {
     const text =
       '{"train_batch_size": "auto", "zero_optimization": {"stage": null}, "bf16": {"enabled": "auto"}, "fp16": {"enabled": false}}';
     assert.deepEqual(factsOf(text), { facts: {}, remarks: [], placeholders: [], open: [], validJson: true });
@@ -114,7 +114,7 @@ describe('DeepSpeed JSON reader', () => {
     assert.deepEqual(['"fp32"', '"bf16"', '"auto"', 'null'].map(fact), [true, false, undefined, undefined]);
   });
 
-  it('says that two precisions exclude each other, and turns one off', () => {
+  it('reports that two precisions exclude each other, and turns one off', () => {
     const text = '{"fp16": {"enabled": true}, "bf16": {"enabled": true}}';
     const [remark] = factsOf(text).remarks;
     assert.equal(remark?.code, 'deepspeed-two-precisions');
@@ -129,7 +129,7 @@ describe('DeepSpeed JSON reader', () => {
     ]);
   });
 
-  it('reads comments and trailing commas as DeepSpeed does, and says who does not', () => {
+  it('reads comments and trailing commas as DeepSpeed does, and names who does not', () => {
     const text = '{\n  // samples\n  "train_batch_size": 8,\n}';
     const { facts, remarks, validJson } = factsOf(text);
     assert.deepEqual([facts.globalBatch?.value, validJson], [8, false]);
@@ -173,7 +173,7 @@ describe('DeepSpeed JSON reader', () => {
       assert.deepEqual(names('"a BATCH, BATCH: \\", BATCH"'), []);
     });
 
-    it('is no excuse for what is merely wrong', () => {
+    it('is not an excuse for what is merely wrong', () => {
       for (const wrong of ['TRUE', 'True', 'NONE', 'NaN', 'auto', '8 SIZE', 'SIZE 8', '$', '${}'])
         assert.equal(errorOf(`{"train_batch_size": ${wrong}}`).code, 'config-json-syntax', wrong);
       assert.equal(errorOf('{SIZE: 8}').code, 'config-json-syntax');

@@ -26,7 +26,7 @@ before(async () => {
 });
 
 describe('programs of the Megatron-LM family', () => {
-  it('are told by flags, by what a script names, and by the repository around it', () => {
+  it('are recognised by flags, by what a script names, and by the repository around it', () => {
     const told = (flags: string, file?: string): string | undefined => read(flags, file).program?.name;
     assert.equal(told('--bf16'), 'Megatron-LM or a fork of it');
     assert.equal(told('--bf16', '/home/me/Megatron-LM/examples/run.sh'), 'Megatron-LM');
@@ -67,7 +67,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.deepEqual(await judged('--recompute-granularity full'), ['error recompute-granularity']);
   });
 
-  it('deal layers otherwise on DeepSpeed: embeddings count where the method says so', async () => {
+  it('divide layers otherwise on DeepSpeed: embeddings count where the method reports it', async () => {
     const uneven = '--pipeline-model-parallel-size 5';
     assert.deepEqual(await judged(uneven), ['error pp-layers-not-divisible']);
     assert.deepEqual(await judged(`${uneven} --deepspeed --zero-stage 1`), []);
@@ -113,7 +113,7 @@ describe('programs of the Megatron-LM family', () => {
     ]);
   });
 
-  it('deal heads unevenly to tensor ranks where MindSpeed is told to, and such a run is not planned', async () => {
+  it('divide heads unevenly to tensor ranks where MindSpeed is set to, and such a run is not planned', async () => {
     const uneven =
       '--num-attention-heads 25 --hidden-size 3200 --group-query-attention --num-query-groups 5 --tensor-model-parallel-size 2';
     assert.deepEqual(await judged(uneven), ['error heads-tp']);
@@ -189,8 +189,8 @@ describe('a script that does not train', () => {
   });
 });
 
-describe('what only a run can tell', () => {
-  it('is no error: a flag that an unset variable decides about', async () => {
+describe('what only a run can report', () => {
+  it('is not an error: a flag that an unset variable decides about', async () => {
     const text = `OPTIONS=""\nif [ -n "$INTERLEAVED" ]; then OPTIONS="--num-layers-per-virtual-pipeline-stage 1"; fi
 torchrun pretrain_gpt.py ${sizes} --pipeline-model-parallel-size 1 $OPTIONS\n`;
     const { findings } = await loadConfig('run.sh', text, { read: missing, shell: () => Promise.resolve(reader) });

@@ -68,7 +68,7 @@ describe('megatronFacts', () => {
     assert.deepEqual(megatronRemarks(flagsOf('--fp8-format e4m3 --fp8-recipe groupwise'), nvidia), []);
   });
 
-  it('reads dropout, the loss and collectives beside GEMMs', () => {
+  it('reads dropout, the loss and collectives with GEMMs', () => {
     assert.deepEqual(read('--hidden-dropout 0.0 --attention-dropout 0.1 --tp-comm-overlap'), {
       hiddenDropout: 0,
       attentionDropout: 0.1,
@@ -112,7 +112,7 @@ describe('megatronFacts', () => {
     assert.equal(read('--num-key-value-heads 4').kvHeads, 4);
   });
 
-  it('derives what two flags say together', () => {
+  it('derives what two flags set together', () => {
     assert.equal(read('--moe-ffn-hidden-size 1408 --moe-shared-expert-intermediate-size 5632').sharedExperts, 4);
     assert.equal(read('--ffn-hidden-size 1024 --moe-shared-expert-intermediate-size 1000').sharedExperts, undefined);
     assert.deepEqual(read('--num-layers 12 --decoder-num-layers 6'), { layers: 12, decoderLayers: 6, encoderLayers: 12 });
@@ -140,7 +140,7 @@ describe('megatronFacts', () => {
     assert.deepEqual(read('--nproc_per_node 8 --nnodes 4'), { nodes: 4, gpusPerNode: 8 });
   });
 
-  it('says how many words belong to a flag', () => {
+  it('shows how many words belong to a flag', () => {
     assert.equal(flagWords('swiglu'), 'none');
     assert.equal(flagWords('num-layers'), 'one');
     assert.equal(flagWords('rampup-batch-size'), 'many');
@@ -193,7 +193,7 @@ describe('megatronDefaults', () => {
 });
 
 describe('flags that are known and not planned', () => {
-  it('are said with what they do, and widen the range of the plan', () => {
+  it('are reported with what they do, and widen the range of the plan', () => {
     const { names, remarks } = leftOutFlags(flagsOf('--num-layers 4 --swap-optimizer --swap-attention'));
     assert.deepEqual(names, ['--swap-optimizer', '--swap-attention']);
     assert.deepEqual(
@@ -211,7 +211,7 @@ describe('flags that nobody here knows', () => {
   const file = 'f';
   const unknown = (line: string) => unknownFlags(file, flagsOf(line));
 
-  it('are said where their name touches what is planned, and nowhere else', () => {
+  it('are reported where their name touches what is planned, and nowhere else', () => {
     const { names, remarks } = unknown(
       '--num-layers 4 --moe-zerc --log-frobnicate --noop-layers 1 --kill-switch-path x --no-moe-router-fusion',
     );

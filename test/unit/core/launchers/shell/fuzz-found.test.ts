@@ -12,7 +12,7 @@ describe('scripts that the fuzzer found', () => {
     assert.equal(text.slice(facts.hidden.whole?.start, facts.hidden.whole?.end).trimStart().replaceAll(/\\\s*/g, ''), '--hidden-size 64');
   });
 
-  it('tell a script from a file of arguments in such time after comments that end as on Windows', () => {
+  it('distinguishes a script from a file of arguments in such time after comments that end as on Windows', () => {
     const comments = '# a line\r\n'.repeat(40);
     assert.equal(isArgumentFile(`${comments}torchrun a.py`), false);
     assert.equal(isArgumentFile(`${comments}\r\n --num-layers 4`), true);

@@ -16,7 +16,7 @@ before(async () => {
 });
 
 describe('the shell reader on hostile text', () => {
-  it('refuses what is no text with a code and a place', () => {
+  it('refuses what is not text with a code and a place', () => {
     const refused: readonly (readonly [string, string])[] = [
       ['', 'config-empty'],
       [' \n', 'config-empty'],
@@ -57,7 +57,7 @@ describe('the shell reader on hostile text', () => {
     for (let end = 1; end < fixture.length; end += 23) assert.doesNotThrow(() => read('run.sh', fixture.slice(0, end)));
   });
 
-  it('says where the syntax is lost', () => {
+  it('shows where the syntax is lost', () => {
     const { remarks } = read('run.sh', 'torchrun --num-layers 3 --hidden-size 4\nfi; )\n');
     assert.deepEqual(
       remarks.map(({ code, severity }) => [code, severity]),

@@ -59,7 +59,7 @@ describe('a script that another shell runs', () => {
     assert.deepEqual(factsOf(escaped), { layers: 5, pipelineLayout: 'Et|(tt|)*2L' });
   });
 
-  it('keeps what hangs on a condition so', () => {
+  it('keeps what depends on a condition so', () => {
     const text = `if [ $1 = a ]; then\nL="--num-layers 4 --bf16"\nelse\nL="--num-layers 8 --bf16"\nfi\nRUN="torchrun pretrain_gpt.py $L --name \\"x\\""\neval "$RUN"\n`;
     assert.deepEqual(said(readText(text)), [
       'flag-conditional --num-layers, --bf16 hang on "if [ $1 = a ]", which is only known when the script runs',
@@ -115,7 +115,7 @@ describe('a file that a script sources', () => {
     assert.deepEqual(findings.filter(({ code }) => code === 'shell-not-followed'), []); // prettier-ignore
   });
 
-  it('is said to be missing where the launch needs what nobody sets', async () => {
+  it('is reported missing where the launch needs what nobody sets', async () => {
     const { launcher } = await load({ 'jobs/run.sh': run });
     assert.ok(launcher !== null);
     assert.deepEqual(said(launcher), [
@@ -156,7 +156,7 @@ describe('what people write that no shell takes', () => {
     assert.deepEqual(readText(text).remarks, []);
   });
 
-  it('is no mistake where a backslash ends the file', () => {
+  it('is not a mistake where a backslash ends the file', () => {
     assert.deepEqual(readText(`torchrun pretrain_gpt.py ${sizes} \\\n  --fp16 \\\n`).remarks, []);
   });
 
@@ -170,7 +170,7 @@ describe('what people write that no shell takes', () => {
 });
 
 describe('a run that trains adapters', () => {
-  it('is planned, and nothing is said of what all weights would take', async () => {
+  it('is planned, and nothing is reported of what all weights would take', async () => {
     const sized = `torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 8 --pipeline-model-parallel-size 8 --padded-vocab-size 128256`;
     const full = await load({ 'jobs/run.sh': sized });
     assert.ok(full.run !== null && full.findings.some(({ code }) => code === 'pp-end-stage-memory'));

@@ -26,7 +26,7 @@ async function factsOf(text: string): Promise<ReturnType<typeof values>> {
 }
 
 describe('scripts that start verl', () => {
-  it('say the training of the actor: overrides from variables and arrays, and as many sequences as responses', async () => {
+  it('show the training of the actor: overrides from variables and arrays, and as many sequences as responses', async () => {
     const facts = await factsOf(fixture('verl.sh'));
     const { flavor, sequenceLength, microBatch, globalBatch, nodes, gpusPerNode, tensor, pipeline, distributedOptimizer } = facts;
     assert.deepEqual(
@@ -57,14 +57,14 @@ describe('scripts that start verl', () => {
     assert.equal(planned.request.layout.pipeline, 2);
   });
 
-  it('say that only the training step is planned, where a policy is trained', async () => {
+  it('report that only the training step is planned, where a policy is trained', async () => {
     const codes = (await load(fixture('verl.sh'))).findings.map(({ code }) => code);
     assert.ok(codes.includes('policy-alone'), codes.join());
     const tuning = await load('torchrun -m verl.trainer.sft_trainer data.max_length=8 model.path=a/b trainer.nnodes=1\n');
     assert.ok(!tuning.findings.some(({ code }) => code === 'policy-alone'));
   });
 
-  it('run FSDP where nothing is said of Megatron, and adapters where a rank is given', async () => {
+  it('run FSDP where nothing is reported of Megatron, and adapters where a rank is given', async () => {
     const sft = (more: string): string =>
       `torchrun --nnodes=1 --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.max_length=2048 data.micro_batch_size_per_gpu=4 model.partial_pretrain=Qwen/Qwen2.5-0.5B-Instruct trainer.logger=console ${more}\n`;
     const facts = await factsOf(sft('ulysses_sequence_parallel_size=2 data.train_batch_size=64'));
@@ -132,7 +132,7 @@ describe('batches of verl', () => {
 });
 
 describe("scripts that start Hugging Face's Trainer", () => {
-  it('say model, batch and sharding, by flags of Accelerate, DeepSpeed and the Trainer', async () => {
+  it('show model, batch and sharding, by flags of Accelerate, DeepSpeed and the Trainer', async () => {
     const { flavor, sequenceLength, microBatch, gradientAccumulation, precision, zeroStage, nodes, world, recomputeGranularity } =
       await factsOf(fixture('trainer.sh'));
     assert.deepEqual(
@@ -224,7 +224,7 @@ describe("scripts that start Hugging Face's Trainer", () => {
 });
 
 describe("metaseq's launcher of OPT", () => {
-  it('says by --model-size what it computes: OPT-175B on 992 GPUs', async () => {
+  it('shows by --model-size what it computes: OPT-175B on 992 GPUs', async () => {
     const { launcher, run, findings } = await load(
       'opt-baselines -n 124 -g 8 -p opt --model-size 175b --azure --checkpoint-dir /shared/opt\n',
     );

@@ -175,7 +175,7 @@ describe('the shell reader', () => {
       }
   });
 
-  it('leaves the signs of arithmetic what they are beside variables', () => {
+  it('leaves the signs of arithmetic what they are with variables', () => {
     const size = (expression: string): unknown => factsOf(`A=48\nB=2\npython pretrain_gpt.py --num-layers ${expression}\n`).layers;
     assert.deepEqual([size('$(($A/1/$B/3))'), size('$(( $A*$B-$B-4 ))'), size('$[ $A+1+$B+1 ]')], [8, 90, 52]);
   });
@@ -190,7 +190,7 @@ describe('the shell reader', () => {
     assert.deepEqual(readText(script('13B')).remarks, []);
   });
 
-  it('keeps the plain value under a condition that nobody can judge, and says so', () => {
+  it('keeps the plain value under a condition that nobody can judge, and reports it', () => {
     const file = readText('N=32\nif [ "$1" = big ]; then\n  N=80\n  A=(--bf16)\nfi\ntorchrun --num-layers $N --hidden-size 4 ${A[@]}');
     assert.equal(file.facts.layers?.value, 32);
     assert.deepEqual(
@@ -203,7 +203,7 @@ describe('the shell reader', () => {
     assert.deepEqual(readText('if [ -n "$W" ]; then L+=(--wandb x); fi\ntorchrun --num-layers 2 --hidden-size 4 ${L[@]}').remarks, []);
   });
 
-  it('leaves unknown what only a run can tell', () => {
+  it('leaves unknown what only a run can report', () => {
     const file = readText(
       'T=$(nproc)\nL=`cat f`\ntorchrun --tensor-model-parallel-size $T --num-layers $L --hidden-size $H --seq-length 8 --data-path $D',
     );
@@ -297,7 +297,7 @@ describe('isMegatronShell', () => {
     assert.ok(isMegatronShell('--num-layers\n4\n--hidden-size\n8\n'));
   });
 
-  it('leaves other scripts, YAML and comments alone', () => {
+  it('leaves other scripts, YAML and comments by itself', () => {
     assert.ok(!isMegatronShell('#!/bin/bash\nset -e\ncp --force a b\n'));
     assert.ok(!isMegatronShell('MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 8\n'));
     assert.ok(!isMegatronShell('# use --num-layers 4 --hidden-size 8\nls --block-size 4\n'));

@@ -52,7 +52,7 @@ describe('the optimizer of a launcher', () => {
     assert.deepEqual(await optimizerOf('run.sh', `${megatron}--optimizer sgd`), ['sgd', none, none, none]);
   });
 
-  it('is what a switch of LLaMA-Factory says, with its rank', async () => {
+  it('is what a switch of LLaMA-Factory shows, with its rank', async () => {
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}use_galore: true\ngalore_rank: 64\n`), ['galore_adamw', none, none, 64]);
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}use_apollo: true\n`), ['apollo_adamw', none, none, 16]);
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}optim: galore_adamw\noptim_args: rank=256, scale=2\n`), [
@@ -107,7 +107,7 @@ describe("NeMo's tokenizer and its gradients' type", () => {
     assert.equal(vocab('    library: sentencepiece\n    type: null\n    model: /data/own.model\n'), undefined);
   });
 
-  it('say whether gradients add up in fp32', () => {
+  it('show whether gradients add up in fp32', () => {
     const isFp32 = (type: string) => facts(`model:\n  optim:\n    name: adamw\n    grad_sync_dtype: ${type}\n`).gradAccumulationFp32?.value;
     assert.deepEqual(['bf16', 'fp32', 'torch.bfloat16'].map(isFp32), [false, true, false]);
   });

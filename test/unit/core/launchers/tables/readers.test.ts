@@ -63,7 +63,7 @@ describe('Megatron-LM YAML', () => {
     assert.equal(facts.kvHeads, undefined);
   });
 
-  it('says which values the launcher will refuse', () => {
+  it('names which values the launcher will refuse', () => {
     const text = 'MODEL_ARGS:\n  --num-layers: twelve\n  --hidden-size: 1e308\n  --num-attention-heads: -8\n  --micro-batch-size: 2\n';
     assert.deepEqual(
       remarksOf(text).map(([, at]) => at),
@@ -153,7 +153,7 @@ describe('NeMo YAML', () => {
     assert.deepEqual([facts.tensor?.value, facts.tensor?.source.kind], [4, 'file']);
   });
 
-  it('leaves out what is unknown, and says where a value goes in circles', () => {
+  it('leaves out what is unknown, and shows where a value goes in circles', () => {
     const open = nemo.replace('hidden_size: 1024', 'hidden_size: ${width}').replace('num_layers: 8', 'num_layers: ${.num_layers}');
     const { facts, placeholders } = read(open);
     assert.deepEqual([facts.hidden, facts.ffn, facts.layers], [undefined, undefined, undefined]);
@@ -161,7 +161,7 @@ describe('NeMo YAML', () => {
     assert.deepEqual(remarksOf(open), [['reference-cycle', '${.num_layers}', 'model.num_layers refers to itself']]);
   });
 
-  it('says which values cannot be, with a fix for a number in quotes', () => {
+  it('names which values cannot be, with a fix for a number in quotes', () => {
     const bad = nemo.replace('num_layers: 8', 'num_layers: 0').replace('hidden_size: 1024', 'hidden_size: "1024"');
     assert.deepEqual(
       remarksOf(bad).map(([code, at]) => [code, at]),
@@ -245,7 +245,7 @@ mixed_precision: bf16_with_fp8_current_scaling_mixed
 `;
 
 describe('Megatron-Bridge YAML', () => {
-  it('takes what the overrides say and fills in nothing', () => {
+  it('takes what the overrides set and fills in nothing', () => {
     assert.equal(recogniseYaml(bridge), 'megatron-bridge');
     assert.deepEqual(written(bridge), {
       flavor: 'Llama32ModelProvider1B',
@@ -290,7 +290,7 @@ describe('Megatron-Bridge YAML', () => {
     assert.equal(fp32(bridge.replace(/mixed_precision: .*/, 'mixed_precision:\n  bf16: true\n  grad_reduce_in_fp32: false')), false);
   });
 
-  it('says where the sizes are, unless they are in the file', () => {
+  it('shows where the sizes are, unless they are in the file', () => {
     assert.deepEqual(
       remarksOf(bridge).map(([code, at]) => [code, at.split('.').at(-1)]),
       [['sizes-unknown', 'Llama32ModelProvider1B']],
@@ -375,7 +375,7 @@ describe('recognition of YAML', () => {
     prose: 'MODEL_ARGS: none\n--num-layers: 2\n',
   };
 
-  for (const [name, text] of Object.entries(others)) it(`leaves alone: ${name}`, () => assert.equal(recogniseYaml(text), null));
+  for (const [name, text] of Object.entries(others)) it(`ignores by itself: ${name}`, () => assert.equal(recogniseYaml(text), null));
 
   it('knows a broken launcher file all the same', () => {
     assert.equal(recogniseYaml(`${nemo}\n  broken: [1, 2\n\tx`), 'nemo');

@@ -39,12 +39,12 @@ describe('TOML settings', () => {
     ]);
   });
 
-  it('leave out lists of tables, keys with dots and paths that are no settings', () => {
+  it('leave out lists of tables, keys with dots and paths that are not settings', () => {
     const text = `[[a]]\nb = 1\n["c.d"]\ne = 1\n[f]\n"g.h" = 1\n${'i.'.repeat(20)}j = 1\n`;
     assert.deepEqual([...parseToml('run.toml', text).keys()], []);
   });
 
-  it('say where the syntax is wrong', () => {
+  it('show where the syntax is wrong', () => {
     assert.equal(marked('a = 1\nb = True\n'), 'config-toml-syntax True');
     assert.equal(marked('a = 1\nb = \n'), 'config-toml-syntax =');
     assert.equal(marked('a = 1 b = 2'), 'config-toml-syntax b');
@@ -58,7 +58,7 @@ describe('TOML settings', () => {
     assert.match(errorOf('a = [1, 2').message, /ends too early/);
   });
 
-  it('refuse what is no config', () => {
+  it('refuse what is not a config', () => {
     assert.equal(errorOf(' \n').code, 'config-empty');
     assert.equal(errorOf('a = 1\0').code, 'config-binary');
     assert.equal(errorOf('#'.repeat(6_000_000)).code, 'config-too-large');

@@ -33,7 +33,7 @@ function without({ facts, text }: LauncherFile, name: FactName): LauncherFile {
 }
 
 describe('TorchTitan TOML reader', () => {
-  it('knows files with the traits of those in public projects, and says no more of them than that sizes are elsewhere', () => {
+  it('knows files with the traits of those in public projects, and knows no more of them than that sizes are elsewhere', () => {
     for (const { name, text } of traitFiles('torchtitan')) {
       assert.ok(isTorchTitan(text), name);
       const launcher = read(text);
@@ -187,7 +187,7 @@ describe('TorchTitan TOML reader', () => {
     assert.equal(virtual('pipeline_parallel_split_points = ["layers.2", "layers.4"]'), undefined);
   });
 
-  it('says that sizes are elsewhere, and how to join them', () => {
+  it('reports that sizes are elsewhere, and how to join them', () => {
     const [remark] = read('[model]\nname = "llama3"\nflavor = "70B" # big\n').remarks;
     assert.equal(remark?.code, 'sizes-unknown');
     assert.equal(remark.severity, 'information');
@@ -250,7 +250,7 @@ describe('TorchTitan TOML reader', () => {
     assert.deepEqual(facts('[compile]\nenable = false\n').slice(2), [false, false]);
   });
 
-  it('is planned with the recompute that it says', () => {
+  it('is planned with the recompute that it shows', () => {
     const given = (text: string) => {
       const launcher = read(`[parallelism]\n${text}`);
       const size = (value: number) => ({ value, source: { kind: 'override' } as const });

@@ -57,7 +57,7 @@ describe('slices of the schedule that is asked for', () => {
       assert.ok(plan.reasons.some((reason) => /its slices are .*(proved optimal|above the best possible)/.test(said(reason))));
     });
 
-  it('are no slower than those solved for by equation 5 for the same schedule', () => {
+  it('are not slower than those solved for by equation 5 for the same schedule', () => {
     const asked = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
     const compared = makePlan({ ...long, schedule: 'TeraPipe' }).candidates.find(({ id }) => id === 'Seq1F1B');
     assert.ok(compared?.certificate === null);

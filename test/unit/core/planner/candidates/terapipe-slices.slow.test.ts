@@ -116,7 +116,7 @@ describe('slices of a plan', () => {
     assert.equal(solved(equal).certificate.judgedBy, 'formula');
   });
 
-  it('say how good they are while they are solved for', () => {
+  it('show how good they are while they are solved for', () => {
     const incumbents: IncumbentTimes[] = [];
     const { certificate } = solved(long(32768, 64, 1), (incumbent) => incumbents.push(incumbent));
     assert.ok(incumbents.length > 1);

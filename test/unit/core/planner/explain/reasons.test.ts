@@ -24,7 +24,7 @@ describe('ties between the schedules of a plan', () => {
     assert.ok(ties.length > 0 && ties.length < plan.candidates.length - 1, 'the fixture has both');
   });
 
-  it('are said in every reason that compares, and in JSON', () => {
+  it('are reported in every reason that compares, and in JSON', () => {
     const sliced = makePlan({ ...plan.request, schedule: 'TeraPipe' });
     for (const [id, words] of [
       ['whole', 'whole sequences'],

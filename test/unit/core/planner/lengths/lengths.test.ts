@@ -80,7 +80,7 @@ describe('draws of a global batch', () => {
     { tokens: 5, count: 1 },
   ];
 
-  it('are all there are, as likely as trying every sequence says, where those are few', () => {
+  it('are all there are, as likely as trying every sequence shows, where those are few', () => {
     const { draws, exact } = drawBatches(lengths, 4, 200);
     assert.ok(exact);
     const tried = new Map<string, number>();

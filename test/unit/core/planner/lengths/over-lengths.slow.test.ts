@@ -33,7 +33,7 @@ describe('steps of documents of many lengths', () => {
     { tokens: 3072, count: 1 },
   ];
 
-  it('take what all draws of the documents say, one by one', () => {
+  it('take what all draws of the documents show, one by one', () => {
     const pipeline = pipelineOf(wanted);
     const over = overLengths(wanted, pipeline, lengths);
     assert.ok(over !== null && over.exact && over.draws === 5);

@@ -16,7 +16,7 @@ describe('a launcher and the model config of one run', () => {
     assert.deepEqual(crossFindings(applied(launcher, found[1]!.fixes[0]!), model), [found[0]]); // prettier-ignore
   });
 
-  it('may differ in what only one of them says', () => {
+  it('may differ in what only one of them shows', () => {
     assert.deepEqual(against({ experts: 8, tensor: 4 }), []);
   });
 
@@ -26,7 +26,7 @@ describe('a launcher and the model config of one run', () => {
     for (const vocab of [32_768, 32_001, 31_000]) assert.equal(against({ vocab, tensor: 4 }).length, 1, String(vocab));
   });
 
-  it('say so when the other side is only the default of a model class', () => {
+  it('report it when the other side is only the default of a model class', () => {
     const found = crossFindings(launcherOf({ ffn: 8192 }, 'nemo'), withDefault(model, 'ffn'));
     assert.match(say(found[0]!.message), /5,632 in config\.json \(by default\)/);
   });

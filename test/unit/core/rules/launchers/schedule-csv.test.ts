@@ -41,7 +41,7 @@ describe('a custom schedule', () => {
     assert.equal(found!.place.file, 'launcher');
   });
 
-  it('is of passes only, on the stages that TorchTitan deals to each rank', () => {
+  it('is of passes only, on the stages that TorchTitan assigns to each rank', () => {
     assert.equal(
       cellOf('0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n'),
       '0SEND_F0: 0SEND_F0 is not a pass, and only passes are loaded here',
@@ -52,7 +52,7 @@ describe('a custom schedule', () => {
     );
   });
 
-  it('is marked at a cell that is no action', () => {
+  it('is marked at a cell that is not an action', () => {
     assert.equal(cellOf('0F0, 0X0\n1F0,1B0\n'), '0X0: "0X0" is not an action of a schedule');
     assert.ok(cellOf('(0F0;oops)OVERLAP_F_B\n')?.startsWith('(0F0;oops)OVERLAP_F_B: '));
   });

@@ -49,7 +49,7 @@ describe('a schedule file', () => {
     assert.deepEqual([[...(schedule?.kind ?? [])], [...(schedule?.overlapsNext ?? [])]], [[0, 0, 1, 1], [0, 1, 0, 0]]); // prettier-ignore
   });
 
-  it('is cut into slices when told', () => {
+  it('is cut into slices when set', () => {
     const text = writeScheduleCsv(scheduleOf('Seq1F1B', 3, 2, 1, 4), 'compute_only');
     const { schedule, problems } = readScheduleCsv(text, 'mine.csv', { slices: 4, microBatches: 2 });
     assert.deepEqual(problems, []);
@@ -72,7 +72,7 @@ describe('a schedule file', () => {
   });
 });
 
-describe('cells that are no action', () => {
+describe('cells that are not action', () => {
   const cases: readonly (readonly [cell: string, code: string, message: string, remedy: string])[] = [
     ['0F0xyz', 'action', '"0F0xyz" has trailing text after 0F0; PyTorch ignores it silently', 'write 0F0'],
     ['0BW1', 'old-letters', '"0BW1" is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one', 'write I for B, and B for BW'],
@@ -142,7 +142,7 @@ describe('a schedule that is not whole', () => {
     ]);
   });
 
-  it('is told from one in the letters of an older PyTorch', () => {
+  it('is distinguished from one in the letters of an older PyTorch', () => {
     const [found] = problemsOf('0F0,0F1,0B0,0W0,0B1,0W1');
     assert.ok(found?.startsWith('old-letters 0.2 "0B0": "0B0" is in the letters of an older PyTorch'), found);
   });
@@ -247,7 +247,7 @@ describe('a schedule with sends and receives', () => {
     ]);
   });
 
-  it('computes on gathered weights and reduces gradients when all are there', () => {
+  it('computes on gathered weights and reduces gradients when all exist', () => {
     assert.deepEqual(problemsOf(without('0UNSHARD')).slice(0, 1), [
       'sharding 0.0 "0F0": 0F0 runs while the weights of stage 0 are sharded',
     ]);

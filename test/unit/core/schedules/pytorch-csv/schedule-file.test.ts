@@ -62,12 +62,12 @@ describe('a schedule file', () => {
 });
 
 describe('other tables of commas', () => {
-  it('are no schedules, however their first cell begins', () => {
+  it('are not schedules, however their first cell begins', () => {
     for (const text of ['1B,2B,3B,HR\n12,3,0,7', '0F0,name,price\n1,2,3', 'id,2F1\n7,8', '1F3A,90C2,77B0,0012', '3D1,4D2', 'a;b;c\n1;2;3'])
       assert.ok(!isScheduleCsv(text), text);
   });
 
-  it('are told from schedules with a mistake at the start', () => {
+  it('are distinguished from schedules with a mistake at the start', () => {
     for (const text of ['hello,0F1,0B1', '0F0xyz,0F1,0B0', ',,1F0,1B0', '0FO,0F1,0B0', `${gpipe}\n`]) assert.ok(isScheduleCsv(text), text);
   });
 });
@@ -87,7 +87,7 @@ describe('the cell at an offset', () => {
     assert.equal(at('(0F1', 8), '2 (0F1;1B0)OVERLAP_F_B');
   });
 
-  it('is nothing between cells and in what is no action', () => {
+  it('is nothing between cells and in what is not an action', () => {
     assert.equal(actionsAround(text, 4)?.range, undefined);
     assert.equal(at('\n,'), null);
     assert.equal(at('0X1'), null);

@@ -28,7 +28,7 @@ describe('faults of a schedule', () => {
     assert.deepEqual(faultsOf(generateSchedule('DualPipeV', problemOf(whole(4), 2, 2))), []);
   });
 
-  it('are a whole backward beside its parts, a chunk on another stage, and what is missing', () => {
+  it('are a whole backward with its parts, a chunk on another stage, and what is missing', () => {
     const weight = split.kind.indexOf(3);
     const [chunk, unit] = [split.chunk[weight]!, split.unit[weight]!];
     assert.deepEqual(textsOf(changed(weight, 1, chunk, unit)), [`the backward of micro-batch ${unit} on chunk ${chunk} a second time`]);
@@ -63,7 +63,7 @@ describe('faults of a schedule', () => {
 });
 
 describe('generating a schedule', () => {
-  it('says what to change when the schedule cannot run that', () => {
+  it('shows what to change when the schedule cannot run that', () => {
     const codeOf = (make: () => unknown): string => {
       try {
         make();
@@ -102,7 +102,7 @@ describe('generating a schedule', () => {
 });
 
 describe('sentences about schedules', () => {
-  it('are there for every schedule, in the order of the registry', () => {
+  it('exist for every schedule, in the order of the registry', () => {
     assert.deepEqual(Object.keys(scheduleDescriptions), scheduleNames);
     for (const { text } of Object.values(scheduleDescriptions)) assert.match(said(text), /^[A-Z0-9].*\.$/);
   });

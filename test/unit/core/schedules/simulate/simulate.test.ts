@@ -99,7 +99,7 @@ describe('gaps', () => {
     ]);
   });
 
-  it('tell waiting for activations from waiting for gradients', () => {
+  it('distinguishes waiting for activations from waiting for gradients', () => {
     const durations = wholeBackward(Float64Array.from([5, 5, 1, 1]), Float64Array.from([1, 1, 1, 1]));
     const timeline = simulate(generateSchedule('1F1B', problemOf(whole(2), 2)), durations, noTransfers(2));
     assert.deepEqual(

@@ -44,7 +44,7 @@ describe('terapipe plan --compare', () => {
     assert.ok(!/\d\.\d{4,}/.test(words), 'three significant digits');
   });
 
-  it('sets a plan beside a trace of its run, recognised by its content', async () => {
+  it('compares a plan with a trace of its run, recognised by its content', async () => {
     const { out, err, exitCode } = await cli.run(['plan', config, '--compare', 'run.trace.json', '--json']);
     assert.equal(exitCode, 0, err);
     const { comparison } = JSON.parse(out) as { comparison: Json };
@@ -52,7 +52,7 @@ describe('terapipe plan --compare', () => {
     assert.match((await cli.run(['plan', '--compare', config, 'run.trace.json'])).out, /equal, pass by pass/);
   });
 
-  it('plans with a GPU calibrated to a measured step, given as a time or as a file, and says what it was before', async () => {
+  it('plans with a GPU calibrated to a measured step, given as a time or as a file, and shows what it was before', async () => {
     interface Planned {
       iterationMs: number;
       cost: { errorPercent: number; calibration: { iterationMs: number; predictedMs: number } | null };
@@ -89,12 +89,12 @@ describe('terapipe plan --compare', () => {
     assert.match(err, /0s/);
   });
 
-  it('sets a plan beside measured step times', async () => {
+  it('compares a plan with measured step times', async () => {
     const { comparison } = JSON.parse((await cli.run(['plan', config, '--compare', 'times.csv', '--json'])).out) as { comparison: Json };
     assert.deepEqual([comparison['kind'], (comparison['step'] as Json)['measuredMs']], ['times', 12]);
   });
 
-  it('sets the layout of the files beside the best one that a search finds, either way round', async () => {
+  it('compares the layout of the files with the best one that a search finds, either way round', async () => {
     const launcher = 'nemo.yaml';
     // On one node: a search of what five have takes as many times as long.
     const oneNode = { num_nodes: 1, tensor_model_parallel_size: 2, pipeline_model_parallel_size: 2 };

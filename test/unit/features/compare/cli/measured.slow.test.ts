@@ -61,7 +61,7 @@ describe('terapipe plan --measured LOG', () => {
     assert.match(out, /The log has 234 TFLOP\/s per GPU, \d+ by the model FLOPs counted here\./);
   });
 
-  it('takes the log of another batch as a step of another run, and says so first', async () => {
+  it('takes the log of another batch as a step of another run, and reports it first', async () => {
     const { measured, plan: planned } = await plan('batch.sh', '--measured', 'train.log');
     assert.deepEqual([measured.use, measured.differences], ['step of another run', [{ key: 'training.globalBatch', log: 128, plan: 64 }]]);
     assert.deepEqual([planned.cost.calibration.iterationMs, planned.cost.calibration.steps.length], [null, 1]);

@@ -39,7 +39,7 @@ function logWith(changed: LogFacts = {}, tflopsPerGpu: number | null = tflops, k
 }
 
 describe('A log', () => {
-  it('is of the planned run where all that it says is the same', () => {
+  it('is of the planned run where all that it shows is the same', () => {
     assert.equal(judgeLog(logWith(), request).match, 'same');
     assert.equal(judgeLog(logWith({ parameters: 1.01 * parameterCount(model) }), request).match, 'same');
   });
@@ -126,7 +126,7 @@ describe('A log', () => {
     ]);
   });
 
-  it('of another run is said first, and no plan is to be calibrated to it', () => {
+  it('of another run is reported first, and no plan is to be calibrated to it', () => {
     const plan = planOf('1F1B');
     const text = `using world size: 8, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 4
  iteration 85/ 100 | elapsed time per iteration (ms): ${3 * chosenOf(plan).iterationMs} | global batch size: 16 |`;

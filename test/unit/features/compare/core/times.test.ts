@@ -30,13 +30,13 @@ describe('Measured times', () => {
     assert.deepEqual(readTimes(log, 'run.log').stepsMs, [19138.8, 2513.5, 2501]);
   });
 
-  it('are told from configs and schedules by their content', () => {
+  it('are distinguished from configs and schedules by their content', () => {
     const others = ['{"model": "config.json"}', '0F0,0F1\n1F0,1F1\n', '#!/bin/bash\npython train.py\n', '', 'model:\n  layers: 2\n'];
     assert.deepEqual(others.map(timesFormatOf), [null, null, null, null, null]);
     assert.equal(timesFormatOf(log), 'log');
   });
 
-  it('refuse what is no time at its line', () => {
+  it('refuse what is not a time at its line', () => {
     const refused = (text: string): ExpectedError => {
       try {
         readTimes(text, 'a.csv');
@@ -63,7 +63,7 @@ describe('Measured times', () => {
     assert.equal(steadySteps([]), null);
   });
 
-  it('say whether the plan is within its error bar, what mends it, and which stage lags', () => {
+  it('show whether the plan is within its error bar, what fixes it, and which stage lags', () => {
     const plan = planOf('1F1B');
     const { iterationMs } = chosenOf(plan);
     const near = compareWithTimes(plan, { stepsMs: [1.02 * iterationMs], stages: [] });

@@ -35,7 +35,7 @@ function codeOf(action: () => unknown): string {
   return 'nothing thrown';
 }
 
-describe('A plan beside a trace', () => {
+describe('A plan compared with a trace', () => {
   const plan = planOf('1F1B');
   const timeline = timelineOf(plan);
 
@@ -61,7 +61,7 @@ describe('A plan beside a trace', () => {
     assert.ok(much.bubble.measured > much.bubble.predicted);
   });
 
-  it('says that all stages are off alike and what mends it, naming no straggler', () => {
+  it('reports that all stages are off alike and what fixes it, naming no straggler', () => {
     const comparison = compared(plan, exported(slowed(timeline, -2, 1.5)));
     assert.equal(comparison.straggler, null);
     assert.ok(Math.abs(comparison.ratio - 1.5) < 1e-6);
@@ -110,7 +110,7 @@ describe('A plan beside a trace', () => {
     assert.ok(traceSentences(comparison).map(said).includes('Of 4 stages the trace shows 1.'));
   });
 
-  it("reads Megatron-LM's timers of two replicas, told by order where no micro-batch is named", () => {
+  it("reads Megatron-LM's timers of two replicas, known by order where no micro-batch is named", () => {
     const slow = slowed(timeline, 1, 1.2);
     for (const args of [true, false]) {
       const replica = (pid: number) =>
@@ -151,7 +151,7 @@ describe('A plan beside a trace', () => {
     assert.ok(traceSentences(only).some((one) => /^Stage 0 runs forward \d+ where the plan has backward 0\.$/.test(said(one))), traceSentences(only).map(said).join('\n')); // prettier-ignore
   });
 
-  it('reads the bare array without its end, brackets in names, and events told by beginning and end', () => {
+  it('reads the bare array without its end, brackets in names, and events known by beginning and end', () => {
     const odd = { ph: 'X', name: 'a "}] \\', ts: 0, dur: 1 };
     const events = eventsOf(timeline, (pass) => ({ name: pytorchName(pass), pid: pass.stage, tid: 0, args: odd }));
     assert.equal(compared(plan, `[${events.map((event) => JSON.stringify(event)).join(',\n')},`).equal, true);
@@ -176,7 +176,7 @@ describe('A plan beside a trace', () => {
     );
   });
 
-  it('refuses what is no trace of this run, each with a code', () => {
+  it('refuses what is not a trace of this run, each with a code', () => {
     const read = (text: string) => () => compared(plan, text);
     assert.equal(codeOf(read('{"traceEvents":[')), 'trace-syntax');
     assert.equal(codeOf(read('{"traceEvents":[{"name":"PP:0F0"]}}')), 'trace-syntax');

@@ -231,7 +231,7 @@ describe('comparisons', () => {
     assert.equal(bugs.length, 1);
   });
 
-  it('set the layout of a config beside the best, anew when another search has answered', async () => {
+  it('compare the layout of a config with the best, again when another search has answered', async () => {
     const host = await planned(own);
     const { comparisons, started, best, foundBest, requests } = host;
     const found = (answer: string): BestPlan => ({ plan: makePlan({ ...requests[0]!, schedule: 'GPipe' }), isLaunched: true, answer });

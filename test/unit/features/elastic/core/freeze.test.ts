@@ -21,7 +21,7 @@ describe('freezing by alpha', () => {
     assert.deepEqual(run(alphaPolicy(9, 1 / 3), 3), [0, 3, 5]);
   });
 
-  it('refuses what is no fraction', () => {
+  it('refuses what is not a fraction', () => {
     for (const alpha of [0, 1, -0.2, 1.5, NaN]) assert.throws(() => alphaPolicy(12, alpha), { code: 'elastic-alpha' });
   });
 });
@@ -41,13 +41,13 @@ describe('freezing by gradient norms', () => {
     assert.deepEqual(run(gradientPolicy(4, 0.99, log([2, 2, 2, 2], [0, 7, 6, 6])), 3), [0, 1, 3]);
   });
 
-  it('follows alpha alone while the last layer has the smallest norm', () => {
+  it('follows only alpha while the last layer has the smallest norm', () => {
     const norms = log(...Array.from({ length: 9 }, () => Array.from({ length: 12 }, (_, layer) => 12 - layer)));
     const bounded = run(gradientPolicy(12, 0.5, norms), 5);
     assert.deepEqual(bounded, [0, 6, 9, 11, 12]);
   });
 
-  it('says which layer has no norm, where its epoch is', () => {
+  it('names which layer has no norm, where its epoch is', () => {
     const policy = gradientPolicy(4, 0.5, log([1, 1, 1, 1], [1, 1, null]));
     assert.equal(policy.frozenLayers(1, 0), 1);
     assert.throws(
@@ -72,7 +72,7 @@ describe("freezing by the norms of PipeTransformer's log, as docs/elastic.md doe
     assert.equal(gradientPolicy(12, 0.9, norms).frozenLayers(1, 5), 10);
   });
 
-  it('freezes 7 layers by the released code, as the log says', () => {
+  it('freezes 7 layers by the released code, as the log sets', () => {
     assert.equal(changePolicy(12, norms).frozenLayers(2, 6), 7);
     assert.deepEqual([0, 1].map((epoch) => changePolicy(12, norms).frozenLayers(epoch, 6)), [6, 6]); // prettier-ignore
   });

@@ -54,7 +54,7 @@ describe('logs of gradient norms', () => {
     assert.deepEqual(refusal(rows.replace('"layer":1', '"layer":1.5'), 'norms.jsonl'), ['elastic-norm', '1.5']);
   });
 
-  it('point at what is no norm', () => {
+  it('point at what is not a norm', () => {
     assert.deepEqual(refusal(table.replace('1e-3', 'nan')), ['csv-number', 'nan']);
     assert.deepEqual(refusal(table.replace('1e-3', '-1')), ['csv-number', '-1']);
     assert.deepEqual(refusal(table.replace('1e-3', 'inf')), ['csv-number', 'inf']);

@@ -154,7 +154,7 @@ describe('an elastic run', () => {
     }
   });
 
-  it('cuts by time only where every stage has room, and says what the fullest one lacks', () => {
+  it('cuts by time only where every stage has room, and shows what the fullest one lacks', () => {
     const request = requestOf({ freezing: { kind: 'given', frozenLayers: [0] }, epochs: 1, balance: 'time' });
     const planOn = (memoryBytes: number): ElasticPlan =>
       planElastic({ ...request, cluster: { ...request.cluster, gpu: { ...request.cluster.gpu, memoryBytes } } });
@@ -238,7 +238,7 @@ describe('an elastic run', () => {
     assert.equal(all, one);
   });
 
-  it('shows the greedy cut beside the exact ones, which are no slower by what they balance', () => {
+  it('shows the greedy cut compared with the exact ones, which are not slower by what they balance', () => {
     const { balances } = planElastic(requestOf({ microBatches: 'search' }));
     for (const choices of balances) {
       assert.deepEqual(choices.map(({ name }) => name), ['greedy', 'parameters', 'time']); // prettier-ignore
@@ -249,7 +249,7 @@ describe('an elastic run', () => {
     assert.ok((first?.[2]?.pipelineMs ?? NaN) < 0.9 * (first?.[0]?.pipelineMs ?? NaN));
   });
 
-  it('caches only what host memory and disk can hold, and says how much that is', () => {
+  it('caches only what host memory and disk can hold, and shows how much that is', () => {
     const bytesPerNode = 25_000 * 197 * 768 * 4;
     const cached = (cache: Partial<ElasticRequest['cache']>) => {
       const request = requestOf({});
@@ -264,7 +264,7 @@ describe('an elastic run', () => {
     assert.equal(said(cached({ enabled: false })?.reason), 'caching is switched off');
   });
 
-  it('plans a BERT whose head alone is left at the end', () => {
+  it('plans a BERT whose only head is left at the end', () => {
     const { epochs } = planElastic(
       requestOf({ model: bertLarge, training: trainingOf(384), freezing: { kind: 'alpha', alpha: 0.5 }, batch: 24 }),
     );

@@ -15,7 +15,7 @@ describe('report of a run that freezes layers', () => {
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
 
-  it('says what freezing gains, over what, and every epoch', () => {
+  it('shows what freezing gains, over what, and every epoch', () => {
     const without = plan.variants.find(({ id }) => id === 'none')!.totalMs;
     assert.ok(
       shown.includes(

@@ -91,7 +91,7 @@ describe('an elastic section', () => {
     assert.ok(assumed.includes('elastic.datasetSize') && assumed.includes('elastic.pipelineLength') && !assumed.includes('elastic.epochs'));
   });
 
-  it('freezes by a log when it names one, for the epochs that the log tells of', async () => {
+  it('freezes by a log when it names one, for the epochs that the log covers', async () => {
     const run = await withVit({ gradientNorms: 'norms.json' });
     const log = readGradientNorms('{"norms": [[1, 2], [1, 2]]}', 'norms.json');
     const { freezing, epochs } = resolveElastic(run, face, log);
@@ -132,7 +132,7 @@ describe('an elastic section', () => {
     assert.deepEqual(refusal(await withVit({ tokenSlices: 1 })), ['resolved', undefined]);
   });
 
-  it('knows data sets by name, and takes what is said beside it', async () => {
+  it('knows data sets by name, and takes what is reported with it', async () => {
     const named = resolveElastic(await withVit({ dataset: 'imagenet-1k' }), face, null);
     assert.deepEqual([named.datasetSize, named.evaluation.samples, named.model.ends.headParameters], [1_281_167, 50_000, 769_000]);
     const changed = resolveElastic(await withVit({ dataset: 'imagenet-1k', datasetSize: 7, evaluationSamples: 0, classes: 2 }), face, null);

@@ -45,7 +45,7 @@ describe('a rehearsal in processes', () => {
     });
   }
 
-  it('runs stages beside each other, each pass after what it needs, with the gradients of the unsliced step', async () => {
+  it('runs stages in parallel, each pass after what it needs, with the gradients of the unsliced step', async () => {
     const rehearsal = await run({});
     assert.equal(rehearsal.clock, 'real');
     assert.equal(rehearsal.processes, 2);
@@ -82,7 +82,7 @@ describe('a rehearsal in processes', () => {
     assert.equal(comparedRehearsal(rehearsal)?.errors.schedule, null);
   });
 
-  it('keeps what was measured when a stage dies, and says which and why', async () => {
+  it('keeps what was measured when a stage dies, and names which and why', async () => {
     const rehearsal = await run({}, { childFile: dying.file });
     assert.equal(rehearsal.status, 'partial');
     assert.match(rehearsal.error ?? '', /^The process of stage 1 ended \(exit code 7\): Error: out of luck; rehearse again/);

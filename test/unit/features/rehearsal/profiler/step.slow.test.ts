@@ -76,7 +76,7 @@ describe('a rehearsed step', () => {
       assert.ok(kept < some && some < all, `${kept}, ${some} and ${all} times`);
     });
 
-  it('has gradients along which the loss changes as they say', async () => {
+  it('has gradients along which the loss changes as they should', async () => {
     const model = await models.llama;
     const { gradients } = await runWhole(model, 2);
     for (const prefix of ['layer 0', 'layer 3', 'embedding', 'head']) {
@@ -132,14 +132,14 @@ describe('a rehearsed step', () => {
       await assert.rejects(wrong, /the input of unit 0 on chunk 1 is not there/);
     });
 
-    it('when a slice has another context than it says', async () => {
+    it('when a slice has another context than it shows', async () => {
       const schedule = scheduleOf('TeraPipe', 1, halves);
       const wrong = { ...schedule, units: schedule.units.map((unit) => ({ ...unit, context: unit.context === 0 ? 0 : 4 })) };
       await assert.rejects(runAsWritten(await models.gpt, wrong), /slice 1 of micro-batch 0 has 4 tokens before it, and keys of 5 came/);
     });
   });
 
-  describe('is told from a right one', () => {
+  describe('is distinguished from a right one', () => {
     it('when later slices do not reach earlier keys and values', async () => {
       const model = await models.gpt;
       const schedule = scheduleOf('TeraPipe', 1, [{ batch: 1, tokens: [5, 7] }]);

@@ -4,7 +4,7 @@ import { logFormats, hasStepLines } from '../../../../../../src/features/compare
 import { fixture, iterationLine, logOf, maybeLogOf } from './logs';
 
 describe('a hostile log', () => {
-  it('tells only times that can be: no NaN, infinity, zero or ages', () => {
+  it('reports only times that can be: no NaN, infinity, zero or ages', () => {
     for (const ms of ['nan', 'inf', '-5', '0.0', '1e300', '']) assert.equal(maybeLogOf(iterationLine(7, ms)), null, ms);
     const mixed = logOf(iterationLine(7, 'nan') + iterationLine(8, 12.5).replace('234.0', 'nan').replace('128 | lm', 'nan | lm'));
     assert.deepEqual(mixed.steps, [{ iteration: 8, ms: 12.5, globalBatch: null, tflopsPerGpu: null, skipped: false }]);
@@ -48,7 +48,7 @@ describe('a hostile log', () => {
     }
   });
 
-  it('is told from configs and scripts', () => {
+  it('is distinguished from configs and scripts', () => {
     const others = [
       '{"model": "config.json"}',
       '#!/bin/bash\ntorchrun train.py --log-interval 1\n',

@@ -5,7 +5,7 @@ import { fixture, iterationLine, logOf } from './logs';
 const arguments_ = fixture('megatron-arguments.log');
 
 describe('a log of Megatron-LM', () => {
-  it('tells its steps, memory and parameters where lines of ranks are joined', () => {
+  it('reports its steps, memory and parameters where lines of ranks are joined', () => {
     const log = logOf(fixture('megatron-joined-ranks.log'));
     assert.deepEqual(
       log.memory.map(({ rank, allocatedBytes }) => [rank, Math.round((allocatedBytes ?? 0) / 2 ** 20)]),
@@ -17,7 +17,7 @@ describe('a log of Megatron-LM', () => {
     assert.deepEqual([steady?.iterations, steady?.medianMs], [[6, 10], 13071.2]);
   });
 
-  it('tells the sizes of its run from the line on parallel sizes and the dump of its arguments', () => {
+  it('distinguishes the sizes of its run from the line on parallel sizes and the dump of its arguments', () => {
     const { facts } = logOf(arguments_ + iterationLine(6, 5000, 512));
     assert.deepEqual(facts, {
       gpus: 8,

@@ -5,7 +5,7 @@ import { fixture, logOf } from './logs';
 describe('a log of TorchTitan', () => {
   const text = fixture('torchtitan.log');
 
-  it('tells its mesh, batch, GPU and parameters, and steps by tokens a second of a GPU', () => {
+  it('reports its mesh, batch, GPU and parameters, and steps by tokens a second of a GPU', () => {
     const log = logOf(text);
     assert.deepEqual(log.facts, {
       'layout.pipeline': 1,
@@ -48,7 +48,7 @@ describe('a log of TorchTitan', () => {
     assert.deepEqual(log.facts, logOf(text).facts);
   });
 
-  it('of today tells its mesh by name and its batch in tokens; validation is no step', () => {
+  it('of today reports its mesh by name and its batch in tokens; validation is not a step', () => {
     const log = logOf(`[titan] Building device mesh with parallelism: pp=2, dp_replicate=2, dp_shard=4, cp=2, tp=8, ep=4
 [titan] Trainer is initialized with 32768 tokens per DP rank, 524288 tokens per train step, gradient accumulation steps 2, maximum context length 8192, total steps 100 (warmup 2)
 [titan] step: 20  loss: 11.83506  grad_norm:  9.6669  memory: 48.87GiB(51.44%)  tps: 4,096  tflops: 253.41  mfu: N/A
@@ -76,7 +76,7 @@ const head = `[2024-07-10 16:18:04,389] [INFO] [config.py:999:print] DeepSpeedEn
 `;
 
 describe('a log of DeepSpeed', () => {
-  it('tells batch, replicas, ZeRO stage and memory, and steps by samples a second of all GPUs', () => {
+  it('reports batch, replicas, ZeRO stage and memory, and steps by samples a second of all GPUs', () => {
     const log =
       logOf(`${head}[2023-11-07 01:55:23,711] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=4, lr=[4.9e-05], mom=[(0.9, 0.95)]
 [2023-11-07 01:55:23,714] [INFO] [timer.py:260:stop] epoch=0/micro_step=40/global_step=10, RunningAvgSamplesPerSec=25.025771473496132, CurrSamplesPerSec=25.6, MemAllocated=4.32GB, MaxMemAllocated=38.49GB
@@ -90,7 +90,7 @@ describe('a log of DeepSpeed', () => {
     assert.deepEqual(steadyOfLog(log)?.iterations, [10, 20]);
   });
 
-  it('tells steps of its pipeline engine, or by its timers', () => {
+  it('reports steps of its pipeline engine, or by its timers', () => {
     const pipe = logOf('steps: 200 loss: 5.5508 lm loss: 5.5103 moe loss: 0.0405 iter time (s): 0.936 samples/sec: 136.706\n');
     assert.deepEqual([pipe.steps[0]?.ms, pipe.facts['training.globalBatch']], [936, 128]);
     const timers = fixture('megatron-deepspeed.log').replaceAll('elapsed time', 'time');
@@ -112,7 +112,7 @@ describe('a log of the Trainer', () => {
   const bar = (step: number): string =>
     `\r ${Math.floor((100 * step) / 155)}%|███▍      | ${step}/155 [${clock(8 + 7 * step)}<10:00,  7.00s/it]`;
 
-  it('tells its batch, and steps over stretches of its progress bar', () => {
+  it('reports its batch, and steps over stretches of its progress bar', () => {
     const bars = Array.from({ length: 60 }, (_, step) => bar(step)).join('');
     const log = logOf(
       `Loading checkpoint shards: 100%|██████████| 4/4 [00:08<00:00,  2.10s/it]\n${head}${bars}\n{'loss': 1.2, 'epoch': 0.4}\n`,
