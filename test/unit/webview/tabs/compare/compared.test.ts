@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { part, partOf } from '../../../src/core/schedules/parts';
-import { counterpartOf, passPairs } from '../../../webview/tabs/compare/counterpart';
-import { signed } from '../../../webview/tabs/compare/labels';
-import { indexOperations, operationAt, rowsOf, type Operation } from '../../../webview/base/operations';
-import { timelineOf } from './timelines';
+import { part, partOf } from '../../../../../src/core/schedules/parts';
+import { counterpartOf, passPairs } from '../../../../../webview/tabs/compare/counterpart';
+import { signed } from '../../../../../webview/tabs/compare/labels';
+import { indexOperations, operationAt, rowsOf, type Operation } from '../../../../../webview/base/operations';
+import { timelineOf } from '../../timelines';
 
 const names = ['GPipe', '1F1B', 'TeraPipe', 'Seq1F1B'] as const;
 const chunks = fc.array(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });

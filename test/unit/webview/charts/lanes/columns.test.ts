@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../webview/charts/lanes/columns';
-import { indexOperations } from '../../../webview/base/operations';
-import { anyTimeline, timelineOf } from './timelines';
+import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../../../webview/charts/lanes/columns';
+import { indexOperations } from '../../../../../webview/base/operations';
+import { anyTimeline, timelineOf } from '../../timelines';
 
 describe('level of detail', () => {
   it('covers as much as the operations do, whatever the zoom', () => {

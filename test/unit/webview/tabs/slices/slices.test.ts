@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { incumbentText } from '../../../webview/shared/incumbent';
-import { cutCells, cutRows } from '../../../webview/tabs/slices/cuts';
-import { makePlan } from '../../../src/core/planner/make-plan';
-import { gpt, request } from '../../golden/requests';
+import { incumbentText } from '../../../../../webview/shared/incumbent';
+import { cutCells, cutRows } from '../../../../../webview/tabs/slices/cuts';
+import { makePlan } from '../../../../../src/core/planner/make-plan';
+import { gpt, request } from '../../../../golden/requests';
 
 describe('the slices tab', () => {
   const plan = makePlan(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { formatTime, niceTicks, timeLabels } from '../../../webview/charts/ticks';
+import { formatTime, niceTicks, timeLabels } from '../../../../webview/charts/ticks';
 
 describe('time axis', () => {
   it('marks multiples of 1, 2 or 5', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { addCut, cutAlike, equalLengths, moveCut, recut, removeCut } from '../../../webview/tabs/slices/trial';
-import { whyText } from '../../../webview/tabs/slices/words';
-import { cases } from '../../property/cases';
+import { addCut, cutAlike, equalLengths, moveCut, recut, removeCut } from '../../../../../webview/tabs/slices/trial';
+import { whyText } from '../../../../../webview/tabs/slices/words';
+import { cases } from '../../../../property/cases';
 
 const sum = (lengths: readonly number[]): number => lengths.reduce((all, each) => all + each, 0);
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { criticalPath, alongMicroBatch, waitOf } from '../../../webview/charts/lanes/dependencies';
-import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../webview/base/operations';
-import { anyTimeline, timelineOf } from './timelines';
+import { criticalPath, alongMicroBatch, waitOf } from '../../../../webview/charts/lanes/dependencies';
+import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../../webview/base/operations';
+import { anyTimeline, timelineOf } from '../timelines';
 
 describe('operations', () => {
   it('find every row again by chunk, kind and unit', () => {

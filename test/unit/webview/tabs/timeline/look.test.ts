@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { part } from '../../../src/core/schedules/parts';
-import { indexOperations } from '../../../webview/base/operations';
-import { tailAt, tailOf } from '../../../src/core/planner/explain/tail';
-import { lookedAt, shadingOf, timelineLook } from '../../../webview/tabs/timeline/look';
-import { unitName } from '../../../webview/charts/lanes/labels';
-import { timelineOf } from './timelines';
+import { part } from '../../../../../src/core/schedules/parts';
+import { indexOperations } from '../../../../../webview/base/operations';
+import { tailAt, tailOf } from '../../../../../src/core/planner/explain/tail';
+import { lookedAt, shadingOf, timelineLook } from '../../../../../webview/tabs/timeline/look';
+import { unitName } from '../../../../../webview/charts/lanes/labels';
+import { timelineOf } from '../../timelines';
 
 const { read: readLook } = timelineLook;
 const initialLook = readLook(undefined);

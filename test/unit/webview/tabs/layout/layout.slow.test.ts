@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../src/protocol/layout';
-import { plansOf } from '../../../src/core/layout-search/plans';
-import { planContent } from '../../../webview/tabs/layout/content';
-import { layoutSettings, pressedColumn } from '../../../webview/tabs/layout/settings';
-import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../webview/tabs/layout/rows';
-import { layoutOf, searchedOf, type Searched } from '../../webview/layouts';
-import { sentence } from '../../../src/core/sentence';
-import { said } from '../said';
+import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../../../src/protocol/layout';
+import { plansOf } from '../../../../../src/core/layout-search/plans';
+import { planContent } from '../../../../../webview/tabs/layout/content';
+import { layoutSettings, pressedColumn } from '../../../../../webview/tabs/layout/settings';
+import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../../../webview/tabs/layout/rows';
+import { layoutOf, searchedOf, type Searched } from '../../../../webview/layouts';
+import { sentence } from '../../../../../src/core/sentence';
+import { said } from '../../../said';
 
 const initialSettings = layoutSettings.read(undefined);
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { indexOperations, operationAt } from '../../../webview/base/operations';
-import { fitAll, zoomTime, type Extent } from '../../../webview/base/viewport';
-import { criticalPath } from '../../../webview/charts/lanes/dependencies';
-import { pathShape } from '../../../webview/charts/lanes/path-shape';
-import { timelineOf } from './timelines';
+import { indexOperations, operationAt } from '../../../../../webview/base/operations';
+import { fitAll, zoomTime, type Extent } from '../../../../../webview/base/viewport';
+import { criticalPath } from '../../../../../webview/charts/lanes/dependencies';
+import { pathShape } from '../../../../../webview/charts/lanes/path-shape';
+import { timelineOf } from '../../timelines';
 
 const timeline = timelineOf(
   '1F1B',

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { PartFit, TimeFit } from '../../../src/core/domain/profile';
-import { parsePageMessage } from '../../../src/protocol/page-schema';
-import { noTabParts } from '../../../src/protocol/page';
-import { pageStateOf } from '../../../src/extension/sessions/page-state';
-import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../webview/charts/axis';
-import { errorContent, ratioContent, throughputContent, timeContent } from '../../../webview/tabs/profile/content';
-import { nearestDot, stepDot } from '../../../webview/charts/pick';
-import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../webview/tabs/profile/points';
-import { comparedProfile, pickedProfile, profileLog, profilePart, shownProfile } from '../../../webview/tabs/profile/shown';
-import { hasBatches, sampleRows, samplesAsTsv } from '../../../webview/tabs/profile/rows';
-import { kneeSentence, ratioSentence } from '../../../webview/tabs/profile/labels';
-import { signedPercent } from '../../../webview/charts/ticks';
-import { initialViewState, readViewState } from '../../../webview/base/view-state';
-import { known, profileOf, profilesOf, simulatedSamples } from '../../webview/profiles';
-import { sentence } from '../../../src/core/sentence';
-import { sidePartsOf } from '../../../src/extension/views/layout-page';
+import type { PartFit, TimeFit } from '../../../../../src/core/domain/profile';
+import { parsePageMessage } from '../../../../../src/protocol/page-schema';
+import { noTabParts } from '../../../../../src/protocol/page';
+import { pageStateOf } from '../../../../../src/extension/sessions/page-state';
+import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../../../webview/charts/axis';
+import { errorContent, ratioContent, throughputContent, timeContent } from '../../../../../webview/tabs/profile/content';
+import { nearestDot, stepDot } from '../../../../../webview/charts/pick';
+import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../../../webview/tabs/profile/points';
+import { comparedProfile, pickedProfile, profileLog, profilePart, shownProfile } from '../../../../../webview/tabs/profile/shown';
+import { hasBatches, sampleRows, samplesAsTsv } from '../../../../../webview/tabs/profile/rows';
+import { kneeSentence, ratioSentence } from '../../../../../webview/tabs/profile/labels';
+import { signedPercent } from '../../../../../webview/charts/ticks';
+import { initialViewState, readViewState } from '../../../../../webview/base/view-state';
+import { known, profileOf, profilesOf, simulatedSamples } from '../../../../webview/profiles';
+import { sentence } from '../../../../../src/core/sentence';
+import { sidePartsOf } from '../../../../../src/extension/views/layout-page';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };
 

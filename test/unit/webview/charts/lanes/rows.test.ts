@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { StageNode } from '../../../src/core/cluster/rank-groups';
+import type { StageNode } from '../../../../../src/core/cluster/rank-groups';
 import {
   areCollapsed,
   isCollapsed,
@@ -11,7 +11,7 @@ import {
   toggleNode,
   toggleNodes,
   togglePin,
-} from '../../../webview/charts/lanes/rows';
+} from '../../../../../webview/charts/lanes/rows';
 
 const { read: readRows } = timelineRows;
 const initialRows = readRows(undefined);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { peakPoints, pointAt } from '../../../webview/charts/memory/curve';
+import { peakPoints, pointAt } from '../../../../../webview/charts/memory/curve';
 
 const curve = { timeMs: Float64Array.of(0, 2, 5, 9), bytes: Float64Array.of(10, 40, 20, 10) };
 

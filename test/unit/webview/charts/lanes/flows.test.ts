@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
-import { predict } from '../../../src/core/planner/predict/predict';
-import { idleCauses } from '../../../src/core/schedules/simulate/gaps';
-import { operationKind } from '../../../src/core/schedules/schedule';
-import { operationAt, indexOperations, sumRange } from '../../../webview/base/operations';
-import { flowsOf } from '../../../webview/charts/lanes/dependencies';
-import { idleInRange } from '../../../webview/charts/lanes/range';
-import { gpt, request } from '../../golden/requests';
-import { timelineOf } from './timelines';
+import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { predict } from '../../../../../src/core/planner/predict/predict';
+import { idleCauses } from '../../../../../src/core/schedules/simulate/gaps';
+import { operationKind } from '../../../../../src/core/schedules/schedule';
+import { operationAt, indexOperations, sumRange } from '../../../../../webview/base/operations';
+import { flowsOf } from '../../../../../webview/charts/lanes/dependencies';
+import { idleInRange } from '../../../../../webview/charts/lanes/range';
+import { gpt, request } from '../../../../golden/requests';
+import { timelineOf } from '../../timelines';
 
 const timelines = [timelineOf('1F1B', [[2], [2], [2], [2]], 3), timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2)];
 

@@ -17,7 +17,7 @@ import {
   zoomRows,
   zoomTime,
   type Extent,
-} from '../../../webview/base/viewport';
+} from '../../../../webview/base/viewport';
 
 const extent: Extent = { durationMs: 1000, rows: 96, widthPx: 800, heightPx: 480 };
 
