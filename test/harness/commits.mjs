@@ -8,15 +8,17 @@ import { fileURLToPath } from 'node:url';
 import { root } from './setup.mjs';
 
 /**
- * A commit and how many files it changes, documents left out; null where a shallow clone lacks its parent.
- * @typedef {{ readonly id: string, readonly message: string, readonly files: number | null }} Commit
+ * A commit, when it was written, and how many files it changes, documents left out; null where a shallow clone lacks its parent.
+ * @typedef {{ readonly id: string, readonly seconds: number, readonly message: string, readonly files: number | null }} Commit
  */
 
 /** The last commit before these rules, and when it was written: seconds since 1970. */
 const last = { id: 'b69fe631de3b33faf4863cd8b2d16740dc345fb5', seconds: 1795672222 };
 const longestSubject = 72;
-/** Files that a commit may change without a body: what it changes, its test, and the row of a table. */
-const mostWithoutBody = 3;
+/** Files that a commit may change without a body: what it changes, and its test. */
+const mostWithoutBody = 2;
+/** Bodies are asked for from 2026-11-27 on: commits that were under way when the rule came did not know it. */
+const bodiesFromSeconds = Date.UTC(2026, 10, 27) / 1000;
 /** Words that are no verb. */
 const noVerb =
   /^(?:an?|the|th[eo]se|this|that|its?|one|two|not?|all|each|every|some|any|more|less|now|new|and|or|of|in|on|to|for|from|with|without|when|where|what)$/;
@@ -27,16 +29,17 @@ const verb = /^(?:embed|shed|\w*[efc]eed|need|seed|speed|bring|ring|string|swing
  * @param {Commit} commit
  * @returns {string[]} what is wrong with its message
  */
-export function problemsOf({ message, files }) {
+export function problemsOf({ seconds, message, files }) {
   const [subject = '', ...body] = message.trimEnd().split('\n');
   // Git words these.
   if (/^(?:Revert|Reapply) "/.test(subject)) return [];
   const [, first = ''] = /^\w[\w./, -]*: ([\w-]+)/.exec(subject) ?? [];
   const isImperative = /^[a-z]/.test(first) && !noVerb.test(first) && (verb.test(first) || !/(?:ed|ing|s)$/.test(first));
+  const needsBody = seconds >= bodiesFromSeconds && (files ?? 0) > mostWithoutBody;
   return [
     ...(subject.length > longestSubject ? [`the subject has ${subject.length} characters, at most ${longestSubject} are allowed`] : []),
     ...(isImperative ? [] : ['the subject is not "area: verb what", with the verb in the imperative']),
-    ...((files ?? 0) > mostWithoutBody && body.every((line) => line.trim() === '') ? [`${files} files change, but no body says why`] : []),
+    ...(needsBody && body.every((line) => line.trim() === '') ? [`${files} files change, but no body says why`] : []),
   ];
 }
 
@@ -59,11 +62,11 @@ export function commitsOf(folder, after = last) {
     .split('\x01')
     .slice(1)
     .flatMap((entry) => {
-      const [id = '', seconds, parents, message = '', names = ''] = entry.split('\x00');
-      if (!isKnown && Number(seconds) <= after.seconds) return [];
-      return [
-        { id, message, files: parents === '' ? null : names.split('\n').filter((name) => name !== '' && !name.endsWith('.md')).length },
-      ];
+      const [id = '', at, parents, message = '', names = ''] = entry.split('\x00');
+      const seconds = Number(at);
+      if (!isKnown && seconds <= after.seconds) return [];
+      const files = names.split('\n').filter((name) => name !== '' && !name.endsWith('.md')).length;
+      return [{ id, seconds, message, files: parents === '' ? null : files }];
     });
 }
 
