@@ -19,7 +19,8 @@ import {
   trainingFields,
 } from '../../src/core/formats/fields';
 import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
-import { settings } from '../../src/core/domain/settings/table';
+import { explanationOf, settingOfKey, settings } from '../../src/core/domain/settings/table';
+import { say } from '../../src/core/sentence';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is no section, by section and key. */
@@ -64,14 +65,23 @@ export function withRules(schema: RootSchema): RootSchema {
       const said = Object.entries(property).filter(([name]) => annotations.has(name));
       return [key, { ...plainSchema(rule), ...Object.fromEntries(said) }];
     });
-    return { ...object, properties: Object.fromEntries(properties) as ObjectSchema['properties'] };
+    const added = Object.entries(rules).flatMap(([key, rule]) =>
+      Object.hasOwn(object.properties, key) ? [] : [[key, { ...plainSchema(rule), ...describedAs(section, key) }]],
+    );
+    return { ...object, properties: Object.fromEntries([...properties, ...added]) as ObjectSchema['properties'] };
   };
   const sections = Object.keys(rulesOfKeys).filter((section) => section !== '');
-  const definitions = Object.entries(schema.definitions).map(([name, object]) => [
-    name,
-    ruled(sections.find((section) => section.split('.').at(-1) === name) ?? '', object),
-  ]);
+  const definitions = Object.entries(schema.definitions).map(([name, object]) => {
+    const section = sections.find((each) => each.split('.').at(-1) === name);
+    return [name, section === undefined ? object : ruled(section, object)];
+  });
   return { ...schema, ...ruled('', schema), definitions: Object.fromEntries(definitions) as RootSchema['definitions'] };
+}
+
+/** What a setting means, where nobody has described its key by hand. */
+function describedAs(section: string, key: string): object {
+  const name = settingOfKey(section === '' ? key : `${section}.${key}`);
+  return name === null ? {} : { markdownDescription: say(explanationOf(name).meaning) };
 }
 
 /** The schema of a profile, whole: its descriptions are with its values. */
