@@ -3,8 +3,8 @@ import { ExpectedError } from '../../errors';
 import { formatDuration, formatDurationRange } from '../../format';
 import { usedText } from '../../memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
-import { gpusUsed, type PlanRequest, type TrainingSpec } from '../../domain/request';
-import type { LaunchSettings, Recompute } from '../../launchers/writing/launch-settings';
+import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../../domain/request';
+import { otherwiseWritten, type LaunchSettings, type Recompute } from '../../launchers/writing/launch-settings';
 import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
@@ -116,26 +116,9 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     schedule,
     expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
     ...(cluster.groups === undefined && ordersDiffer(layout, cluster) ? { order: rankOrderOf({ layout, training }) } : {}),
-    sequenceLength: training.sequenceLength,
-    microBatch: training.microBatch,
-    globalBatch: training.globalBatch,
-    precision: training.precision,
-    ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: training.gemmPrecision }),
-    ...(training.overlapGradReduce === undefined ? {} : { overlapGradReduce: training.overlapGradReduce }),
-    ...(training.overlapParamGather === undefined ? {} : { overlapParamGather: training.overlapParamGather }),
+    ...effective(training, layout, model),
     ...(training.adapter === undefined ? {} : { trainsAdapters: true as const }),
-    zeroStage: training.zeroStage,
-    sequenceParallel: training.sequenceParallel,
     recompute: recomputeOf(training),
-    ...(training.offloadOptimizer === true ? { offloadOptimizer: true } : {}),
-    ...((training.activationOffloadLayers ?? 0) > 0 ? { activationOffloadLayers: training.activationOffloadLayers } : {}),
-    ...(context > 1 && training.contextParallelComm !== undefined ? { contextParallelComm: training.contextParallelComm } : {}),
-    ...issuedAs(training, model.experts !== null),
-    ...(tensor > 1 && training.sequenceParallel && training.asyncTensorParallel === true ? { asyncTensorParallel: true } : {}),
-    dropout: training.dropout,
-    fusedCrossEntropy: training.fusedCrossEntropy,
-    gradAccumulationFp32: training.gradAccumulationFp32,
-    attention: training.attention,
     attentionBackend: training.attention === 'flash' && attentionKernelOf(cluster, training) === 'cudnn' ? 'fused' : training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
@@ -143,19 +126,21 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
   };
 }
 
-type Issued = Pick<LaunchSettings, 'cudaGraphs' | 'expertDispatcher' | 'overlapExpertComm' | 'fp8Recipe' | 'fp8ParamGather'>;
+type Effective = Omit<TrainingSpec, (typeof otherwiseWritten)[number]>;
 
-function issuedAs(
-  { cudaGraphs, expertDispatcher, overlapExpertComm, gemmPrecision, fp8Recipe, fp8ParamGather }: TrainingSpec,
-  hasExperts: boolean,
-): Issued {
-  return {
-    ...(cudaGraphs === undefined ? {} : { cudaGraphs }),
-    ...(hasExperts && expertDispatcher !== undefined ? { expertDispatcher } : {}),
-    ...(hasExperts && overlapExpertComm !== undefined ? { overlapExpertComm } : {}),
-    ...(gemmPrecision !== 'fp8' || fp8Recipe === undefined ? {} : { fp8Recipe }),
-    ...(fp8ParamGather === undefined ? {} : { fp8ParamGather }),
-  };
+/** The training without what has no effect on this layout or model. */
+function effective(training: TrainingSpec, { tensor, context }: Layout, { experts }: PlanRequest['model']): Effective {
+  const isAsync = tensor > 1 && training.sequenceParallel && training.asyncTensorParallel === true;
+  const dropped = new Set<string>([
+    ...otherwiseWritten,
+    ...(training.offloadOptimizer === true ? [] : ['offloadOptimizer']),
+    ...((training.activationOffloadLayers ?? 0) > 0 ? [] : ['activationOffloadLayers']),
+    ...(context > 1 ? [] : ['contextParallelComm']),
+    ...(experts === null ? ['expertDispatcher', 'overlapExpertComm'] : []),
+    ...(training.gemmPrecision === 'fp8' ? [] : ['fp8Recipe']),
+    ...(isAsync ? [] : ['asyncTensorParallel']),
+  ]);
+  return Object.fromEntries(Object.entries(training).filter(([name]) => !dropped.has(name))) as unknown as Effective;
 }
 
 function recomputeOf({

@@ -1,9 +1,6 @@
-import type { Precision } from '../../domain/cluster';
 import type { ModelSpec } from '../../domain/model';
-import type { Fp8Recipe, NarrowFormat } from '../../domain/number-formats';
 import type { RankOrder } from '../../domain/runtime';
-import { gpusUsed } from '../../domain/request';
-import type { CudaGraphScope, ExpertDispatcher } from '../../domain/settings/communication';
+import { gpusUsed, type Layout, type TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { SequenceSplit } from '../../domain/sequence-split';
 import { formatCount } from '../../format';
@@ -24,60 +21,37 @@ export interface Recompute {
   readonly group?: number;
 }
 
+/** Settings of a plan's training that launchers have under other names, or not at all. */
+export const otherwiseWritten = [
+  'optimizer',
+  'adapter',
+  'recompute',
+  'recomputeLayers',
+  'recomputeGroup',
+  'recomputeModules',
+  'recomputeEvery',
+] as const satisfies readonly (keyof TrainingSpec)[];
+
+type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data' | 'context' | 'expert' | 'virtualStages'>;
+
 /**
  * A plan as a launcher's settings: sizes of the parallel groups, batches, and how the step runs. Lengths in tokens, batches in sequences.
+ * A setting of the training that has no effect on this layout or model is absent.
  */
-export interface LaunchSettings {
+export interface LaunchSettings extends Sizes, Omit<TrainingSpec, (typeof otherwiseWritten)[number]> {
   readonly title: string;
   readonly model: ModelSpec;
   readonly gpu: string;
   readonly nodes: number;
   readonly gpusPerNode: number;
-  readonly tensor: number;
-  readonly pipeline: number;
-  readonly data: number;
-  readonly context: number;
-  readonly expert: number;
   /** Tensor size inside the experts; null: there are none. */
   readonly expertTensor: number | null;
-  readonly virtualStages: number;
   /** Transformer layers of each stage in the order of the model, virtual stages counted: `pipeline` x `virtualStages` entries. */
   readonly stageLayers: readonly number[];
-  readonly sequenceLength: number;
-  readonly microBatch: number;
-  readonly globalBatch: number;
-  readonly precision: Precision;
-  /** Format of the layers' GEMMs; absent: as `precision`. */
-  readonly gemmPrecision?: NarrowFormat;
-  readonly zeroStage: 0 | 1 | 2 | 3;
-  /** Collectives overlap compute; absent: as the launcher does. */
   /** In which order ranks are numbered; absent: which groups lie inside a node does not depend on it. */
   readonly order?: RankOrder;
-  readonly overlapGradReduce?: boolean;
-  readonly overlapParamGather?: boolean;
-  readonly sequenceParallel: boolean;
   readonly recompute: Recompute;
-  /** The optimizer and its state are on the host; absent: on the GPU. */
-  readonly offloadOptimizer?: boolean;
-  /** Layers of each stage whose activations wait on the host; absent: none. */
-  readonly activationOffloadLayers?: number;
-  /** Communication of context parallelism; absent: as the launcher does. */
-  readonly contextParallelComm?: 'all-to-all' | 'ring';
-  /** How layers are issued, and experts reached; absent: as the launcher does. */
-  readonly cudaGraphs?: CudaGraphScope;
-  readonly expertDispatcher?: ExpertDispatcher;
-  readonly overlapExpertComm?: boolean;
-  /** How FP8 is scaled; absent: not in FP8, or as the launcher does. */
-  readonly fp8Recipe?: Fp8Recipe;
-  readonly fp8ParamGather?: boolean;
-  /** Tensor-parallel collectives overlap with their GEMMs; absent: one after the other. */
-  readonly asyncTensorParallel?: boolean;
-  readonly dropout: boolean;
-  readonly fusedCrossEntropy: boolean;
-  /** Gradients add up and are exchanged in fp32, not in two bytes. */
-  readonly gradAccumulationFp32: boolean;
-  readonly attention: 'flash' | 'unfused';
-  /** The same with the kernel that it was timed with, as Megatron-LM names its backends: `fused` is cuDNN. */
+  /** `attention` with the kernel that it was timed with, as Megatron-LM names its backends: `fused` is cuDNN. */
   readonly attentionBackend: 'flash' | 'fused' | 'unfused';
   /** As the planner names it: `1F1B`, `TeraPipe`, `ZBVZeroBubble`, ... */
   readonly schedule: ScheduleName;
