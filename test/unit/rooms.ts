@@ -18,7 +18,8 @@ export interface CoreRoom {
 /** From the lowest to the highest: a room imports only rooms above it in this table. */
 export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   domain: {
-    about: 'what everyone shares: model, training, layout, cluster, plan request, scheme, profile, and located values',
+    about:
+      'what everyone shares: model, cluster, plan request, scheme, profile, located values; `settings/` has a record of each setting, from which its type, key, hover and checks follow',
     imports: [],
   },
   model: { about: 'counts parameters, FLOPs and layers of a model', imports: ['domain'] },
