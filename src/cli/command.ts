@@ -39,7 +39,7 @@ export interface Line {
   readonly sets: readonly string[];
   /** What flags set for the machine: obeyed where no file sets it otherwise. */
   readonly machine: Machine;
-  /** For what neither a file nor a flag says. */
+  /** For what neither a file nor a flag sets. */
   readonly defaults: ResolveDefaults;
   /** A profile to plan with, overriding the files; `none`: none. */
   readonly profile: string | null;

@@ -41,7 +41,7 @@ export function withSchedule(line: Line, name: string | undefined): Line {
   return name === undefined ? line : { ...line, sets: [...line.sets, `schedule=${name}`] };
 }
 
-/** What holds where neither a file nor a flag says. */
+/** What holds where neither a file nor a flag sets. */
 export const defaults: ResolveDefaults = {
   gpu: assumedGpuName,
   nodes: null,

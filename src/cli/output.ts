@@ -27,7 +27,7 @@ export function openOutput(onError: (error: unknown) => void): Output {
   return { write: (text, written) => void pipe.write(text, written) };
 }
 
-/** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is no error. */
+/** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is not an error. */
 export function outputError(error: unknown): ExpectedError | null {
   if (systemCode(error) === 'EPIPE') return null;
   const { why, remedy } = systemReason(error) ?? { why: messageOf(error), remedy: sentence`print to another place` };

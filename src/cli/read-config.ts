@@ -61,7 +61,7 @@ export async function namedConfig(
   return { format: run.format, launcher: null, reread: null, model: null, run, noRun: null, findings: [] };
 }
 
-/** A config whose run is there, so that it can be planned. */
+/** A config whose run exists, so that it can be planned. */
 export type RunConfig = LoadedConfig & { readonly run: Run };
 
 /**

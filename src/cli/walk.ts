@@ -26,7 +26,7 @@ export interface Found {
 
 /**
  * The configs and schedules we recogniseJson under a folder, in order of their paths. Hidden folders, package folders, links that lead
- * somewhere, and files that are no text or too large for a config are passed over; whatever is called `terapipe.json` is none of those.
+ * somewhere, and files that are not text or too large for a config are passed over; whatever is called `terapipe.json` is none of those.
  * @throws ExpectedError `config-unreadable` when the folder itself cannot be read.
  */
 export async function configsUnder(folder: string): Promise<Found> {
@@ -84,7 +84,7 @@ async function leadsSomewhere(link: string): Promise<boolean> {
   );
 }
 
-/** The text of a file; a finding where that matters; nothing where it is no config, or gone since it was listed. */
+/** The text of a file; a finding where that matters; nothing where it is not a config, or gone since it was listed. */
 async function readFound(name: string): Promise<{ readonly source: SourceText | null; readonly finding: Finding | null }> {
   try {
     return { source: await readRegularFile(name), finding: null };

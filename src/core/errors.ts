@@ -26,7 +26,7 @@ export class CancelledError extends Error {
   }
 }
 
-/** What `error` says, whatever was thrown. */
+/** The message of `error`, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -15,7 +15,7 @@ export async function readRegular(file: string, mostBytes: number): Promise<Stor
     if (status.isDirectory()) return { kind: 'folder' };
     if (!status.isFile()) return { kind: 'device' };
     if (status.size > mostBytes) return { kind: 'too large' };
-    // A file that grows meanwhile, or of a file system that tells no sizes, is read to the limit.
+    // A file that grows meanwhile, or of a file system that has no sizes, is read to the limit.
     const parts: Uint8Array[] = [];
     let length = 0;
     for (;;) {

@@ -32,7 +32,7 @@ export function systemCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** A failure of the system in words; one without words keeps its code. Null when it is no failure of the system. */
+/** A failure of the system in words; one without words keeps its code. Null when it is not a failure of the system. */
 export function systemReason(error: unknown): SystemReason | null {
   const code = systemCode(error);
   return code === null ? null : (reasons[code] ?? { why: sentence`${code}`, remedy: elsewhere });

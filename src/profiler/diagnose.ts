@@ -190,7 +190,7 @@ function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Tro
   return null;
 }
 
-/** The provider is there and cannot run the layer. */
+/** The provider exists and cannot run the layer. */
 function graphTrouble({ message }: RefusalFacts): Trouble {
   if (message.startsWith('Not enough free memory'))
     return { reason: sentence`${message}`, remedy: sentence`end other programs, or profile a smaller tensor-parallel share` };

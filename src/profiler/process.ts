@@ -15,7 +15,7 @@ interface Numbered {
 /** One run of a child. It takes one request at a time and is never used again once a request was rejected. */
 export interface ServedProcess<Request extends Numbered, Reply extends Numbered> {
   /**
-   * Rejects with CancelledError once stopped, with what `died` makes when the child ended, was killed or sent what is no reply, and with
+   * Rejects with CancelledError once stopped, with what `died` makes when the child ended, was killed or sent what is not a reply, and with
    * what `timedOut` makes (the child is killed) when there is no answer within `limitMs`.
    */
   readonly request: (body: WithoutId<Request>, limitMs: number) => Promise<Reply>;
@@ -35,7 +35,7 @@ interface Service<Reply extends Numbered> {
   readonly args: readonly string[];
   /** Options of Node.js and V8. */
   readonly execArgv?: readonly string[];
-  /** @throws when a message is no reply. */
+  /** @throws when a message is not a reply. */
   readonly parse: (message: unknown) => Reply;
   /** Whether a reply only reports how far the request is, which is then heard here. */
   readonly isNotice?: (reply: Reply) => boolean;
@@ -172,7 +172,7 @@ function timedOut(limitMs: number): ExpectedError {
   );
 }
 
-/** The last line that says something, without colours and stack traces: of an uncaught exception its message. */
+/** The last line that has content, without colours and stack traces: of an uncaught exception its message. */
 export function lastLine(text: string): string {
   const [said = ''] = stripVTControlCharacters(text).split(/^-+ (?:Native|JavaScript) stack trace -+$/m);
   const lines = said.split('\n').map((line) => line.trim());

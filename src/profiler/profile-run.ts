@@ -20,7 +20,7 @@ interface ProfileRunOptions extends MeasureHost {
   readonly libraryPath: readonly string[];
   /** A `.json` file, or a folder of profiles. */
   readonly target: string;
-  /** The precision was asked for: another one is no answer. */
+  /** The precision was asked for: another one is not an answer. */
   readonly precisionFixed: boolean;
 }
 

@@ -19,7 +19,7 @@ export type Model = Uint8Array;
 export interface TimedSession {
   /**
    * Time of one run, ms: from the call until the scalar that depends on all of it is back. On one CPU thread the processor time where that
-   * is less: waiting for the scheduler is no property of the slice.
+   * is less: waiting for the scheduler is not a property of the slice.
    */
   readonly run: (cell: Cell) => Promise<RunTime>;
   readonly release: () => Promise<void>;

@@ -131,7 +131,7 @@ export interface LayoutRunning {
 
 /** What the Layout view shows. */
 export interface LayoutState {
-  /** A search under way, or what would help being looked into (then `answer` is there already); null: none. */
+  /** A search under way, or what would help being looked into (then `answer` exists already); null: none. */
   readonly running: LayoutRunning | null;
   readonly answer: LayoutAnswer | null;
   /** Edits since `answer` was found: 0 when it is current. */

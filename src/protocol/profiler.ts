@@ -92,12 +92,12 @@ const reply = v.variant('type', [
 ]);
 export type ProfilerReply = v.InferOutput<typeof reply>;
 
-/** @throws ValiError when `message` is no request. */
+/** @throws ValiError when `message` is not a request. */
 export function parseProfilerRequest(message: unknown): ProfilerRequest {
   return v.parse(request, message);
 }
 
-/** @throws ValiError when `message` is no reply. */
+/** @throws ValiError when `message` is not a reply. */
 export function parseProfilerReply(message: unknown): ProfilerReply {
   return v.parse(reply, message);
 }

@@ -153,12 +153,12 @@ export function parseWorkerData(value: unknown): WorkerData {
   return v.parse(workerData, value);
 }
 
-/** @throws ValiError when `message` is no request. */
+/** @throws ValiError when `message` is not a request. */
 export function parseWorkerRequest(message: unknown): WorkerRequest {
   return v.parse(workerRequest, message);
 }
 
-/** @throws ValiError when `message` is no reply. */
+/** @throws ValiError when `message` is not a reply. */
 export function parseWorkerReply(message: unknown): WorkerReply {
   return v.parse(workerReply, message);
 }

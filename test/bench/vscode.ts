@@ -20,8 +20,8 @@ const figuresText = '[...found].map((one) => one.textContent).join()';
 const number = /[\d.]+ m?s \/ step/;
 
 /**
- * Notes in a document when what a selector finds says something else, once it is painted, on the clock that all frames share. `kept` is
- * where the notes are.
+ * Notes in a document when what a selector finds changes, once it is painted, on the clock that all frames share. `kept` is where the notes
+ * are.
  */
 const watch = (kept: string, selector: string, what: string): string => `(() => {
   const now = () => performance.timeOrigin + performance.now();

@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /**
- * The outcome of one file, as `terapipe export FILE --search` would have it within `limitMs` of processor time; null for one that is no
+ * The outcome of one file, as `terapipe export FILE --search` would have it within `limitMs` of processor time; null for one that is not a
  * training run with a model.
  */
 export async function bestOf(file: string, text: string, shell: () => Promise<LauncherReader>, limitMs: number): Promise<Outcome | null> {

@@ -23,7 +23,7 @@ import { explanationOf, settingOfKey, settings } from '../../src/core/domain/set
 import { say } from '../../src/core/sentence';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
-/** The rules of every value of terapipe.json that is no section, by section and key. */
+/** The rules of every value of terapipe.json that is not a section, by section and key. */
 export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
   model: modelFields,
   cluster: { ...clusterFields, ...instanceFields },

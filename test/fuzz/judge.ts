@@ -45,7 +45,7 @@ const otherReaders: readonly (readonly [name: RegExp, read: (text: string, file:
   [/profile\.json$/, (text, file) => (parseProfile(text, file), [])],
 ];
 
-/** Reads a file that is no config. */
+/** Reads a file that is not a config. */
 function verdictOfOther({ main }: Case, readOther: (typeof otherReaders)[number][1]): Verdict {
   const texts = new Map([[main.file, main.text]]);
   try {

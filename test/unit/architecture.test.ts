@@ -300,7 +300,7 @@ function webviewRoomOf(file: string): string {
   return /^webview\/(tabs\/[^/]+|[^/]+)\//.exec(file)?.[1] ?? '';
 }
 
-/** A property, key or type of that name is no use of the global. */
+/** A property, key or type of that name is not a use of the global. */
 function isName(node: ts.Identifier): boolean {
   const { parent } = node;
   return (

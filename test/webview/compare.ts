@@ -28,7 +28,7 @@ const state = (): ReturnType<typeof stateOf> => stateOf('tab', manySchedules());
 const idsShown = (page: Page): Promise<string[]> =>
   page.evaluate<string[]>(`[...document.querySelectorAll('.compare-table tbody tr')].map((row) => row.dataset.candidate)`);
 
-/** What a column says, in the candidates' order on the page. */
+/** The text of a column, in the candidates' order on the page. */
 async function valuesShown(page: Page, of: (plan: Plan['candidates'][number]) => number): Promise<number[]> {
   const ids = await idsShown(page);
   return ids.map((id) => of(manySchedules().candidates.find((candidate) => candidate.id === id)!));

@@ -68,8 +68,8 @@ export function lineWidth(scale: number, px = 1): number {
 }
 
 /**
- * Draws a line across the plot at each mark of its y axis and writes the marks left of it, except those that would stick out of the
- * canvas. `y` in device px from its top.
+ * Draws a line across the plot at each mark of its y axis and writes the marks left of it, except those that would stick out of the canvas.
+ * `y` in device px from its top.
  */
 export function drawMarksAcross(
   { context, colors, scale, plot }: Pen,

@@ -12,7 +12,7 @@ import { incumbentText } from './incumbent';
 import { picture } from './picture';
 import { say } from '../../src/core/sentence';
 
-/** A thin bar while a new plan is solved, whose tooltip says how good the best slices so far are; the old plan stays on screen. */
+/** A thin bar while a new plan is solved, whose tooltip shows how good the best slices so far are; the old plan stays on screen. */
 export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' | 'incumbent'>): HTMLElement {
   const bar = h('progress', {
     class: 'progress',
@@ -46,7 +46,7 @@ function startNotice({ plan, layout, findings }: PageState): HTMLElement | null 
   );
 }
 
-/** What an error says, with the buttons that help. */
+/** The text of an error, with the buttons that help. */
 export function errorNotice(error: PageError, host: Host): HTMLElement {
   const { place } = error;
   return h(
@@ -83,7 +83,7 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
   );
 }
 
-/** A note that the view is older than the file; null when it is current, and where the verdict says how old it is. */
+/** A note that the view is older than the file; null when it is current, and where the verdict shows how old it is. */
 export function staleness({ plan, schedule, elastic, staleEdits, error }: PageState): HTMLElement | null {
   if ((plan === null && schedule === null && elastic === null) || staleEdits === 0) return null;
   if (error !== null && schedule === null) return null;

@@ -19,7 +19,7 @@ import { whenChanged } from './when-changed';
 /** One verdict, on top of the page: a screen reader hears it first, and again when an edit changed it. */
 interface Glance {
   readonly element: HTMLElement;
-  /** Null hides it. A verdict on a file that has errors by now says of how many edits ago it is: the last good plan is what is shown. */
+  /** Null hides it. A verdict on a file that has errors by now shows how many edits old it is: the last good plan is what is shown. */
   readonly show: (told: VerdictText | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
 }
 
@@ -144,7 +144,7 @@ const shownFixes = 2;
 
 /**
  * What would make it fit: a search of layouts, the one button that is always present and always means that; and the cheapest fixes, among
- * them the best layout of a search that has ended. Empty where no finding says that it does not fit.
+ * them the best layout of a search that has ended. Empty where no finding means that it does not fit.
  */
 function helpOf(state: PageState, host: Host): Help[] {
   const finding = state.findings.find(({ code }) => code === 'memory-over-capacity');

@@ -55,7 +55,7 @@ interface WrittenBest {
   readonly gaps: readonly Remark[];
   /** The file planned again; null for a new file that leaves its model to another. */
   readonly again: Planned | null;
-  /** The machine that the file does not have, and is to be started on; null: it says it. */
+  /** The machine that the file does not have, and is to be started on; null: it has it. */
   readonly startOn: Machine | null;
 }
 
@@ -202,7 +202,7 @@ async function plannedAgain(
     throw error;
   });
   if (plain !== null && differenceOf(plain, found) === null) return { again: plain, startOn: null };
-  // only the file says groups of nodes
+  // only the file sets groups of nodes
   const again = plain !== null && groups !== undefined ? plain : await planOn(asked);
   const difference = differenceOf(again, found);
   if (difference !== null) throw new ExpectedError('export-unsound', difference, sentence`pick another layout`);
@@ -231,7 +231,7 @@ function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence |
 }
 
 /**
- * Settings of what a launcher's file never says: the machine and its constants. What the search decides is in the file, and a measured step
+ * Settings of what a launcher's file never sets: the machine and its constants. What the search decides is in the file, and a measured step
  * is of the layout before.
  */
 function isOfMachine(set: string): boolean {

@@ -20,7 +20,7 @@ export interface SolveAnswer {
   readonly totalMs: number;
   readonly slowestMs: number;
   readonly exact: boolean;
-  /** `formula`: eq. 5, which is the time itself; `simulation`: stages differ so that only simulating them tells it. */
+  /** `formula`: eq. 5, which is the time itself; `simulation`: stages differ so that only simulation shows it. */
   readonly judgedBy: 'formula' | 'simulation';
   readonly scheme: Scheme;
   /** Chunks of `scheme` in each round; more than one where `maximumInFlight` asks for it. */

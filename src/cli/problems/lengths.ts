@@ -2,7 +2,7 @@ import { ExpectedError } from '../../core/errors';
 import type { LengthShare } from '../../core/domain/lengths';
 import { sentence } from '../../core/sentence';
 
-/** Names under which a line of JSON may tell the tokens of a prompt or a document. */
+/** Names under which a line of JSON may give the tokens of a prompt or a document. */
 const lengthKeys = ['tokens', 'length', 'prompt_tokens', 'prompt_len', 'input_length', 'input_tokens', 'num_tokens', 'seq_len'];
 const longest = 2 ** 24;
 

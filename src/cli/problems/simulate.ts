@@ -25,7 +25,7 @@ const maximumOperations = 8_000_000;
 export interface SimulationProblem {
   /** A schedule of ours by name, or the CSV file of another. */
   readonly schedule: { readonly name: string } | { readonly csv: string; readonly place: Place | undefined };
-  /** Null where a CSV says it. */
+  /** Null where a CSV sets it. */
   readonly stages: number | null;
   readonly microBatches: number | null;
   readonly slices: number;

@@ -75,7 +75,7 @@ export async function loadConfig(
   return { ...alone, run: null, noRun: loaded.noRun, findings: loaded.remarks };
 }
 
-/** A model config alone: nothing but the model is given. */
+/** Only a model config: nothing but the model is given. */
 function runOfHuggingFace(config: HuggingFaceModel): Run {
   const { document, model, remarks, training } = config;
   const { file, text } = document;

@@ -83,7 +83,7 @@ export interface StateMixer {
   readonly convolution: number;
   /** Tokens that its kernels work on at once. */
   readonly chunk: number;
-  /** Rank of the step size (Mamba alone). */
+  /** Rank of the step size (only Mamba). */
   readonly stepRank?: number;
   readonly convolutionBias: boolean;
   readonly projectionBias: boolean;
@@ -171,8 +171,8 @@ export interface ModelSpec {
   /** Norms of a layer: 2 unless given. Gemma 2 and 3 have 4 (also after attention and feed-forward), Cohere 1 for both. */
   readonly normsPerLayer?: number;
   /**
-   * Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as `norm`
-   * says.
+   * Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as by
+   * `norm`.
    */
   readonly normParameters?: 0 | 1;
   /** The norms of q and k span all heads (OLMo 2), not one. */

@@ -53,7 +53,7 @@ export interface Cell {
 /** What was timed: one layer, or an end of the model (context 0 there). */
 export type ProfilePart = 'layer' | 'embedding' | 'head';
 
-/** Times of one cell: the least over rounds that took turns with the other cells, so that a burst of noise does not hit one cell alone. */
+/** Times of one cell: the least over rounds that took turns with the other cells, so that a burst of noise does not hit only one cell. */
 export interface Sample extends Cell {
   readonly forwardMs: number;
   readonly backwardMs: number;

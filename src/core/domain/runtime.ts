@@ -7,7 +7,7 @@ export type Runtime = (typeof runtimes)[number];
 
 /**
  * How stages of a pipeline hand on, whatever the schedule (docs/model/schedules.md, Transfers):
- * - `blocking`: a stage waits until what it sends is there;
+ * - `blocking`: a stage waits until what it sends has arrived;
  * - `exchange`: after a pass a stage sends and receives in one batch and waits for both; between passes of whole micro-batches that is
  *   hidden except for filling and draining, each further chunk of a stage pays for its own;
  * - `asynchronous`: sends are posted, and waited for where they are needed: hidden except for filling and draining.

@@ -4,12 +4,12 @@ import { counted, sentence, type Sentence } from '../sentence';
 export const splitRules = ['average', 'equal-work'] as const;
 export type SplitRule = (typeof splitRules)[number];
 
-/** How a runtime is told to cut every sequence, all of them alike. */
+/** How a runtime is set to cut every sequence, all of them alike. */
 export interface SequenceSplit {
   /** Id of the runtime, as `slice-runtimes` lists them. */
   readonly runtime: string;
   readonly slices: number;
-  /** `list`: as `lengths` says. */
+  /** `list`: as by `lengths`. */
   readonly rule: SplitRule | 'list';
   /** Tokens of each slice; empty unless a list is given. */
   readonly lengths: readonly number[];

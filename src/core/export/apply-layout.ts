@@ -21,7 +21,7 @@ export interface AppliedLayout {
   /** The text that `edits` are of, and the whole text with them made. */
   readonly before: string;
   readonly text: string;
-  /** In ascending order, none touching another; empty: the file says so already. */
+  /** In ascending order, none touching another; empty: the file already has it. */
   readonly edits: readonly TextEdit[];
   /** What this kind of file has no place for, for the layout that it had before as for this one. */
   readonly remarks: readonly Remark[];
@@ -42,7 +42,7 @@ export function isApplied(format: ConfigFormat): format is 'terapipe' | Editable
 
 /**
  * Writes a layout into the config that it was searched for: the values that differ, comments kept, nothing else changed.
- * @param launched the layout that the file has now, which shows what the file never says; null: unknown.
+ * @param launched the layout that the file has now, which shows what the file never sets; null: unknown.
  * @param startedElsewhere whether the number of GPUs may be left to whoever starts the file, and is a remark then.
  * @throws ExpectedError `apply-not-this-file` for files that are not edited, `apply-no-place` where the file cannot express the layout,
  * `apply-shared` where a value comes from a variable that others use, `export-unsound` where the file would not run as planned.
@@ -72,7 +72,7 @@ export function applyLayout(
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }
 
-/** What the layout needs and the file cannot express. What the file never says, and what did not change, does not count. */
+/** What the layout needs and the file cannot express. What the file never sets, and what did not change, does not count. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[], startedElsewhere: boolean): void {
   const [first] = gaps.filter(
     ({ what, isOfStart }) => !(startedElsewhere && isOfStart === true) && !never.some((gap) => say(gap.what) === say(what)),

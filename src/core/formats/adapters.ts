@@ -52,7 +52,7 @@ export const libraryDefaults = {
   trl: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
 } satisfies Readonly<Record<string, AdapterDefaults>>;
 
-/** The error for adapters that are not planned; `what` is with what, or on what, or nothing where they are no LoRA. */
+/** The error for adapters that are not planned; `what` is with what, or on what, or nothing where they are not LoRA. */
 export function adaptersNotPlanned({ name, place }: GivenAdapters, what?: Sentence): ExpectedError {
   const message =
     what === undefined
@@ -62,7 +62,7 @@ export function adaptersNotPlanned({ name, place }: GivenAdapters, what?: Senten
   return new ExpectedError('model-not-planned', message, remedy, place);
 }
 
-/** What the kind of adapters says, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is no LoRA. */
+/** What the kind of adapters sets, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is not LoRA. */
 export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapters, 'baseBits' | 'unlike'> {
   if (kind === undefined || /^(?:lora)?$/i.test(kind.value)) return {};
   return /^qlora$/i.test(kind.value) ? { baseBits: { value: 4, source: kind.source } } : { unlike: kind.value };

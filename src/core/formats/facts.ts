@@ -70,9 +70,9 @@ export interface LauncherFile {
   readonly leftOut?: readonly string[];
   /** The run trains only adapters: gradients and optimizer states are those of few weights. */
   readonly adapters?: GivenAdapters;
-  /** Settings that another script completes and starts: what is missing here is no mistake. */
+  /** Settings that another script completes and starts: what is missing here is not a mistake. */
   readonly isPart?: true;
-  /** `${NAME}` placeholders of a template that stand for values; a template is no error. */
+  /** `${NAME}` placeholders of a template that stand for values; a template is not an error. */
   readonly placeholders: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface Hybrid {
  * What files set for a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
  * with them, windows of attention. Empty for a model whose layers are alike.
  * @param ofFamily what else every model of the family has.
- * @param hybrid what its layers have whose kind is no attention; null: all attend.
+ * @param hybrid what its layers have whose kind is not an attention; null: all attend.
  */
 export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {
   const latent = latentOf(facts);

@@ -118,7 +118,7 @@ function typeOfArchitecture(members: Members): Located<string> | null {
   return found === undefined ? null : byDefault(found[0], sentence`no model_type, but the class ${String(first?.value)}`);
 }
 
-/** Whether the sizes that planning cannot do without are there under their usual names, and possible. */
+/** Whether the sizes that planning cannot do without exist under their usual names, and are possible. */
 function hasUsualKeys(document: JsonDocument, members: Members): boolean {
   return Object.entries(usualKeys).every(([field, name]) => {
     const member = members.get(name);

@@ -27,7 +27,7 @@ export function located<T>(document: JsonDocument, member: Member, value: T): Lo
 }
 
 /**
- * What a member says, judged by a rule; undefined when it is absent, and, in a config of a family that we only guess at, when the rule
+ * What a member sets, judged by a rule; undefined when it is absent, and, in a config of a family that we only guess at, when the rule
  * refuses it.
  * @throws ExpectedError as `readByRule`.
  */

@@ -108,7 +108,7 @@ const blenderbot = variantOf(
   },
 );
 
-/** Families that are no decoders. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
+/** Families that are not decoders. Source: configuration and modelling classes of transformers 4.40 to 5.0. */
 export const otherFamilies = {
   bert,
   roberta,

@@ -66,7 +66,7 @@ function withoutShared(extras: ReturnType<typeof readExtras>): ReturnType<typeof
   return Object.fromEntries(Object.entries(extras).filter(([name]) => name !== 'sharedExperts' && name !== 'sharedExpertFfn'));
 }
 
-/** Null says that there is none; absence, the default of the class. */
+/** Null means that there is none; absence, the default of the class. */
 function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>> {
   const { family, members } = source;
   const read = Object.entries(extraKeys).flatMap(([name, keys]) => {

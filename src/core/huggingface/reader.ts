@@ -18,7 +18,7 @@ import type { RunModel } from '../formats/run';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
 
-/** What one config.json says: the model of a run, with all that it says as facts. */
+/** What one config.json sets: the model of a run, with all that it says as facts. */
 export interface HuggingFaceModel extends RunModel {
   readonly traits: ModelTraits;
   readonly facts: Facts;
@@ -31,7 +31,7 @@ export interface HuggingFaceModel extends RunModel {
 /**
  * Reads a HuggingFace config.json: sizes with their places, the documented defaults of its class for what is absent. Multimodal configs are
  * read for their language model, configs of an unknown type as a Llama when they have its keys. Encoders, latent attention and the like are
- * read, and `unplanned` says that planning does not support them.
+ * read, and `unplanned` means that planning does not support them.
  * @throws ExpectedError as `parseDocument`, `config-unknown-model-type`, `config-wrong-type`, `config-out-of-range`; all placed.
  */
 export function readHuggingFace(file: string, text: string): HuggingFaceModel {

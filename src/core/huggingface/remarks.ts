@@ -90,12 +90,12 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
 /** What configs of hybrids can ask for that is not counted. */
 const uncounted = [{ key: 'mlp_bias', reason: sentence`some of its feed-forward networks have biases` }] as const;
 
-/** Neither absent, nor null, off or 0. NemotronH alone has biases in some networks only: the others give theirs to all. */
+/** Neither absent, nor null, off or 0. Only NemotronH has biases in some networks only: the others give theirs to all. */
 function isSet(member: Member | undefined): boolean {
   return Boolean(member?.value.value);
 }
 
-/** Where a config of a type that may be anything sizes layers that are no attention. */
+/** Where a config of a type that may be anything sizes layers that are not attention. */
 function recurrentPlace(found: FoundModel, { hybridPattern }: Facts): Place | null {
   if (hybridPattern !== undefined) return placeOfFact(hybridPattern, found);
   if (found.family.assumed !== true) return null;

@@ -69,8 +69,8 @@ function noExperts({ document, members, family }: Source): Given<WrittenModel> {
 }
 
 /**
- * Whether embedding and head are tied, as the whole file says: from transformers 5 on that wins over its text_config, before it the other
- * way round.
+ * Whether embedding and head are tied, as the whole file sets it: from transformers 5 on that wins over its text_config, before it the
+ * other way round.
  */
 function tieAround(source: Source, around: Members | null): Given<WrittenModel> {
   const isInner = memberNamed(source.members, source.family.keys.tiedEmbeddings)?.value.type === 'boolean';
@@ -87,7 +87,7 @@ function versionOf(root: Members): number {
   return Number.isNaN(first) ? Number.POSITIVE_INFINITY : first;
 }
 
-/** A family of experts whose config says that there are none is dense. */
+/** A family of experts whose config has none is dense. */
 function denseInstead({ experts }: Given<WrittenModel>): Given<WrittenModel> {
   return experts?.value === null ? { activeExperts: from(experts, null), expertFfn: from(experts, null) } : {};
 }
@@ -123,7 +123,7 @@ const gatedFeedForward: Switches = (source) => {
   return written === undefined ? {} : { gatedMlp: from(written, written.value.startsWith('gated')) };
 };
 
-/** One key/value head under `multi_query`; the new decoder of Falcon has as many as it says. */
+/** One key/value head under `multi_query`; the new decoder of Falcon has as many as it is written. */
 const multiQuery: Switches = (source, sizes) => {
   const one = flag(source, 'multi_query', true);
   return given(from(one, one.value ? 1 : headsOf(source, sizes)), 'kvHeads');

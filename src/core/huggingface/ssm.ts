@@ -89,7 +89,7 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
   };
 }
 
-/** A member that says something. */
+/** A member that has content. */
 function written({ members }: Source, key: string) {
   const member = members.get(key);
   return member?.value.type === 'null' ? undefined : member;

@@ -141,7 +141,7 @@ export const numbers: FlagRead<readonly number[]> = {
   },
 };
 
-/** One count, or several equal ones; different ones are no single number. */
+/** One count, or several equal ones; different ones are not single number. */
 export const sameCount: FlagRead<number> = {
   words: 'many',
   of: (words) => (areCounts(words) && new Set(words).size > 1 ? silent : count(1).of(words)),

@@ -1,7 +1,7 @@
 import type { TextRange } from '../domain/located';
 
 /**
- * The new value as this file writes such values, quotes and capitals kept; null where the text is no plain value (an expression, a flag
+ * The new value as this file writes such values, quotes and capitals kept; null where the text is not a plain value (an expression, a flag
  * that stands for true).
  */
 export function rewritten(written: string, old: unknown, value: number | string | boolean): string | null {
@@ -46,7 +46,7 @@ export function lineEnd(text: string, offset: number): number {
   return at === -1 ? text.length : at + 1;
 }
 
-/** A value in the place of another: with its quotes and capitals where both are plain values, else as `spelled` says. */
+/** A value in the place of another: with its quotes and capitals where both are plain values, else as by `spelled`. */
 export function inPlaceOf(written: string, old: unknown, value: SettingValue, spelled: string): string {
   const like = typeof value === 'object' || value === undefined ? null : rewritten(written, old, value);
   return like ?? spelled;

@@ -41,7 +41,8 @@ export function worldOf(facts: Facts): number | null {
 }
 
 /**
- * Data-parallel replicas: as given, as replicated x sharded, or what the other sizes leave of the GPUs; null when that is no whole number.
+ * Data-parallel replicas: as given, as replicated x sharded, or what the other sizes leave of the GPUs; null when that is not a whole
+ * number.
  */
 export function dataOf(facts: Facts, format: ConfigFormat): number | null {
   if (facts.data !== undefined) return countOf(facts, 'data');

@@ -68,7 +68,7 @@ function defaulted(config: HuggingFaceModel, reason: Sentence): HuggingFaceModel
   };
 }
 
-/** The value alone: a place in a text that no one can open is none. */
+/** Only the value: a place in a text that no one can open is none. */
 function withoutPlace({ value, source }: Located<unknown>, reason: Sentence): Fact<unknown> {
   return { value, source: source.kind === 'file' ? { kind: 'default', reason } : source };
 }

@@ -188,7 +188,7 @@ export function patternOf(stageLayers: readonly number[], mtpLayers = 0): string
     .join('|');
 }
 
-/** Whether two cuts have the same stages with the same layers; null is no cut. */
+/** Whether two cuts have the same stages with the same layers; null is not a cut. */
 export function isSame(a: readonly number[] | null, b: readonly number[]): boolean {
   return a?.length === b.length && a.every((count, index) => count === b[index]);
 }

@@ -53,7 +53,7 @@ interface Costed {
 /** Points of which none is both slower and larger than another, by ascending time. */
 interface ParetoFront<T extends Costed> {
   readonly entries: () => readonly T[];
-  /** Takes a point in unless an earlier one is as fast and as small, and drops those that are no better than it. */
+  /** Takes a point in unless an earlier one is as fast and as small, and drops those that are not better than it. */
   readonly add: (point: T) => void;
   /** Whether a point is as fast and as small as this or better. */
   readonly dominates: (point: Costed) => boolean;

@@ -15,7 +15,7 @@ import { sentence, type Value } from '../sentence';
 
 /*
  * The one place where the search meets the rest of the planner: what a layout takes by `predict`, and what it takes at least. Every bound
- * must stay below what `predict` says, and a property test holds it there.
+ * must stay below what `predict` gives, and a property test holds it there.
  */
 
 /** A point, predicted. Times in ms, memory of the worst stage in bytes. */

@@ -37,8 +37,8 @@ interface WhatIf {
 
 /**
  * What might help: more nodes, a faster network, more memory, operations issued faster, a larger batch, and letting go of what is fixed;
- * each change alone. Looking into one is a search of its own over everything that is not fixed (half a second for a large cluster), so the
- * caller may show the answers as they come; `mostHelpful` sorts them.
+ * each change by itself. Looking into one is a search of its own over everything that is not fixed (half a second for a large cluster), so
+ * the caller may show the answers as they come; `mostHelpful` sorts them.
  */
 export function whatIfs({ keptFree, ...problem }: SearchProblem, result: SearchResult): WhatIf[] {
   const { tokenBudget, keptFree: answered } = result;
@@ -122,7 +122,7 @@ function without(fixed: ReadonlySet<SearchKey>, keys: readonly SearchKey[]): Set
   return new Set([...fixed].filter((key) => !keys.includes(key)));
 }
 
-/** Less than this is no gain. */
+/** Less than this is not a gain. */
 const leastGain = 0.001;
 
 function improvement(

@@ -90,7 +90,7 @@ function searchedSchedules({
   return [...new Set(names)].filter((name) => !(withoutPlanned && scheduleKind(name).planned));
 }
 
-/** Whether a schedule is there to choose from as it is, not only on virtual stages. */
+/** Whether a schedule is available as it is, not only on virtual stages. */
 function isAmong({ schedules }: SearchProblem, name: ScheduleName): boolean {
   return schedules === undefined || schedules.includes(name) || !schedules.some((other) => scheduleKind(other).interleaves === name);
 }

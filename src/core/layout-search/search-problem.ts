@@ -3,7 +3,9 @@ import type { KeptFree } from '../memory-model/search-margin';
 import type { SearchKey } from '../domain/layout-choices';
 import type { PlanRequest } from '../domain/request';
 
-/** A search: the request says what is fixed and everything that is no choice (model, cluster, global batch, sequence length, precision). */
+/**
+ * A search: the request says what is fixed and everything that is not a choice (model, cluster, global batch, sequence length, precision).
+ */
 export interface SearchProblem {
   readonly request: PlanRequest;
   /** Keys whose value in `request` stays. */
@@ -22,7 +24,7 @@ export interface SearchProblem {
   readonly withoutPlanned?: boolean;
   /** Share of each GPU's memory that layouts keep free where some can; left out: none. */
   readonly keptFree?: KeptFree;
-  /** The layout of `request` is one that a file launches, whole: the answer says where it is. */
+  /** The layout of `request` is one that a file launches, whole: the answer shows where it is. */
   readonly launched?: boolean;
 }
 

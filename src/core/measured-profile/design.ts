@@ -71,7 +71,9 @@ function cornerCells({ unit, sequence }: Domain, lengths: readonly number[]): Ce
     .filter(({ context }) => context > 0);
 }
 
-/** For each batch size as many rows as one long slice has, which tells the square term; once twice as many, which carries the table on. */
+/**
+ * For each batch size as many rows as one long slice has, which determines the square term; once twice as many, which carries the table on.
+ */
 function batchCells({ tokens, unit, batches }: Domain): Cell[] {
   const several = batches.filter((batch) => batch > 1);
   const equalRows = several.map((batch) => ({ batch, tokens: below(unit, tokens / batch), context: 0 })).filter((cell) => cell.tokens > 0);
@@ -148,8 +150,8 @@ function candidates({ tokens, sequence, unit, batches }: Domain, table: Readonly
 }
 
 /**
- * Contexts of one length closer than this part of the sequence tell the same: short slices, whose times scatter most, would otherwise be
- * asked for again and again.
+ * Contexts of one length closer than this part of the sequence carry the same information: short slices, whose times scatter most, would
+ * otherwise be asked for again and again.
  */
 const crowdedShare = 1 / 8;
 

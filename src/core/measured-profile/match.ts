@@ -9,7 +9,7 @@ import { sentence, type Sentence, type Value } from '../sentence';
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
 
-/** Whether the profile's attention was one fused operator; its name says softmax, plain or unfused where it was not. */
+/** Whether the profile's attention was one fused operator; its name has softmax, plain or unfused where it was not. */
 function attentionOf({ attention }: Profile): 'flash' | 'unfused' {
   return /softmax|plain|unfused/i.test(attention.forward) ? 'unfused' : 'flash';
 }

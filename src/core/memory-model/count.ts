@@ -50,7 +50,7 @@ export function countMemory(
   };
 }
 
-/** Whether every stage fits its GPU's memory: as `countMemory` says, but stops at the first stage that does not. */
+/** Whether every stage fits its GPU's memory: as by `countMemory`, but stops at the first stage that does not. */
 export function fitsGpuMemory(
   inputs: MemoryInputs,
   schedule: Schedule,

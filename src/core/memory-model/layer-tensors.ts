@@ -260,7 +260,7 @@ export interface LayerSizes {
   /** Hidden states of all tokens of the rank, gathered over tensor-parallel ranks, and as they cross from layer to layer. */
   readonly hidden: number;
   readonly boundary: number;
-  /** As `hidden` where sequence parallelism makes gathering necessary, else 0: the tensor is there anyway. */
+  /** As `hidden` where sequence parallelism makes gathering necessary, else 0: the tensor exists anyway. */
   readonly gathered: number;
   /** What experts get of the hidden states once per visit, as sent and as they get it; null for a dense layer. */
   readonly experts: { readonly sent: number; readonly rows: number } | null;

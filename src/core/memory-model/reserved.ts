@@ -11,8 +11,8 @@ import { contextBytes, fragmentation, mostPeakBytes, usablePeakBytes } from './v
 import { zeroBlocks } from './zero';
 
 /*
- * What a GPU's memory holds in addition to the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is no
- * tensor. See docs/model/memory.md, Reserved memory.
+ * What a GPU's memory holds in addition to the tensors of a stage's peak: what PyTorch's allocator reserves and cannot use, and what is not
+ * a tensor. See docs/model/memory.md, Reserved memory.
  */
 
 /**

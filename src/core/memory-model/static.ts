@@ -68,7 +68,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): 
 /**
  * Copies of the layers' weights in a narrow format, along rows and along columns or one for both, which Transformer Engine keeps from the
  * first micro-batch of a step to its end (its weight workspaces); less what they take the place of, `element` bytes each, where they are
- * the weights themselves (`--fp8-param-gather`). The router is no module of it.
+ * the weights themselves (`--fp8-param-gather`). The router is not a module of it.
  */
 function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents, element: number): number {
   if (training.gemmPrecision === undefined) return 0;
@@ -81,8 +81,8 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
 }
 
 /**
- * Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is no module of Transformer
- * Engine.
+ * Weights of each distinct shape once: the experts of a layer are alike, layers of one kind too, and a router is not a module of
+ * Transformer Engine.
  */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageContents): number {
   const kinds = new Map(

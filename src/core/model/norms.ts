@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../domain/model';
 
-/** Parameters of a norm for each element: weight and bias, or weight alone. */
+/** Parameters of a norm for each element: weight and bias, or only weight. */
 export function normParameters({ norm, normParameters: given }: Pick<ModelSpec, 'norm' | 'normParameters'>): number {
   return given ?? (norm === 'layernorm' ? 2 : 1);
 }

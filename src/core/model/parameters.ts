@@ -26,7 +26,7 @@ interface LayerParameters {
   readonly normsAndBiases: number;
 }
 
-/** Up projections of a feed-forward network: gate and up, or up alone. */
+/** Up projections of a feed-forward network: gate and up, or only up. */
 export function upProjections({ gatedMlp }: ModelSpec): number {
   return gatedMlp ? 2 : 1;
 }

@@ -42,8 +42,8 @@ const halvings = 20;
  *
  * @param iterationMs of one measured step of this very run, as its files describe it (its layout, its schedule or 1F1B, its micro-batches
  * or slices); null: none.
- * @throws ExpectedError `calibration-unreachable` when no constants give that time, `calibration-batch` when the batch is no whole number
- * of micro-batches; CancelledError.
+ * @throws ExpectedError `calibration-unreachable` when no constants give that time, `calibration-batch` when the batch is not a whole
+ * number of micro-batches; CancelledError.
  */
 export function calibrated(
   request: PlanRequest,

@@ -29,7 +29,7 @@ export interface PlannedModel {
   readonly model: ModelSpec;
   readonly draft: TrainingDraft;
   readonly signal?: CancelSignal | undefined;
-  /** What the runtime refuses is no first layout, unless everything is. */
+  /** What the runtime refuses is not a first layout, unless everything is. */
   readonly capabilities?: Pick<CapabilitiesWith, 'refuses'> | undefined;
   /** The scenario of the last plan, whose batch the layout has to divide. */
   readonly kept?: Scenario | undefined;
@@ -56,7 +56,7 @@ export interface FoundCluster extends FoundLayout {
   readonly nodes: number;
 }
 
-/** Share of what is usable that an assumed layout leaves: predictions of memory are no better, and a batch grows. */
+/** Share of what is usable that an assumed layout leaves: predictions of memory are not better, and a batch grows. */
 const room = 0.1;
 /** Layouts of one number of nodes whose memory is counted at most; a count and no time, so that every machine gives the same answer. */
 export const mostEvaluations = 24;
@@ -66,7 +66,7 @@ export const leastSecondLooks = 2;
 export const mostEstimates = 256;
 /** Longest pipeline that is assumed because it is fast. */
 const mostUsualStages = 16;
-/** Share of the time that makes a layout worth more model parallelism: the bound is no better. */
+/** Share of the time that makes a layout worth more model parallelism: the bound is not better. */
 const leastGain = 0.02;
 /** Most nodes that are assumed. */
 export const mostAssumedNodes = 256;

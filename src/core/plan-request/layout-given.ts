@@ -38,7 +38,7 @@ function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrD
   return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
 }
 
-/** A cut with an entry for each chunk of the schedule that is asked for says that the stages have this many. */
+/** A cut with an entry for each chunk of the schedule that is asked for means that the stages have this many. */
 function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const chunks = schedule === undefined ? 1 : scheduleOn(schedule, { virtualStages: 1 }).chunksPerStage;
@@ -49,7 +49,7 @@ function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefin
   return { ...layout, virtualStages: { value, source: { kind: 'default', reason } } };
 }
 
-/** A cut says how many stages there are. */
+/** A cut gives the number of stages. */
 function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault): Given<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);

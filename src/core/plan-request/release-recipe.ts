@@ -52,7 +52,7 @@ function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: Clus
 
 /**
  * The same where no release is named, of experts that lie on several nodes. A model that sends tokens to a few groups of experts does so
- * that each token crosses to a node once (arXiv 2412.19437, 3.2.2); virtual stages, or a schedule made for it, run the exchange beside
+ * that each token crosses to a node once (arXiv 2412.19437, 3.2.2); virtual stages, or a schedule made for it, run the exchange during
  * compute (3.2.1).
  */
 function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: ClusterSpec): Partial<TrainingSpec> {

@@ -12,7 +12,7 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
 /**
  * What will fail or disappoint in the run that a launcher's file describes, most severe first. Each finding is at the value that should
  * change (never at a default); one that no value of a file causes is at `file.place` if it is worse than information, and is left out
- * otherwise. The fixes edit `file` alone, and each makes its finding go away.
+ * otherwise. The fixes edit only `file`, and each makes its finding go away.
  * @param model what is known of the model in addition to the file: sizes of its name, or of a config.json.
  */
 export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {
@@ -32,7 +32,7 @@ export function launchFindings(written: LauncherFile, model: Facts = {}): Findin
   return mostSevereFirst(findings);
 }
 
-/** What settings by themselves would fail with is no error yet: the script that starts them adds its own, and repeats some. */
+/** What settings by themselves would fail with is not an error yet: the script that starts them adds its own, and repeats some. */
 function partOf<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
   return isPart === true && judged.severity !== undefined ? { ...judged, severity: 'information' } : judged;
 }

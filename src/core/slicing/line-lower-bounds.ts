@@ -46,7 +46,7 @@ export function lineLowerBounds(lines: Lines): LineLowerBounds {
     prices,
     at,
     about: (limitMs, enoughMs = Infinity) => {
-      // No slice is longer than the first one can be: that tells how many there are at least, without going from one to the next.
+      // No slice is longer than the first one can be: that shows how many there are at least, without going from one to the next.
       const longest = lines.steady && start !== undefined ? reach(start, 0, limitMs, units) : 0;
       if (longest > 0 && enoughMs < Infinity) {
         const slices = Math.ceil(units / longest);

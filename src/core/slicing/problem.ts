@@ -13,7 +13,7 @@ export type SliceMs = (batch: number, tokens: number, context: number) => number
 export interface SlicingProblem {
   readonly batch: number;
   readonly tokens: number;
-  /** Slices end at multiples of this many tokens; where `tokens` is no multiple, the last unit is the shorter rest. */
+  /** Slices end at multiples of this many tokens; where `tokens` is not a multiple, the last unit is the shorter rest. */
   readonly unit: number;
   readonly stages: number;
   readonly cost: SliceMs;
@@ -96,7 +96,7 @@ export function unitOf({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'u
   return common;
 }
 
-/** @throws RangeError for sizes that are no positive integers, and for factors and tolerances out of range. */
+/** @throws RangeError for sizes that are not positive integers, and for factors and tolerances out of range. */
 export function requireSizes(problem: SlicingProblem): void {
   const { batch, tokens, unit, stages, stageFactors, tolerance = 0 } = problem;
   const { maximumBatchSlice = 1, minimumTokens = 1, maximumInFlight = 1, maximumEvaluations = 1 } = problem;

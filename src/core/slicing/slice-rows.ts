@@ -54,7 +54,7 @@ export interface SliceRows {
   readonly read: (start: number, limitMs: number, row: SliceRow) => void;
   /**
    * A lower bound on any cut with no peak above `limitMs`, at once; above `enoughMs` it need not be close. Null where only the dynamic
-   * program can tell.
+   * program can know.
    */
   readonly lowerBound: ((limitMs: number, enoughMs?: number) => CutLowerBound) | null;
   /** Single slices, where they are at hand without reading rows. */

@@ -62,7 +62,7 @@ const tabulateShare = 0.5;
  * optimal): every threshold on the slowest slice that could matter is solved or ruled out by a bound, so the answer carries its own proof.
  * Costs are not assumed to be monotone. Of equally fast schemes one with the fewest slices. Without `contextKinks` every slice time is
  * asked for (8 bytes each, `sliceTimeCount` of them); with it, three per length. Deterministic.
- * @throws RangeError for sizes that are no positive integers or a cost that is negative, NaN or not of the structure declared;
+ * @throws RangeError for sizes that are not positive integers or a cost that is negative, NaN or not of the structure declared;
  * ExpectedError `slicing-infeasible` when every scheme holds a forbidden slice, `slicing-unsupported` for one scheme with rounds;
  * CancelledError.
  */

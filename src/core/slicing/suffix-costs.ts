@@ -36,7 +36,7 @@ export function boundedSuffixCosts(
     totals.fill(Infinity);
     return 0;
   }
-  // The end of a sequence with a broken unit is no stop like others.
+  // The end of a sequence with a broken unit is not a stop like others.
   const firstStop = ends === null ? 0 : 1;
   totals[units] = 0;
   suffixCosts.counts[units] = 0;

@@ -17,7 +17,7 @@ interface Replacement extends TextRange {
 
 /**
  * Sets values in a JSON text with comments; everything else in it, layout and comments, stays as it is written. Null when nothing changes.
- * @throws ExpectedError `config-json-syntax` when the text is no JSON object: editing it would make it worse.
+ * @throws ExpectedError `config-json-syntax` when the text is not a JSON object: editing it would make it worse.
  */
 export function changeJson(text: string, changes: readonly JsonChange[]): Replacement | null {
   const errors: ParseError[] = [];

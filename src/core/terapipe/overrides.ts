@@ -89,7 +89,7 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ...sectionSetters('cluster', clusterFields, (run, given) => ({ ...withoutGroups(run), ...given })),
   ...sectionSetters<Omit<WrittenModel, 'modelType'>>('model', modelFields, (run, given) => ({
     ...run,
-    // What a graph says counts as a default here, and stays: there is no family to fill in what is dropped.
+    // What a graph sets counts as a default here, and stays: there is no family to fill in what is dropped.
     model: run.format === 'onnx' ? { ...run.model, ...given } : overrideModel(run.model, given),
   })),
   ...sectionSetters('calibration', calibrationFields, (run, given) => ({ ...run, calibration: { ...run.calibration, ...given } })),

@@ -66,7 +66,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
   elastic: Object.keys(elasticFields),
 };
 
-/** What `model` says: another config to start from, numbers, or both (the numbers win). */
+/** What `model` gives: another config to start from, numbers, or both (the numbers win). */
 export interface GivenModel {
   readonly from?: Located<string>;
   readonly numbers: Given<WrittenModel>;
@@ -143,7 +143,7 @@ function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
   );
 }
 
-/** The paper's `[[batch, [tokens, ...]], ...]` as a scheme; a third entry says that the pipeline drains after the chunk. */
+/** The paper's `[[batch, [tokens, ...]], ...]` as a scheme; a third entry means that the pipeline drains after the chunk. */
 export function schemeOf(written: WrittenScheme): Scheme {
   return written.map(([batch, tokens, drains]) => ({ batch, tokens, ...(drains === undefined ? {} : { endsRound: true }) }));
 }

@@ -69,8 +69,8 @@ const everythingHides: OverlapWindows = { weights: { share: 0, ms: 0 }, gradient
  * gradients, gather of the weights; otherwise an all-reduce. Across nodes the groups that pass through one node share its network: one for
  * each tensor-parallel rank, or for each GPU where the stages of a pipeline lie together. Overlapped, the gradients of a bucket leave as
  * soon as the last micro-batch's backward has made them, and weights come as the first forward asks for them (Megatron-LM's
- * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than its window is waited for, one bucket always, and of
- * what is hidden what it takes from the compute (`contention`).
+ * `--overlap-grad-reduce` and `--overlap-param-gather`): what lasts longer than its window is waited for, one bucket always, and of what is
+ * hidden what it takes from the compute (`contention`).
  *
  * @param windows left out, long enough for everything.
  */

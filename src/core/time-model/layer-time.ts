@@ -209,7 +209,7 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
 
 /**
  * Forward that TorchTitan's op-level recompute repeats: every second GEMM in the order in which a layer calls them (keys, attention output,
- * the second up projection) and all that is no GEMM; of `sum`, a layer's tokenwise operations.
+ * the second up projection) and all that is not a GEMM; of `sum`, a layer's tokenwise operations.
  * Attention's output is kept. Source: torchtitan `_apply_op_sac`, which keeps matmuls 1, 3, 5, 7.
  */
 function opSeconds({ model, layout }: CostInputs, { linear, floor }: DeviceRates, kind: LayerKind, rows: number, sum: Tally): number {

@@ -118,7 +118,7 @@ function castBytes({ gemmPrecision, fp8Recipe, runtime }: TrainingSpec, element:
 const rowwiseCastBytes = 22;
 
 /**
- * Fraction of the fp32 peak that batched products of heads reach whose size is no multiple of 8: tensor cores take rows of 16 bytes
+ * Fraction of the fp32 peak that batched products of heads reach whose size is not a multiple of 8: tensor cores take rows of 16 bytes
  * (docs/model/time.md, Attention). Fitted on the BLOOM trial of 13,824 hidden units with 128 heads for 96.
  */
 const misalignedEfficiency = 0.53;

@@ -8,7 +8,7 @@ export interface Tally {
   weight: number;
   /** Without the floor. */
   device: number;
-  /** Of forward, what is no product with a weight matrix. */
+  /** Of forward, what is not a product with a weight matrix. */
   elementwise: number;
   /** How many times the issue floor an operation of forward takes at least. */
   readonly forwardFloors: number;
@@ -40,7 +40,7 @@ export type Product = readonly [rows: number, columns: number, inner: number];
 /**
  * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of weights that are not
  * frozen; quantised ones are dequantised for each. In a narrow format the gradient of the output is cast before both, and the input where
- * `castInput` says that no norm before it writes it so, or the runtime's norms never do.
+ * `castInput` means that no norm before it writes it so, or the runtime's norms never do.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, product: Product, batch = 1, castInput = true): void {
   // An index each: destructuring an array iterates over it, which counts in the first thousand calls of a process.

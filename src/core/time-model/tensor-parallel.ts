@@ -34,7 +34,7 @@ function sublayersOf(inputs: CostInputs, rows: number, kind: LayerKind): readonl
  * Collectives of one layer between its tensor-parallel ranks for `localTokens` rows of hidden states, around each mixer and around a
  * feed-forward network that all tokens pass, seconds. Without sequence parallelism an all-reduce each way. With it a gather and a scatter
  * in forward. In backward Megatron-LM and Transformer Engine gather before the last projection, and once more the first projection's input,
- * beside its first GEMM, while the scatter of its gradient runs beside the second: only what is longer than the GEMM counts; of latent
+ * during its first GEMM, while the scatter of its gradient runs during the second: only what is longer than the GEMM counts; of latent
  * attention those are the up projections, which tensor-parallel ranks share. TorchTitan keeps the gathered input and overlaps nothing,
  * unless asynchronous tensor parallelism overlaps pieces of collectives with their GEMMs. In a narrow format Transformer Engine casts
  * before it gathers.

@@ -23,7 +23,7 @@ interface Choice {
   readonly label: string;
   readonly value: number;
   readonly maximum: number;
-  /** Where a file says it; null: it is assumed. */
+  /** Where a file sets it; null: it is assumed. */
   readonly given: Located<number> | undefined;
 }
 

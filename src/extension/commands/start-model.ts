@@ -15,7 +15,7 @@ const published: Readonly<Record<Exclude<KnownModel, 'gpt3-175b'>, { readonly na
 
 /**
  * Opens a first plan of a known model: its sizes and a `terapipe.json` in a folder of its own in the workspace, else in the extension's
- * storage. What is there already is kept.
+ * storage. What exists already is kept.
  */
 export async function startModel(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, model: KnownModel): Promise<void> {
   if (model === 'gpt3-175b') {

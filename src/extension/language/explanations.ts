@@ -175,7 +175,10 @@ const others: Readonly<Record<string, Explanation>> = {
   ...elasticExplanations,
 };
 
-/** What a key of terapipe.json means and what a plan makes of it; undefined: it is a section, or unknown. A model config's keys are mapped to these by its reader. */
+/**
+ * What a key of terapipe.json means and what a plan makes of it; undefined: it is a section, or unknown. A model config's keys are mapped
+ * to these by its reader.
+ */
 export function explanationFor(key: string): Explanation | undefined {
   const setting = settingOfKey(key);
   if (setting === null) return others[key];

@@ -26,7 +26,7 @@ export interface FactRow {
   readonly place: Place;
 }
 
-/** The parts of a launcher's run of which some file says something. None for other configs. */
+/** The parts of a launcher's run that some file sets. None for other configs. */
 export function groupRows(state: SessionState, t: Translate): readonly GroupRow[] {
   const { file, launcher } = state;
   if (launcher === null) return [];

@@ -8,7 +8,7 @@ import type { SessionState } from './session-state';
 export interface PageSync {
   /** The message that brings the page up to date; null when it is. */
   readonly next: (session: SessionState | null, context: Omit<PageContext, 'timelines'>) => HostMessage | null;
-  /** How soon the page is told: what came of a plan now, what changes while one is to come later, all else soon. */
+  /** How soon the page is notified: what came of a plan now, what changes while one is to come later, all else soon. */
   readonly due: (session: SessionState | null) => 'now' | 'soon' | 'later';
   /** Id of the comparison whose answer the page has; null for none. */
   readonly comparison: () => string | null;

@@ -46,7 +46,7 @@ export async function runPass(pass: Pass): Promise<void> {
   else await planConfig(pass, text);
 }
 
-/** A text that is no longer a schedule, such as one that is being rewritten, is no error. */
+/** A text that is no longer a schedule, such as one that is being rewritten, is not an error. */
 async function drawSchedule({ host, file, signal, planned, update }: Pass, text: string): Promise<void> {
   const isSchedule = isScheduleCsv(text);
   const refusal = isSchedule ? tooLargeToDraw(text, file) : null;
@@ -100,7 +100,7 @@ function starts({ findings }: SessionState): boolean {
   return startErrors(findings).length === 0;
 }
 
-/** A text with errors has no plan of its own where there is one of an earlier text without: half-typed values are no sizes. */
+/** A text with errors has no plan of its own where there is one of an earlier text without: half-typed values are not sizes. */
 function keepsLastGood(state: SessionState): boolean {
   return !starts(state) && state.isGood && (state.plan !== null || state.elastic !== null);
 }

@@ -18,7 +18,7 @@ export interface SessionState {
   readonly format: SessionFormat;
   /** Read from `texts`; null when reading failed. */
   readonly run: Run | null;
-  /** What a launcher's file says; null for other configs. */
+  /** What a launcher's file sets; null for other configs. */
   readonly launcher: LauncherFile | null;
   /** Reads changed texts of it, over the files that it builds on; null where `launcher` is. */
   readonly reread: LauncherReader | null;

@@ -20,7 +20,7 @@ export interface ShownConfig {
   readonly onDidChange: vscode.Event<string | null>;
   /**
    * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` next to it that names it. Null
-   * when it is no config.
+   * when it is not a config.
    */
   readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
   /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show only configs. */
@@ -146,7 +146,7 @@ export function configFormatOf(state: SessionState | undefined): ConfigFormat | 
   return state === undefined || state.format === 'pytorch-schedule' ? null : state.format;
 }
 
-/** The config whose run the file at `uri` belongs to, its session started; null when it is no config. */
+/** The config whose run the file at `uri` belongs to, its session started; null when it is not a config. */
 async function configAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
   const config = await lookAt(uri);
   const known = configFormatOf(sessions.get(uri.toString()));

@@ -14,9 +14,9 @@ import { displayPath } from '../sessions/sources';
 import { sidePartsOf } from './layout-page';
 import { partsOf, tabParts, type PartSources } from './tab-parts';
 
-/** What searches and measurements tell of their progress is not posted more often. */
+/** What searches and measurements report of their progress is not posted more often. */
 const postEveryMs = 100;
-/** What changes while a plan is made waits for it this long: most plans are there by then, and each message has the page drawn again. */
+/** What changes while a plan is made waits for it this long: most plans are ready by then, and each message has the page drawn again. */
 const waitForPlanMs = 200;
 
 /** What all pages share. */
@@ -43,9 +43,9 @@ interface PageSource {
 
 export interface Page {
   readonly dispose: () => void;
-  /** Posts the state soon, when the page is there to receive it. */
+  /** Posts the state soon, when the page can receive it. */
   readonly refresh: () => void;
-  /** Call when the page was hidden or shown: a hidden one is gone, and is there again when it says that it is ready. */
+  /** Call when the page was hidden or shown: a hidden one is gone, and is there again when it means that it is ready. */
   readonly visibilityChanged: () => void;
   /** Brings one tab and candidate forward, now or as soon as the page is ready. */
   readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
@@ -167,7 +167,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   };
 }
 
-/** Calls `post` once, at the soonest of the times that it was asked to; `stop` says that it is being called, or no more. */
+/** Calls `post` once, at the soonest of the times that it was asked to; `stop` means that it is being called, or no more. */
 function makeClock(post: () => void): { readonly ring: (due: ReturnType<PageSync['due']>) => void; readonly stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let [atMs, postedMs] = [Infinity, -Infinity];

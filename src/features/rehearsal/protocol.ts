@@ -15,7 +15,7 @@ export interface RehearsedStep {
   readonly batch: number;
   /** The head is the token table. */
   readonly tied: boolean;
-  /** Layers alone, forward only: a prompt on its way to its first token. */
+  /** Only layers, forward only: a prompt on its way to its first token. */
   readonly forwardOnly?: boolean;
 }
 
@@ -96,12 +96,12 @@ const reply = v.variant('type', [
 ]);
 export type RehearsalReply = v.InferOutput<typeof reply>;
 
-/** @throws ValiError when `message` is no request. */
+/** @throws ValiError when `message` is not a request. */
 export function parseRehearsalRequest(message: unknown): RehearsalRequest {
   return v.parse(request, message);
 }
 
-/** @throws ValiError when `message` is no reply. */
+/** @throws ValiError when `message` is not a reply. */
 export function parseRehearsalReply(message: unknown): RehearsalReply {
   return v.parse(reply, message);
 }

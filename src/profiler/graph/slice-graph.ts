@@ -30,8 +30,8 @@ export function timedGraph(job: ProfilerJob, attention: AttentionOperator, part:
 }
 
 /**
- * Only those operators of the `timedGraph` of the same arguments that cut its operands to the size of the slice: their time is no part of
- * the slice's.
+ * Only those operators of the `timedGraph` of the same arguments that cut its operands to the size of the slice: their time is not a part
+ * of the slice's.
  */
 export function timedInputsGraph(job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction): SliceGraph {
   const graph = createGraph();

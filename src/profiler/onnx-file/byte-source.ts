@@ -12,7 +12,7 @@ export interface ByteSource {
 /** Bytes fetched at a time: large enough for graphs of many nodes, small enough that a stop between two payloads costs little. */
 const windowBytes = 32 * 1024;
 
-/** @param size as its status says; a file that shrinks meanwhile just ends early. */
+/** @param size by its status; a file that shrinks meanwhile just ends early. */
 export function fileSource(handle: FileHandle, size: number): ByteSource {
   return {
     size,

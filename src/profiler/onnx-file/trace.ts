@@ -70,7 +70,7 @@ function trace(view: GraphView, linear: Linear, producers: ReadonlyMap<Node, Lin
     const value = waiting.pop();
     if (value === undefined) break;
     const node = view.producer(value);
-    // A shape is no content: through it every mask would lead to the residual stream.
+    // A shape is not content: through it every mask would lead to the residual stream.
     if (node === undefined || nodes.has(node) || node.operator === 'Shape' || node.operator === 'Size') continue;
     const source = producers.get(node);
     if (source !== undefined) sources.add(source);

@@ -17,7 +17,7 @@ async function planned(): Promise<SessionState> {
   return session;
 }
 
-/** What an update says; fails where it is a whole state. */
+/** What an update sets; fails where it is a whole state. */
 function updated(sync: PageSync, session: SessionState, over: object = {}): Partial<PageState> | null {
   const message = sync.next(session, { ...context, ...over });
   if (message === null) return null;

@@ -66,7 +66,7 @@ function clearColumns(columns: Columns): void {
   columns.wideCount = 0;
 }
 
-/** The times of the columns, and from which length on an operation is no part of them. */
+/** The times of the columns, and from which length on an operation is not a part of them. */
 interface ColumnTimes {
   readonly startMs: number;
   readonly msPerPx: number;

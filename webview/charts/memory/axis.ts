@@ -31,7 +31,9 @@ export function memoryPen(pen: Pen, profiles: readonly MemoryProfile[]): MemoryP
   };
 }
 
-/** Draws the capacity of a GPU as a line from `x0` to `x1`, device px, and what is kept free of it as a hatched band, `hatch` (0..1) strong. */
+/**
+ * Draws the capacity of a GPU as a line from `x0` to `x1`, device px, and what is kept free of it as a hatched band, `hatch` (0..1) strong.
+ */
 export function drawCapacity(
   { context, colors, scale, bytesY }: MemoryPen,
   { capacityBytes, usableBytes }: Pick<StageMemory, 'capacityBytes' | 'usableBytes'>,

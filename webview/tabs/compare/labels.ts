@@ -51,7 +51,7 @@ export function comparedPartName(part: PartDifference['part']): string {
   return part === 'layers' ? t('The stages at work') : capitalised(say(stepPartNames[part], t));
 }
 
-/** What a key of `terapipe.json`, or of what was chosen, is called where it is no key. */
+/** What a key of `terapipe.json`, or of what was chosen, is called where it is not a key. */
 export function requestName(key: string): string {
   const names: Readonly<Record<string, string>> = {
     slices: t('slices a sequence'),

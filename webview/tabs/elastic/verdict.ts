@@ -6,7 +6,7 @@ import { t } from '../../base/strings';
 import type { VerdictText } from '../../shared/verdict';
 import { epochCount } from './epochs';
 
-/** Less than this is no gain that the figures would show. */
+/** Less than this is not a gain that the figures would show. */
 const leastGain = 1.005;
 
 /** The verdict on a run that freezes layers: what that gains, or that it does not fit; how long it takes; and where the gain is from. */

@@ -70,7 +70,7 @@ export function providerName(provider: ProviderName): string {
   return names[provider];
 }
 
-/** When a profile was measured, in the reader's own manner; the raw text when it is no date. */
+/** When a profile was measured, in the reader's own manner; the raw text when it is not a date. */
 export function whenText(measuredAt: string): string {
   const date = new Date(measuredAt);
   if (Number.isNaN(date.getTime())) return measuredAt;

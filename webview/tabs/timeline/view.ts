@@ -51,7 +51,7 @@ export const makeTimelineTab: MakeTabView = (store, { onHelp }) => {
   };
 };
 
-/** Makes the view; `ofFile` says that it is of a schedule file. */
+/** Makes the view; `ofFile` means that it is of a schedule file. */
 export function makeTimelineView(store: Store, ofFile = false): TimelineView {
   const timeline = shownTimeline(store);
   const parts = makeParts(store, timeline, ofFile);
@@ -239,7 +239,7 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
   );
 }
 
-/** Plans alone are compared. */
+/** Only plans are compared. */
 function captionOf({ name, lengthMs, bubbleRate }: Drawn): string {
   return t('{0} · {1} per step · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
 }

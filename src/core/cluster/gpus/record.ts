@@ -4,7 +4,7 @@ export const mib = 2 ** 20;
 
 /**
  * A GPU as it is sold, with the node it usually sits in. Memory is the total that `nvidia-smi` (or `rocm-smi`) lists. `gemmEfficiency` is
- * that of the analytic time model (docs/model/time.md); each record's `source` says where its value is from. Where nobody measured one,
+ * that of the analytic time model (docs/model/time.md); each record's `source` shows where its value is from. Where nobody measured one,
  * that of the nearest measured GPU is taken and marked. Rates of narrow formats are dense and accumulate in fp32: half of a data sheet's
  * rate where that counts sparsity.
  */

@@ -63,7 +63,7 @@ export const batch = {
   },
   /**
    * Documents of a step, where they are not all of `sequenceLength`: lengths in tokens with how often they come. A global batch has as many
-   * documents as `globalBatch` says.
+   * documents as by `globalBatch`.
    */
   lengths: {
     key: list(

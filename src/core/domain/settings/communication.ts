@@ -45,7 +45,8 @@ export const communication = {
   },
   overlapP2p: { read: flag, meaning: sentence`Stages exchange activations while they compute; needs an interleaved schedule.` },
   /**
-   * An all-to-all of a copy for each expert, or kernels that send a token once to each rank and node (DeepEP, HybridEP); absent: all-to-all.
+   * An all-to-all of a copy for each expert, or kernels that send a token once to each rank and node (DeepEP, HybridEP); absent:
+   * all-to-all.
    */
   expertDispatcher: {
     type: oneOf(expertDispatchers),

@@ -185,7 +185,7 @@ export const layout = {
     read: flag,
     meaning: sentence`Tensor ranks may take unequal shares of heads and widths, so that sizes need not divide.`,
   },
-  /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p, or several, one a layer; `ulysses` where a launcher has that alone. */
+  /** Megatron's `--cp-comm-type`: p2p, all_gather, a2a, a2a+p2p, or several, one a layer; `ulysses` where a launcher has only that. */
   contextCommunication: { read: text, sets: ['contextParallelComm'] },
   /** Megatron's `--hierarchical-context-parallel-sizes`. */
   contextLevels: {

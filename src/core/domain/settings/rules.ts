@@ -98,7 +98,7 @@ export const version: Rule<string> = {
   expects: sentence`a version, as "26.06"`,
 };
 
-/** One of a few words or numbers. @param meant other words for them, in lower case; a sentence says what to do instead. */
+/** One of a few words or numbers. @param meant other words for them, in lower case; a sentence explains what to do instead. */
 export function oneOf<const T extends readonly (string | number)[]>(
   options: T,
   meant: NonNullable<Rule<unknown>['meant']> = {},

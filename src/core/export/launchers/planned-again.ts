@@ -105,7 +105,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   throw unsound(written.launcher, sentence`a step takes ${planned} as planned and ${again} as the file is written`);
 }
 
-/** A step as a file or a plan says it. */
+/** A step as a file or a plan sets it. */
 type Step = Pick<PlannedStep, 'request' | 'schedule'>;
 
 /** What a value of one setting is in a request. */
@@ -193,7 +193,7 @@ function textOf(value: unknown): string {
   return value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The plan settings that a launcher setting carries: as it says, else those its facts are read for. */
+/** The plan settings that a launcher setting carries: as it is written, else those its facts are read for. */
 export function planSettingsOf({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
   return carries ?? facts.flatMap((fact) => [fact, ...(settingNamed(fact).sets ?? [])].filter(isPlanSetting));
 }

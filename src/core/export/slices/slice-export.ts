@@ -2,7 +2,7 @@ import type { LauncherReader } from '../../formats/facts';
 import type { Plan } from '../../planner/plan';
 import type { Remark } from '../../launchers/writing/launch-settings';
 
-/** A file that tells a runtime of a plan's slices. */
+/** A file that gives a runtime a plan's slices. */
 export interface WrittenSlices {
   readonly text: string;
   /** What the runtime knows the file by, or what a new one may be called. */

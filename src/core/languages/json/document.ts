@@ -85,7 +85,7 @@ export function startOf(file: string): Place {
 
 /**
  * The properties of an object by name, in file order.
- * @throws ExpectedError `config-wrong-type` when it is no object, `config-duplicate-key`, `config-forbidden-key`.
+ * @throws ExpectedError `config-wrong-type` when it is not an object, `config-duplicate-key`, `config-forbidden-key`.
  */
 export function membersOf(document: JsonDocument, node: Node, what: Value): ReadonlyMap<string, Member> {
   if (node.type !== 'object')
@@ -142,7 +142,9 @@ export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): 
   }
 }
 
-/** Names of the root's properties without a full parse; tolerant, so that a broken file is still recognised. Empty when it is no object. */
+/**
+ * Names of the root's properties without a full parse; tolerant, so that a broken file is still recognised. Empty when it is not an object.
+ */
 export function topLevelKeys(text: string): ReadonlySet<string> {
   const keys = new Set<string>();
   const scanner = createScanner(text.replace(/^\uFEFF/, ' '), true);

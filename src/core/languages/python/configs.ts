@@ -15,7 +15,7 @@ export interface PickedConfig {
   readonly remarks: readonly Finding[];
 }
 
-/** A comment that says which config is planned. */
+/** A comment that chooses the planned config. */
 const pick = /^[ \t]*#[ \t]*terapipe-config:[ \t]*(\w+)/m;
 /** So many others are named, and offered. */
 const mostOffered = 12;

@@ -19,7 +19,7 @@ interface Scope {
   readonly depth: number;
 }
 
-/** What a function of a module returns, followed through functions of these modules; nothing is run. Null where that is no object. */
+/** What a function of a module returns, followed through functions of these modules; nothing is run. Null where that is not an object. */
 export function resultOf(modules: readonly PythonModule[], own: PythonModule, name: string): PythonObject | null {
   const definition = own.functions.get(name);
   if (definition === undefined) return null;

@@ -22,7 +22,7 @@ interface OpenSetting {
   readonly whole: TextRange;
 }
 
-/** What one DeepSpeed JSON says, wherever its text is. */
+/** What one DeepSpeed JSON sets, wherever its text is. */
 export interface DeepSpeedFacts {
   readonly facts: Facts;
   readonly remarks: readonly Finding[];
@@ -36,7 +36,7 @@ export interface DeepSpeedFacts {
 /**
  * What a DeepSpeed config file, or a template of one, sets for a run. `"auto"` is unset.
  * Values that cannot be are remarks of severity error at the value, and no facts.
- * @throws ExpectedError for text that is no JSON even with its placeholders filled; see `parseDocument` and `membersOf`.
+ * @throws ExpectedError for text that is not JSON even with its placeholders filled; see `parseDocument` and `membersOf`.
  */
 export function readDeepSpeed(file: string, text: string): LauncherFile {
   const { facts, remarks, placeholders } = deepspeedFactsOf(text, file, 0);

@@ -64,7 +64,7 @@ const bridgeKeys: KeyTable = joined(
     ],
     asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
     overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
-    // its setup writes this over what `ddp` says
+    // its setup writes this over what `ddp` gives
     gradAccumulationFp32: [
       key('mixed_precision.grad_reduce_in_fp32', on(true)),
       key('mixed_precision', reducesInFp32),
@@ -93,7 +93,7 @@ const bridgeKeys: KeyTable = joined(
 /**
  * What the YAML overrides of a Megatron-Bridge recipe (a `ConfigContainer`: `model`, `train`, `ddp`, ...) say. The recipe itself is Python:
  * what it sets is unknown here, and nothing is filled in.
- * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readMegatronBridge(file: string, text: string): LauncherFile {
   return bridgeFile(parseYaml(file, text), 'megatron-bridge');

@@ -20,7 +20,7 @@ const norms = {
   rmsnorm: 'rmsnorm',
 } as const;
 export const backends = { flash: 'flash', fused: 'flash', unfused: 'unfused', local: 'unfused', auto: null } as const;
-/** FlashAttention 2: version 3 is there only where it was built (`dpa_utils/utils.py` of Transformer Engine). */
+/** FlashAttention 2: version 3 exists only where it was built (`dpa_utils/utils.py` of Transformer Engine). */
 export const backendKernels = { flash: 'flash2', fused: 'cudnn', unfused: null, local: null, auto: null } as const;
 /** `custom` is a function of the user's own. */
 export const fp8RecipeWords = {

@@ -388,7 +388,7 @@ function sharedWidth(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     : { value: shared.value * width, source: { kind: 'default', reason: sentence`${shared.value} shared experts of ${width}` } };
 }
 
-/** Shared experts counted in widths of one routed expert; undefined where that is no whole number. */
+/** Shared experts counted in widths of one routed expert; undefined where that is not a whole number. */
 function wholeRatio(total: Fact<number>, one: Fact<number> | undefined): Fact<number> | undefined {
   const value = one === undefined ? NaN : total.value / one.value;
   return Number.isInteger(value) ? { ...total, value } : undefined;

@@ -35,8 +35,8 @@ const configKeys: KeyTable = joined(
 const defaultNames = ['tensor', 'pipeline', 'context', 'expert', 'sequenceParallel', 'distributedOptimizer'] as const;
 
 /**
- * What a Megatron-LM YAML says: `MODEL_ARGS` of a functional test, whose keys are command-line flags, or a `--yaml-cfg` file.
- * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ * What a Megatron-LM YAML sets: `MODEL_ARGS` of a functional test, whose keys are command-line flags, or a `--yaml-cfg` file.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readMegatronYaml(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');

@@ -62,7 +62,7 @@ const nanotronKeys: KeyTable = {
 /**
  * nanotron's YAML (`src/nanotron/config/config.py`): sections `model`, `parallelism`, `tokens` and `optimizer`. Its Llama has rotary
  * positions, RMSNorm, a gated feed-forward and no biases.
- * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readNanotron(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');

@@ -70,7 +70,7 @@ const onTensors: Program = {
 
 /**
  * NeMo-RL: reinforcement learning and fine-tuning of a policy, whose training step is what is read. A file builds on others by `defaults`,
- * paths beside it (`nemo_rl/utils/config.py`); the model is one of Hugging Face, by its name or a folder.
+ * paths next to it (`nemo_rl/utils/config.py`); the model is one of Hugging Face, by its name or a folder.
  */
 export const nemoRlFiles: Composition = {
   basesOf: (layer) => {

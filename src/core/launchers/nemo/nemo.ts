@@ -86,7 +86,7 @@ const nemoKeys: KeyTable = joined(
 /**
  * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) sets for a run: sections `trainer`, `model`, with OmegaConf references resolved
  * where the file itself gives them. Values that cannot be are remarks of severity error, and no facts.
- * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readNemo(file: string, text: string): LauncherFile {
   return readLayers([{ file, text }]);

@@ -110,8 +110,8 @@ const neoxKeys: KeyTable = {
 };
 
 /**
- * What a GPT-NeoX YAML says, in either spelling (`pipe-parallel-size`, `pipe_parallel_size`), JSON-like or not.
- * @throws ExpectedError for text that is no YAML mapping, placed; see `parseYaml`.
+ * What a GPT-NeoX YAML sets, in either spelling (`pipe-parallel-size`, `pipe_parallel_size`), JSON-like or not.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readGptNeox(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');

@@ -21,8 +21,8 @@ const nodeFlags = [
 const launchers = { 'nproc-per-node': 'torchrun', 'num-gpus': 'DeepSpeed' } as const;
 
 /**
- * The node of a launch that says how many GPUs it takes of each, and on how many nodes nowhere: torchrun's `--nnodes` is 1, DeepSpeed takes
- * this host without a hostfile, `accelerate launch` has one machine.
+ * The node of a launch that gives the number of GPUs it takes of each, and on how many nodes nowhere: torchrun's `--nnodes` is 1, DeepSpeed
+ * takes this host without a hostfile, `accelerate launch` has one machine.
  * @param text of the script.
  */
 export function oneNode({ flags, isCommand }: Pick<Launch, 'flags' | 'isCommand'>, text: string): Facts {

@@ -32,7 +32,7 @@ import { isJson, optimizerOfDeepSpeed, shardingOf } from '../deepspeed/trainer-f
 import { sentence } from '../../sentence';
 
 /**
- * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can tell is unknown and
+ * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can know is unknown and
  * reported. What a script sources is followed where it is given (`composition`). The reader throws ExpectedError `config-empty`,
  * `config-binary`, `config-too-large` or `shell-too-complex`, placed.
  */
@@ -190,7 +190,7 @@ function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
   return { place: flag.place, name: flag.name, ...loraFlags(flags), defaults };
 }
 
-/** What the batch system's header says, where no flag does. */
+/** What the batch system's header sets, where no flag does. */
 function withScheduler(file: string, text: string, flags: LaunchFlags): LaunchFlags {
   return flags.size === 0 ? flags : new Map([...clusterOfScheduler(file, text), ...flags]);
 }
@@ -247,7 +247,7 @@ function firstError(root: ShellNode): ShellNode | null {
   return null;
 }
 
-/** Null for a text that is no DeepSpeed JSON. Facts are placed in the script. */
+/** Null for a text that is not DeepSpeed JSON. Facts are placed in the script. */
 function readHereDocument(texts: ScriptTexts, { parts }: HereDocument): Pick<LauncherFile, 'facts' | 'remarks'> | null {
   const document = mappedText(texts.text(), parts);
   if (!/"(train_batch_size|train_micro_batch_size_per_gpu|zero_optimization)"/.test(document.text)) return null;
@@ -259,7 +259,7 @@ function readHereDocument(texts: ScriptTexts, { parts }: HereDocument): Pick<Lau
       remarks: remarks.map((remark) => ({ ...remark, place: place(remark.place), fixes: [] })),
     };
   } catch {
-    // A document that is no JSON is none of DeepSpeed's.
+    // A document that is not JSON is none of DeepSpeed's.
     return null;
   }
 }

@@ -24,7 +24,7 @@ export function mentionsOf(text: string, pattern: RegExp, enough: number): Reado
 }
 
 /**
- * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one beside the
+ * Whether a text is a script (or a file of arguments) that launches Megatron: at least two of its flags outside comments, or one with the
  * name of its program. Cheap, only by content.
  */
 export function isMegatronShell(text: string): boolean {
@@ -41,7 +41,7 @@ export function mentionsMegatron(text: string): boolean {
   return false;
 }
 
-/** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that says something starts with a flag. */
+/** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that has content starts with a flag. */
 export function isArgumentFile(text: string): boolean {
   return /(?:^|\n)[ \t\r]*(?![ \t\r\n#])(--[a-z])?/.exec(text)?.[1] !== undefined;
 }

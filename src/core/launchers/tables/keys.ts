@@ -9,10 +9,10 @@ import { removalOf } from '../../languages/yaml/removal';
 import { entryAt, type YamlDocument, type YamlEntry, type YamlScalar } from '../../languages/yaml/document';
 import { sentence, type Value } from '../../sentence';
 
-/** What one file says through its keys. */
+/** What one file sets through its keys. */
 export interface KeyReader {
   readonly facts: (table: KeyTable) => Facts;
-  /** One value that is no fact by itself. */
+  /** One value that is not a fact by itself. */
   readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
   /** Values that the launcher will refuse, in the order met; each key once. */
   readonly remarks: () => readonly Finding[];

@@ -25,7 +25,7 @@ export interface LocatedFlag {
   readonly isConditional?: true;
 }
 
-/** What a flag says as a fact; undefined where it is missing, or sets nothing that the fact can hold. */
+/** A flag as a fact; undefined where it is missing, or sets nothing that the fact can hold. */
 export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
   const outcome = flag === undefined ? null : outcomeOf(flag, read);
   if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;

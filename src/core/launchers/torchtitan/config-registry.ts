@@ -95,7 +95,7 @@ function addModel(result: PythonObject, file: string, add: Add): void {
   if (converters?.kind === 'list') add('model.converters', converters.items.map(classOf), converters);
 }
 
-/** Classes say how: `FullAC.Config()`, `SelectiveAC.Config()`; none says that nothing is recomputed. */
+/** Classes say how: `FullAC.Config()`, `SelectiveAC.Config()`; none means that nothing is recomputed. */
 function addRecompute(result: PythonObject, add: Add): void {
   const given = result.fields.get('activation_checkpoint')?.value;
   if (given === undefined) return;

@@ -13,7 +13,7 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveLoss(settings, facts);
 }
 
-/** Unless told otherwise TorchTitan recomputes every second layer. */
+/** By default TorchTitan recomputes every second layer. */
 function deriveRecompute(facts: Draft): void {
   derive(facts, 'recomputeGranularity', 'selective', sentence`TorchTitan default: activation_checkpoint.mode selective`);
   if (facts.recomputeGranularity?.value === 'selective')

@@ -16,9 +16,9 @@ import { sentence } from '../../sentence';
 const modelPaths = ['model.hf_assets_path', 'model.config'];
 
 /**
- * What a TorchTitan TOML (2024-03 to 2026-02) sets for a run. Model sizes are never in it: a remark says where they are.
+ * What a TorchTitan TOML (2024-03 to 2026-02) sets for a run. Model sizes are never in it: a remark shows where they are.
  * Values that cannot be are remarks of severity error at the value, and no facts.
- * @throws ExpectedError for text that is no TOML 1.0, placed; see `parseToml`.
+ * @throws ExpectedError for text that is not TOML 1.0, placed; see `parseToml`.
  */
 export function readTorchTitan(file: string, text: string): LauncherFile {
   return titanFile(file, text, parseToml(file, text));

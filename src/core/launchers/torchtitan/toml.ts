@@ -30,7 +30,7 @@ interface Document {
   readonly settings: Map<string, Setting>;
 }
 
-/** Deeper paths are no settings of a launcher, and would make names that grow with the square of the text. */
+/** Deeper paths are not settings of a launcher, and would make names that grow with the square of the text. */
 const maximumPath = 10;
 
 type WholeOf = (text: string, node: AST.TOMLKeyValue) => TextRange;

@@ -218,7 +218,7 @@ function modelFilesOf({ flavor }: Facts): LauncherFile['modelFiles'] {
   return flavor === undefined || flagKey(flavor.name ?? '') === 'model-size' ? [] : [flavor];
 }
 
-/** What the name of DeepSpeed's file says: `ds_zero3.json`, `stage2.conf`, `zero3`. */
+/** What the name of DeepSpeed's file sets: `ds_zero3.json`, `stage2.conf`, `zero3`. */
 function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (zeroStage !== undefined) return {};
   const name = deepspeedKeys.map((key) => flags.get(key)?.words[0]?.text ?? undefined).find((text) => text !== undefined);

@@ -10,7 +10,7 @@ import type { KeyNames } from './key-names';
 
 /** In what the YAML of one launcher is written otherwise than that of the others. */
 export interface YamlDialect {
-  /** Paths of each setting from the root of a file; the first is written where none is there. */
+  /** Paths of each setting from the root of a file; the first is written where none exists. */
   readonly keys: (document: YamlDocument, launcher: LauncherFile) => KeyNames;
   /** What is not set is taken out; otherwise it is null, so that a remark behind it stays. */
   readonly removes?: true;

@@ -21,7 +21,7 @@ export function sliceMultiple({ training, layout }: Pick<Cut, 'training' | 'layo
 /**
  * The tokens of each slice, as `get_splits` of Seq1F1B and the forks after it gives them: equal ones, or those of equal arithmetic by its
  * own count, which knows neither gates nor grouped heads, rounded down to what sequence parallelism divides; the first takes the rest.
- * @returns null where the runtime would stop: the sequence is no multiple of the slices, or a slice would be empty.
+ * @returns null where the runtime would stop: the sequence is not a multiple of the slices, or a slice would be empty.
  */
 export function splitLengths(
   { model, training, layout }: Cut,
@@ -54,7 +54,7 @@ function paddedVocab(vocab: number, tensor: number): number {
 
 const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
-/** The whole batch of a replica, every micro-batch cut alike; null where it is no whole number of micro-batches. */
+/** The whole batch of a replica, every micro-batch cut alike; null where it is not a whole number of micro-batches. */
 export function schemeAlike({ training, layout }: Pick<Cut, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   if (!Number.isInteger(microBatches)) return null;

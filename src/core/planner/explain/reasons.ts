@@ -12,7 +12,7 @@ import { counted, sentence, type Sentence, type Value } from '../../sentence';
  */
 export const tie = 1.05;
 
-/** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is no tie with itself. */
+/** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is not a tie with itself. */
 export function isTie(plan: Plan, { id, iterationMs }: Pick<Candidate, 'id' | 'iterationMs'>): boolean {
   return id !== plan.chosen && isWithin(chosenOf(plan).iterationMs, iterationMs, plan.cost.errorPercent);
 }

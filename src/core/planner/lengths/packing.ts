@@ -3,7 +3,7 @@ export type Pack = readonly number[];
 
 /**
  * Packs documents into sequences of at most `capacity` tokens, best fit decreasing: the longest first, each into the fullest pack that has
- * room. At most 11/9 of the fewest packs possible and 2/3 of one more (Dósa 2007, for first fit decreasing; best fit decreasing is no
+ * room. At most 11/9 of the fewest packs possible and 2/3 of one more (Dósa 2007, for first fit decreasing; best fit decreasing is not a
  * worse: Johnson et al. 1974).
  *
  * @param descending lengths, none above `capacity`.
@@ -38,7 +38,7 @@ export function packBestFit(descending: readonly number[], capacity: number): re
   return packs;
 }
 
-/** Index of the first of ascending values that is no less; their number where none is. */
+/** Index of the first of ascending values that is not less; their number where none is. */
 export function firstAtLeast(ascending: readonly number[], value: number): number {
   let [from, to] = [0, ascending.length];
   while (from < to) {
@@ -49,7 +49,9 @@ export function firstAtLeast(ascending: readonly number[], value: number): numbe
   return from;
 }
 
-/** Schedules items on workers, the heaviest first, each on the worker with the least weight (longest processing time first, Graham 1969). */
+/**
+ * Schedules items on workers, the heaviest first, each on the worker with the least weight (longest processing time first, Graham 1969).
+ */
 export function longestFirstSchedule<T>(
   items: readonly { readonly item: T; readonly weight: number }[],
   workers: number,

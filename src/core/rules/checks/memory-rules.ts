@@ -58,7 +58,7 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** Layers of the fullest end stage and of a middle one; null where a layout says it itself. */
+/** Layers of the fullest end stage and of a middle one; null where a layout sets it itself. */
 function dealOf(
   facts: Facts,
   format: ConfigFormat,

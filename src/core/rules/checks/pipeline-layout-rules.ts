@@ -25,7 +25,7 @@ export const pipelineLayoutRules: readonly Rule[] = [
   },
 ];
 
-/** Stages of a layout that is written as a string, not as a list or with what only a run can tell. */
+/** Stages of a layout that is written as a string, not as a list or with what only a run can know. */
 function stagesOf({ facts }: ConfigView): readonly string[] | null {
   const written = facts.pipelineLayout?.value.trim() ?? '';
   return written === '' || /[[{$"']|^none$/i.test(written) ? null : unrolledLayout(written);

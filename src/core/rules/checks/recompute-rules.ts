@@ -133,7 +133,7 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   };
 }
 
-/** As a terapipe.json says it. */
+/** As a terapipe.json sets it. */
 const nothingOffloaded = setTo('activationOffloadLayers', [0]);
 const otherRuntime = sentence`, or training.runtime to what you run`;
 

@@ -7,7 +7,7 @@ export type SetValue = string | number | boolean | readonly string[];
 
 /** A change of settings of terapipe.json. */
 export interface Change {
-  /** Dotted key and value; several where one follows from another; none where no setting of a file says it. */
+  /** Dotted key and value; several where one follows from another; none where no setting of a file sets it. */
   readonly sets: readonly (readonly [key: string, value: SetValue])[];
   /** `Recompute all layers`. */
   readonly label: Sentence;

@@ -105,7 +105,7 @@ function numberAt(text: string, from: number, to: number): number {
 const started = new RegExp(`^\\d+(?:${names})\\d*`);
 const notation = sentence`write a stage, one of F, B, I and W, and a micro-batch: 2F0`;
 
-/** Why a cell is no action. */
+/** Why a cell is not an action. */
 export function faultOfCell(text: string): CellFault {
   const fault = (why: Sentence, remedy: Sentence): CellFault => ({ code: 'action', message: sentence`${quoted(text)} ${why}`, remedy });
   if (/^\d+BW\d*$/.test(text)) return oldLetters(text);

@@ -6,8 +6,8 @@ import { sentence, type Sentence } from '../../sentence';
 /**
  * What can be wrong with a schedule file:
  * - `too-large`; `empty`: no action at all; `empty-row`: PyTorch counts it as a rank; `ranks`, `micro-batches`: another number than wanted.
- * - `action`: a cell is no action; `old-letters`: of an older PyTorch; `blank`: idle cells among communication, where PyTorch allows none;
- *   `reduce-grad`: PyTorch writes these for GPipe and 1F1B and refuses to read them; `format`: communication where only passes can be
+ * - `action`: a cell is not an action; `old-letters`: of an older PyTorch; `blank`: idle cells among communication, where PyTorch allows
+ *   none; `reduce-grad`: PyTorch writes these for GPipe and 1F1B and refuses to read them; `format`: communication where only passes can be
  *   loaded.
  * - `stage`: a stage is left out, on two ranks or on the wrong one; `micro-batch`: a number out of range; `duplicate`, `missing`: a pass
  *   that runs twice or never.

@@ -29,9 +29,9 @@ const mostTolerance = 0.1;
 const rounding = 1e-10;
 
 /**
- * The order with the shortest longest stage span that handcrafted orders, greedy rules and moves on longest paths
- * find under the memory limit. Most of the search happens with few micro-batches: what makes orders differ is how the pipeline fills and
- * drains, and the steady state between is repeated. Bounded work, the same for the same arguments.
+ * The order with the shortest longest stage span that handcrafted orders, greedy rules and moves on longest paths find under the memory
+ * limit. Most of the search happens with few micro-batches: what makes orders differ is how the pipeline fills and drains, and the steady
+ * state between is repeated. Bounded work, the same for the same arguments.
  * @throws CancelledError.
  */
 export function searchOrder(pipeline: Pipeline): TimedOrder {

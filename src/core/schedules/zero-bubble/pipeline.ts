@@ -148,7 +148,7 @@ export function ordersOf({ stages, slots, length }: Pipeline, order: (stage: num
   return orders;
 }
 
-/** Stage of a chunk that lies alone on its stage, or in a V. */
+/** Stage of a chunk that is the only one of its stage, or in a V. */
 function stageOfChunk(chunk: number, stages: number): number {
   return chunk < stages ? chunk : 2 * stages - 1 - chunk;
 }

@@ -116,7 +116,7 @@ function exposedUnits({ rowStart, kind, unit }: Schedule): { readonly forward: n
   return { forward: unit[rows.indexOf(operationKind.forward)] ?? 0, backward: unit[last] ?? 0 };
 }
 
-/** When the last operation ends, ms, where each takes what `ms` says; fills `endMs`. The longest path through the graph. */
+/** When the last operation ends, ms, where each takes what `ms` gives; fills `endMs`. The longest path through the graph. */
 export function makespanOf({ previous, source, duration, delay, endMs }: PassGraph, ms: Float64Array): number {
   let latest = 0;
   for (let index = 0; index < previous.length; index++) {

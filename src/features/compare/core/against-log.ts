@@ -10,8 +10,8 @@ import { counted, listOf, sentence, type Sentence, type Value } from '../../../c
 import type { PlanRequest } from '../../../core/domain/request';
 
 /**
- * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, which says something
- * of the machine; or of another run.
+ * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, which shows of the
+ * machine; or of another run.
  */
 type LogMatch = 'same' | 'replicas' | 'other';
 

@@ -3,7 +3,7 @@ import { ExpectedError } from '../../../core/errors';
 import { formatBytes } from '../../../core/format';
 import { sentence, type Sentence } from '../../../core/sentence';
 
-/** One event larger than this is no event of a profiler. */
+/** One event larger than this is not an event of a profiler. */
 const maximumEventLength = 2 ** 20;
 /** Room for what the head of a trace says of its rank. */
 const maximumMemberLength = 2 ** 20;

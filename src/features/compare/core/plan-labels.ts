@@ -124,7 +124,7 @@ function fitSentences({ a, b }: PlanComparison): Sentence[] {
   return [...difference, a.fits === b.fits ? sentence`Neither fits the GPU.` : sentence`${(a.fits ? b : a).name} does not fit the GPU.`];
 }
 
-/** Steps that are not the same work are no times to compare: first how much each is. */
+/** Steps that are not the same work are not times to compare: first how much each is. */
 function batchSentence({ a, b }: PlanComparison): Sentence[] {
   return a.tokensPerStep === b.tokensPerStep
     ? []

@@ -10,7 +10,7 @@ export interface Cut {
 export type Cutter = (stages: number) => Cut | null;
 
 /**
- * Pipeline length after a freeze: halved as long as the largest stage of the shorter pipeline is no larger than the largest one of the
+ * Pipeline length after a freeze: halved as long as the largest stage of the shorter pipeline is not larger than the largest one of the
  * first epoch (arXiv 2102.03161, equation in section 3.2 and the released code, both `<=`; line 30 of Algorithm 1 prints `<`). Several
  * halvings at once are possible; 1 is pure data parallelism.
  * @param largestAtFirst largest stage of the first epoch, in the same unit as `Cut.largest`.

@@ -14,8 +14,8 @@ import { sentence, type Sentence, type Value } from '../../../core/sentence';
  * the file name shows it. Rows of one epoch and layer are averaged, other columns ignored; steps ascending are one epoch each. JSON:
  * `{"norms": [[one per layer], ...]}`, a list an epoch, null where a layer has none (frozen), or `{"norms": [{"epoch", "layer", "norm"},
  * ...]}`; JSONL: such a record a line, or `{"epoch", "norms": [one per layer]}`. Epochs and layers from 0.
- * @throws ExpectedError, placed: as `readCsv` and `parseDocument`; `csv-column`; `csv-number` and `elastic-norm` for what is no norm (NaN,
- * negative, text).
+ * @throws ExpectedError, placed: as `readCsv` and `parseDocument`; `csv-column`; `csv-number` and `elastic-norm` for what is not a norm
+ * (NaN, negative, text).
  */
 export function readGradientNorms(text: string, file: string): NormTable {
   if (/\.(jsonl|ndjson)$/i.test(file)) return readLines(text, file);

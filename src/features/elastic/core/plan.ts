@@ -69,7 +69,7 @@ export interface ElasticEpoch extends Placement {
   readonly transitionMs: number;
   /** After it: what is evaluated. */
   readonly evaluationMs: number;
-  /** Steps alone, and with transition and evaluation. */
+  /** Steps only, and with transition and evaluation. */
   readonly trainMs: number;
   readonly epochMs: number;
   readonly samplesPerSecond: number;

@@ -106,7 +106,7 @@ function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
   ]);
 }
 
-/** What an engine's own chunks lose, or gain where they are no multiples of the unit that chunks are looked for in. */
+/** What an engine's own chunks lose, or gain where they are not multiples of the unit that chunks are looked for in. */
 function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts, prefill }: PrefillFound): string {
   const slower = `${say(costOf(regret))}${regret < 0 ? ` than the best in multiples of ${prefill.unit} tokens` : ''}`;
   if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;

@@ -17,7 +17,7 @@ export interface Item {
   readonly unit: number;
 }
 
-/** What a pass needs before it can run, what is there after it, and which of all that nobody needs any more. */
+/** What a pass needs before it can run, what exists after it, and which of all that nobody needs any more. */
 interface Handling {
   readonly needs: readonly Item[];
   readonly makes: readonly Item[];

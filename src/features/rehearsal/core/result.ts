@@ -199,7 +199,7 @@ export const kindWords: Readonly<Record<OperationKind, string>> = {
   [operationKind.backwardWeight]: 'backward weight',
 };
 
-/** Above this share of waiting, times are no measure. */
+/** Above this share of waiting, times are not measure. */
 const idleEnough = 0.05;
 
 /** Whether other work on the machine took the processor from passes that ran in parallel, so that times mean little. */

@@ -28,7 +28,7 @@ interface Timed<T> {
 export type TimeWork = <T>(work: () => Promise<T>) => Promise<Timed<T>>;
 
 /**
- * By the clock; on one CPU thread the processor time where that is less: waiting for the scheduler is no property of the work. Windows
+ * By the clock; on one CPU thread the processor time where that is less: waiting for the scheduler is not a property of the work. Windows
  * counts it in steps of 16 ms.
  */
 export function timeWorkOn(provider: ProviderName): TimeWork {

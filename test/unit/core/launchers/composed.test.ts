@@ -64,7 +64,7 @@ describe('a Primus experiment', () => {
     ]);
     assert.deepEqual(valuesOf(launcher?.facts, 'pipelineLayout', 'recomputeGranularity'), ['Et*9|t*11|t*11|t*9L', undefined]);
     assert.deepEqual(run?.layout.stageLayers?.value, [9, 11, 11, 9]);
-    // what a preset says is no finding of the experiment
+    // what a preset says is not a finding of the experiment
     assert.deepEqual(findings.map(({ code }) => code), []); // prettier-ignore
     const { source } = launcher!.facts.layers!;
     assert.ok(source.kind === 'file' && source.place.file.endsWith('ours_9B.yaml') && launcher!.place.file.endsWith('configs/ours.yaml'));

@@ -91,7 +91,7 @@ describe('terapipe prefill', () => {
       assert.ok(timeToFirstTokenMs >= bestMs * (1 - 1e-9), runtime);
       assert.equal(meanMs, timeToFirstTokenMs, runtime);
     }
-    // With the guide's own settings SGLang is no faster than with those found for it; vLLM's chunks are equal.
+    // With the guide's own settings SGLang is not faster than with those found for it; vLLM's chunks are equal.
     const usual = rules.find(({ name }) => say(name) === "SGLang's dynamic chunks");
     assert.ok((byRuntime['sglang']?.timeToFirstTokenMs ?? Infinity) <= (usual?.timeToFirstTokenMs ?? 0));
     assert.equal(new Set(byRuntime['vllm']?.chunks.slice(0, -1)).size, 1);

@@ -21,7 +21,7 @@ const generations = [
 
 const versions: readonly SplitsFunction[] = [
   {
-    // Seq1F1B at 68934661, its successors, MindSpeed at 028de58c: `args` is there when the rule is asked for
+    // Seq1F1B at 68934661, its successors, MindSpeed at 028de58c: `args` is set when the rule is asked for
     head: /^(\s*)def get_splits\((?:self|args)?\):/,
     isIn: (text) => generations.some(([splits, rule]) => text.includes(`args.${splits}`) && text.includes(`args.${rule}`)),
     guard: (text, lengths) => {

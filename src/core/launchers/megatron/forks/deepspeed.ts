@@ -53,7 +53,7 @@ export const bigscience: MegatronFork = {
   },
 };
 
-/** What either runs: ZeRO 2 and 3 where the model is no pipeline module. */
+/** What either runs: ZeRO 2 and 3 where the model is not a pipeline module. */
 export function megatronDeepSpeedCapabilities({ pipelineModule }: Facts): Capabilities {
   return {
     name: 'Megatron-DeepSpeed',

@@ -4,7 +4,7 @@ import type { LaunchSettings } from '../../../../../src/core/launchers/writing/l
 
 /** What a file says once read, to be held against the plan. Written apart from the code that is tested. */
 export interface ReadLayout {
-  /** Throws where the file says something else than the plan, though `gaps` do not mention it. */
+  /** Throws where the file differs from the plan, though `gaps` do not mention it. */
   readonly assertSame: (gaps: readonly string[]) => void;
 }
 

@@ -15,7 +15,7 @@ const missing = (): Promise<never> => Promise.reject(new ExpectedError('config-u
 const judged = async (flags: string, file?: string, program?: string): Promise<string[]> =>
   (await loadedAlone(flags, file, program)).findings.map(({ severity, code }) => `${severity} ${code}`);
 
-/** Without a model config beside it. */
+/** Without a model config next to it. */
 async function loadedAlone(flags: string, file?: string, program?: string): Promise<LoadedConfig> {
   const { file: name, text } = read(flags, file, program);
   return loadConfig(name, text, { read: missing, shell: () => Promise.resolve(reader) });
@@ -102,7 +102,7 @@ describe('programs of the Megatron-LM family', () => {
   it('have recompute settings that mean something without a granularity only on MindSpeed-LLM', async () => {
     const lone = '--recompute-num-layers 2';
     assert.deepEqual(await judged(lone), ['warning recompute-granularity']);
-    // which the plan leaves out, as it says
+    // which the plan leaves out, as it is written
     assert.deepEqual(await judged(`${lone} --swap-attention`), ['information flag-left-out']);
   });
 

@@ -82,7 +82,7 @@ describe('an elastic run', () => {
     );
   });
 
-  it('is no plan at all without frozen layers', () => {
+  it('is not a plan at all without frozen layers', () => {
     const plan = planElastic(requestOf({ freezing: { kind: 'given', frozenLayers: [0] } }));
     assert.equal(plan.speedup, 1);
     assert.ok(plan.epochs.every(({ pipelineLength, cache }) => pipelineLength === 8 && !cache.used));
