@@ -37,11 +37,3 @@ export function yamlHead(text: string): YamlHead {
 export function hasAny(names: ReadonlySet<string> | undefined, wanted: readonly string[]): boolean {
   return names !== undefined && wanted.some((name) => names.has(name));
 }
-
-/** Megatron Core's names of the sizes that several launchers take. */
-export const parallelSizes = [
-  'tensor_model_parallel_size',
-  'pipeline_model_parallel_size',
-  'context_parallel_size',
-  'expert_model_parallel_size',
-];

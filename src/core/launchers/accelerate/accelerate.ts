@@ -6,7 +6,7 @@ import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers
 import type { Facts, Program } from '../../formats/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { isJson, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
-import { key, lenient, type KeyTable } from '../tables/key-table';
+import { row, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, word } from '../tables/reads';
@@ -26,13 +26,13 @@ import { own } from '../../records';
 export const offloaded = anyOf((written) => (/^(cpu|nvme)$/i.test(written) ? written.toLowerCase() : undefined));
 
 /** Of every run. `mixed_precision: no` leaves the precision to the Trainer's arguments. */
-const ofAll: KeyTable = {
-  nodes: [key('num_machines', count(1))],
-  world: [key('num_processes', count(1))],
-  precision: [key('mixed_precision', lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' })))],
-  tensor: [key('parallelism_config.parallelism_config_tp_size', count(1))],
-  context: [key('parallelism_config.parallelism_config_cp_size', count(1))],
-  dataReplicate: [key('parallelism_config.parallelism_config_dp_replicate_size', count(1))],
+const ofAll: Table = {
+  nodes: [row('num_machines', count(1))],
+  world: [row('num_processes', count(1))],
+  precision: [row('mixed_precision', lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' })))],
+  tensor: [row('parallelism_config.parallelism_config_tp_size', count(1))],
+  context: [row('parallelism_config.parallelism_config_cp_size', count(1))],
+  dataReplicate: [row('parallelism_config.parallelism_config_dp_replicate_size', count(1))],
 };
 
 /** ZeRO stage that a sharding strategy of FSDP equals, by its name or its number in PyTorch's `ShardingStrategy`. */
@@ -42,32 +42,32 @@ export const fsdpStage = anyOf((written) => {
   return /^(no_shard|3)$/i.test(written) ? 0 : undefined;
 });
 
-const ofType: Readonly<Record<string, KeyTable>> = {
+const ofType: Readonly<Record<string, Table>> = {
   DEEPSPEED: {
-    zeroStage: [key('deepspeed_config.zero_stage', count(0, 3))],
-    offloadOptimizer: [key('deepspeed_config.offload_optimizer_device', offloaded)],
-    offloadParameters: [key('deepspeed_config.offload_param_device', offloaded)],
-    gradientAccumulation: [key('deepspeed_config.gradient_accumulation_steps', lenient(count(1)))],
+    zeroStage: [row('deepspeed_config.zero_stage', count(0, 3))],
+    offloadOptimizer: [row('deepspeed_config.offload_optimizer_device', offloaded)],
+    offloadParameters: [row('deepspeed_config.offload_param_device', offloaded)],
+    gradientAccumulation: [row('deepspeed_config.gradient_accumulation_steps', lenient(count(1)))],
   },
   FSDP: {
     zeroStage: [
-      key('fsdp_config.fsdp_sharding_strategy', fsdpStage),
-      key('fsdp_config.sharding_strategy', fsdpStage),
-      key('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
+      row('fsdp_config.fsdp_sharding_strategy', fsdpStage),
+      row('fsdp_config.sharding_strategy', fsdpStage),
+      row('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
     ],
-    recomputeGranularity: [key('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
+    recomputeGranularity: [row('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
   },
   MEGATRON_LM: {
-    tensor: [key('megatron_lm_config.megatron_lm_tp_degree', count(1))],
-    pipeline: [key('megatron_lm_config.megatron_lm_pp_degree', count(1))],
-    context: [key('megatron_lm_config.megatron_lm_context_parallel_size', count(1))],
-    expert: [key('megatron_lm_config.megatron_lm_expert_model_parallel_size', count(1))],
-    microBatches: [key('megatron_lm_config.megatron_lm_num_micro_batches', count(1))],
-    sequenceParallel: [key('megatron_lm_config.megatron_lm_sequence_parallelism', on(true))],
-    distributedOptimizer: [key('megatron_lm_config.megatron_lm_use_distributed_optimizer', on(true))],
+    tensor: [row('megatron_lm_config.megatron_lm_tp_degree', count(1))],
+    pipeline: [row('megatron_lm_config.megatron_lm_pp_degree', count(1))],
+    context: [row('megatron_lm_config.megatron_lm_context_parallel_size', count(1))],
+    expert: [row('megatron_lm_config.megatron_lm_expert_model_parallel_size', count(1))],
+    microBatches: [row('megatron_lm_config.megatron_lm_num_micro_batches', count(1))],
+    sequenceParallel: [row('megatron_lm_config.megatron_lm_sequence_parallelism', on(true))],
+    distributedOptimizer: [row('megatron_lm_config.megatron_lm_use_distributed_optimizer', on(true))],
     recomputeGranularity: [
-      key('megatron_lm_config.megatron_lm_recompute_granularity', lenient(choice({ full: 'full', selective: 'selective' }))),
-      key('megatron_lm_config.megatron_lm_recompute_activations', lenient(fixed('selective'))),
+      row('megatron_lm_config.megatron_lm_recompute_granularity', lenient(choice({ full: 'full', selective: 'selective' }))),
+      row('megatron_lm_config.megatron_lm_recompute_activations', lenient(fixed('selective'))),
     ],
   },
 };

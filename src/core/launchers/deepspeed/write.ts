@@ -19,19 +19,14 @@ import {
 import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
 import type { Editor, NewFile } from '../writing/editor';
-import { settingsByPath, type KeyNames } from '../writing/key-names';
+import { namesOfEntries, settingsByPath, type KeyNames } from '../writing/key-names';
+import { entries } from './settings';
 import { jsonSyntax } from './json-syntax';
 
-/** DeepSpeed. A precision has an object of its own. */
-const deepspeedKeys: KeyNames = {
-  globalBatch: ['train_batch_size'],
-  microBatch: ['train_micro_batch_size_per_gpu'],
-  gradientAccumulation: ['gradient_accumulation_steps'],
-  zeroStage: ['zero_optimization.stage'],
-  tensor: ['tensor_parallel.autotp_size'],
-  pipeline: ['pipeline.stages'],
-  recomputeGranularity: ['pipeline.activation_checkpoint_interval'],
-};
+/** A precision has an object of its own. */
+const deepspeedKeys: KeyNames = namesOfEntries(entries, [
+  ...(['globalBatch', 'microBatch', 'gradientAccumulation', 'zeroStage', 'tensor', 'pipeline', 'recomputeGranularity'] as const),
+]);
 
 /** DeepSpeed's JSON. */
 export const deepspeedEditor = {

@@ -1,6 +1,7 @@
 import { composing } from '../composition';
 import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
-import { hasAny, parallelSizes } from '../../languages/yaml/head';
+import { hasAny } from '../../languages/yaml/head';
+import { parallelSizes } from '../megatron/core-keys';
 import { sentence } from '../../sentence';
 
 /** FlagScale's training: the task with its nodes, and files of the group `train`. */

@@ -8,7 +8,7 @@ import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
 import { count, fixed, on } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
-import { key, lenient, type KeyTable } from '../tables/key-table';
+import { row, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, word } from '../tables/reads';
@@ -19,55 +19,55 @@ const checkpointing = (whenTrue: string, whenFalse: string) =>
   anyOf((written) => (/^(true|yes|on)$/i.test(written) ? whenTrue : /^(false|no|off|null|none)$/i.test(written) ? whenFalse : undefined));
 
 /** Keys of Axolotl, then of LLaMA-Factory. */
-const trainerKeys: KeyTable = {
-  flavor: [key('base_model', word), key('model_name_or_path', word)],
-  sequenceLength: [key('sequence_len', count(1)), key('cutoff_len', count(1))],
-  microBatch: [key('micro_batch_size', count(1)), key('per_device_train_batch_size', count(1))],
-  gradientAccumulation: [key('gradient_accumulation_steps', count(1))],
+const trainerKeys: Table = {
+  flavor: [row('base_model', word), row('model_name_or_path', word)],
+  sequenceLength: [row('sequence_len', count(1)), row('cutoff_len', count(1))],
+  microBatch: [row('micro_batch_size', count(1)), row('per_device_train_batch_size', count(1))],
+  gradientAccumulation: [row('gradient_accumulation_steps', count(1))],
   precision: [
-    key(
+    row(
       'pure_bf16',
       anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'bf16' : undefined)),
     ),
-    key(
+    row(
       'bf16',
       anyOf((written) => (/^(true|full|auto|yes|on)$/i.test(written) ? 'bf16' : undefined)),
     ),
-    key(
+    row(
       'fp16',
       anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'fp16' : undefined)),
     ),
   ],
   attention: [
-    key('flash_attention', lenient(fixed('flash'))),
-    key(
+    row('flash_attention', lenient(fixed('flash'))),
+    row(
       'flash_attn',
       anyOf((written) => (/^(fa2|fa3|auto)$/i.test(written) ? 'flash' : undefined)),
     ),
   ],
   attentionKernel: [
-    key('flash_attention', lenient(fixed('flash2'))),
-    key(
+    row('flash_attention', lenient(fixed('flash2'))),
+    row(
       'flash_attn',
       anyOf((written) => (/^fa[23]$/i.test(written) ? (`flash${written.at(-1) === '3' ? 3 : 2}` as const) : undefined)),
     ),
   ],
   optimizer: [
-    ...Object.entries(factorySwitches).map(([name, optimizer]) => key(name, fixed(optimizer))),
-    key('optimizer', trainerOptimizer),
-    key('optim', trainerOptimizer),
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => row(name, fixed(optimizer))),
+    row('optimizer', trainerOptimizer),
+    row('optim', trainerOptimizer),
   ],
   optimizerRank: [
-    key('galore_rank', count(1)),
-    key('apollo_rank', count(1)),
-    key('optim_args.rank', count(1)),
-    key('optim_args', rankArgument),
+    row('galore_rank', count(1)),
+    row('apollo_rank', count(1)),
+    row('optim_args.rank', count(1)),
+    row('optim_args', rankArgument),
   ],
-  tensor: [key('tensor_parallel_size', count(1))],
-  context: [key('context_parallel_size', count(1))],
+  tensor: [row('tensor_parallel_size', count(1))],
+  context: [row('context_parallel_size', count(1))],
   recomputeGranularity: [
-    key('disable_gradient_checkpointing', checkpointing('none', 'full')),
-    key('gradient_checkpointing', checkpointing('full', 'none')),
+    row('disable_gradient_checkpointing', checkpointing('none', 'full')),
+    row('gradient_checkpointing', checkpointing('full', 'none')),
   ],
 };
 

@@ -3,7 +3,8 @@ import { shardedPipeline } from '../../domain/capabilities';
 import { modelOfHub } from '../../huggingface/hub-models';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
-import { hasAny, parallelSizes, type YamlHead } from '../../languages/yaml/head';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { parallelSizes } from '../megatron/core-keys';
 import { bridgeClassConfig } from './bridge-classes';
 import { sentence } from '../../sentence';
 

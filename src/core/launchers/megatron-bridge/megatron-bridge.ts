@@ -4,7 +4,7 @@ import { choice, count, fixed, keep, on } from '../../languages/reads';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../../languages/python/as-settings';
 import { sharedExperts } from '../tables/derived';
-import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { joined, row, lenient, under, type Table } from '../tables/table';
 import { optimizerKeys } from '../tables/optimizer-facts';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -37,55 +37,56 @@ const shardings = { optim: 1, optim_grads: 2, optim_grads_params: 3 } as const;
 
 const ofOptimizer = under(['optimizer.'], optimizerKeys);
 
-const bridgeKeys: KeyTable = joined(
+/** Overrides of a `ConfigContainer`. */
+export const bridgeKeys: Table = joined(
   {
-    flavor: [key(`model.${hubKey}`, word), key(`model.${classKey}`, sizedClass)],
-    gatedMlp: [key('model.gated_linear_unit', on(true))],
-    sequenceLength: [key('model.seq_length', count(1)), key('dataset.seq_length', count(1)), key('dataset.sequence_length', count(1))],
-    microBatch: [key('train.micro_batch_size', count(1))],
-    globalBatch: [key('train.global_batch_size', count(1))],
-    batchSchedule: [key('train.rampup_batch_size', phrase)],
+    flavor: [row(`model.${hubKey}`, word), row(`model.${classKey}`, sizedClass)],
+    gatedMlp: [row('model.gated_linear_unit', on(true))],
+    sequenceLength: [row('model.seq_length', count(1)), row('dataset.seq_length', count(1)), row('dataset.sequence_length', count(1))],
+    microBatch: [row('train.micro_batch_size', count(1))],
+    globalBatch: [row('train.global_batch_size', count(1))],
+    batchSchedule: [row('train.rampup_batch_size', phrase)],
     precision: [
-      key('mixed_precision', recipePrecision),
-      key(`mixed_precision.${classKey}`, recipePrecision),
-      key('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
-      key('mixed_precision.fp4', lenient(choice({ e2m1: 'nvfp4' }))),
-      key('mixed_precision.bf16', fixed('bf16')),
-      key('mixed_precision.fp16', fixed('fp16')),
-      key('mixed_precision.dtype', recipePrecision),
+      row('mixed_precision', recipePrecision),
+      row(`mixed_precision.${classKey}`, recipePrecision),
+      row('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
+      row('mixed_precision.fp4', lenient(choice({ e2m1: 'nvfp4' }))),
+      row('mixed_precision.bf16', fixed('bf16')),
+      row('mixed_precision.fp16', fixed('fp16')),
+      row('mixed_precision.dtype', recipePrecision),
     ],
     ...ofOptimizer,
-    distributedOptimizer: [key('ddp.use_distributed_optimizer', on(true)), key('optimizer.use_distributed_optimizer', on(true))],
+    distributedOptimizer: [row('ddp.use_distributed_optimizer', on(true)), row('optimizer.use_distributed_optimizer', on(true))],
     zeroStage: [
-      key(
+      row(
         'ddp.data_parallel_sharding_strategy',
         anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
       ),
     ],
-    asyncTensorParallel: [key('comm_overlap.tp_comm_overlap', on(true))],
-    overlapP2p: [key('comm_overlap.overlap_p2p_comm', on(true))],
+    asyncTensorParallel: [row('comm_overlap.tp_comm_overlap', on(true))],
+    overlapP2p: [row('comm_overlap.overlap_p2p_comm', on(true))],
     // its setup writes this over what `ddp` gives
     gradAccumulationFp32: [
-      key('mixed_precision.grad_reduce_in_fp32', on(true)),
-      key('mixed_precision', reducesInFp32),
-      key(`mixed_precision.${classKey}`, reducesInFp32),
+      row('mixed_precision.grad_reduce_in_fp32', on(true)),
+      row('mixed_precision', reducesInFp32),
+      row(`mixed_precision.${classKey}`, reducesInFp32),
       ...(ofOptimizer.gradAccumulationFp32 ?? []),
     ],
-    stagesBeforeReplicas: [key('dist.use_tp_pp_dp_mapping', on(true))],
-    overlapGradReduce: [key('ddp.overlap_grad_reduce', on(true))],
-    overlapParamGather: [key('ddp.overlap_param_gather', on(true))],
-    overlapExpertComm: [key('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
+    stagesBeforeReplicas: [row('dist.use_tp_pp_dp_mapping', on(true))],
+    overlapGradReduce: [row('ddp.overlap_grad_reduce', on(true))],
+    overlapParamGather: [row('ddp.overlap_param_gather', on(true))],
+    overlapExpertComm: [row('comm_overlap.overlap_moe_expert_parallel_comm', on(true))],
     fp8Recipe: [
-      key('mixed_precision.fp8_recipe', lenient(choice(fp8RecipeWords))),
-      key('mixed_precision', recipeScaling),
-      key(`mixed_precision.${classKey}`, recipeScaling),
+      row('mixed_precision.fp8_recipe', lenient(choice(fp8RecipeWords))),
+      row('mixed_precision', recipeScaling),
+      row(`mixed_precision.${classKey}`, recipeScaling),
     ],
     fp8ParamGather: [
-      key('mixed_precision', gathersFp8),
-      key(`mixed_precision.${classKey}`, gathersFp8),
-      key('mixed_precision.fp8_param_gather', on(true)),
+      row('mixed_precision', gathersFp8),
+      row(`mixed_precision.${classKey}`, gathersFp8),
+      row('mixed_precision.fp8_param_gather', on(true)),
     ],
-    recomputeGranularity: [key('model.recompute_granularity', keep(['full', 'selective', 'none']))],
+    recomputeGranularity: [row('model.recompute_granularity', keep(['full', 'selective', 'none']))],
   },
   under(['model.'], coreKeys),
 );

@@ -6,32 +6,26 @@ import { printable } from '../../text';
 import { megatronDefaultValues } from '../megatron/megatron-defaults';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
-import { coreKeysUnder } from '../megatron/written-keys';
+import { writtenFacts } from '../megatron/written-keys';
+import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { Editor, NewFile } from '../writing/editor';
-import { settingsByPath, type KeyNames } from '../writing/key-names';
+import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
 
-/** Overrides of a Megatron-Bridge recipe (`ConfigContainer`). */
-export const bridgeKeys: KeyNames = {
-  ...coreKeysUnder('model.'),
-  sequenceLength: ['model.seq_length', 'dataset.seq_length', 'dataset.sequence_length'],
-  microBatch: ['train.micro_batch_size'],
-  globalBatch: ['train.global_batch_size'],
-  distributedOptimizer: ['ddp.use_distributed_optimizer', 'optimizer.use_distributed_optimizer'],
-  zeroStage: ['ddp.data_parallel_sharding_strategy'],
-  stagesBeforeReplicas: ['dist.use_tp_pp_dp_mapping'],
-  overlapGradReduce: ['ddp.overlap_grad_reduce'],
-  overlapParamGather: ['ddp.overlap_param_gather'],
-  precision: ['mixed_precision'],
-};
+/** Overrides of a recipe (`ConfigContainer`). */
+export const bridgeNames: KeyNames = namesIn(
+  bridgeKeys,
+  [...writtenFacts, 'zeroStage', 'precision'],
+  ['sequenceLength', 'distributedOptimizer'],
+);
 
 const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
 
 /** Overrides of a recipe of Megatron-Bridge. */
 export const bridgeDialect: YamlDialect = {
-  keys: () => bridgeKeys,
+  keys: () => bridgeNames,
   spelled: {
     precision: (value) => (typeof value === 'string' ? `${value}_mixed` : value),
     zeroStage: (value) => (value === undefined ? undefined : (shardings[String(value)] ?? 'optim')),
@@ -43,7 +37,7 @@ export const bridgeEditor = {
   settings: (plan: LaunchSettings) =>
     megatronSettings(plan, { ...plainDialect, format: 'megatron-bridge', narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
   syntax: yamlSyntax(bridgeDialect),
-  newFile: { fileName: 'overrides.yaml', keys: bridgeKeys, write: bridgeYaml },
+  newFile: { fileName: 'overrides.yaml', keys: bridgeNames, write: bridgeYaml },
 } as const satisfies Editor & { readonly newFile: NewFile };
 
 /** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
@@ -63,7 +57,7 @@ const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
 
 function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const written = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
-  const given = settingsByPath(written, bridgeKeys, (fact, value) =>
+  const given = settingsByPath(written, bridgeNames, (fact, value) =>
     fact === 'precision'
       ? `${String(value)}${narrowRecipe(plan)}_mixed`
       : fact === 'zeroStage'

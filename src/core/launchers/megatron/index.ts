@@ -1,6 +1,7 @@
 import { megatronCapabilities, megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
-import { hasAny, parallelSizes, type YamlHead } from '../../languages/yaml/head';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { parallelSizes } from './core-keys';
 import { sentence } from '../../sentence';
 
 const traits: LauncherTraits = { ...megatronTraits, takesMegatronArguments: true };

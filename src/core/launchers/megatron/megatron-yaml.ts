@@ -7,7 +7,7 @@ import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-f
 import { nvidia } from './forks/nvidia';
 import { coreKeys, gated } from './core-keys';
 import { sharedExperts, withoutIdleExperts } from '../tables/derived';
-import { joined, key, under, type KeyTable } from '../tables/key-table';
+import { joined, row, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { environmentOnly, plainOf } from '../../languages/yaml/references';
@@ -18,15 +18,15 @@ import { sentence } from '../../sentence';
 /**
  * Megatron-LM's `--yaml-cfg` (examples/gpt3/gpt_config.yaml): sizes in `language_model`, layout in `model_parallel`, the rest at the root.
  */
-const configKeys: KeyTable = joined(
+const configKeys: Table = joined(
   {
-    gatedMlp: [key('swiglu', on(true)), key('language_model.gated_linear_unit', on(true)), key('language_model.activation_func', gated)],
-    tiedEmbeddings: [key('untie_embeddings_and_output_weights', on(false))],
-    attention: [key('use_flash_attn', fixed('flash'))],
-    encoderLayers: [key('encoder_num_layers', count(1))],
-    decoderLayers: [key('decoder_num_layers', count(1))],
-    splitRank: [key('pipeline_model_parallel_split_rank', count(1))],
-    decoderSequenceLength: [key('decoder_seq_length', count(1))],
+    gatedMlp: [row('swiglu', on(true)), row('language_model.gated_linear_unit', on(true)), row('language_model.activation_func', gated)],
+    tiedEmbeddings: [row('untie_embeddings_and_output_weights', on(false))],
+    attention: [row('use_flash_attn', fixed('flash'))],
+    encoderLayers: [row('encoder_num_layers', count(1))],
+    decoderLayers: [row('decoder_num_layers', count(1))],
+    splitRank: [row('pipeline_model_parallel_split_rank', count(1))],
+    decoderSequenceLength: [row('decoder_seq_length', count(1))],
   },
   under(['language_model.', 'model_parallel.', ''], coreKeys),
 );

@@ -1,7 +1,7 @@
 import { byDefault } from '../../domain/located';
 import type { Facts, LauncherFile } from '../../formats/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
-import { key, lenient, under, type KeyTable } from '../tables/key-table';
+import { row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { environmentOnly } from '../../languages/yaml/references';
@@ -15,48 +15,49 @@ export const nanotronEngines = { '1f1b': '1F1B', afab: 'GPipe' } as const;
 const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 
 /** Fields of its `LlamaConfig` and `Qwen2Config`. */
-const modelKeys: KeyTable = {
-  layers: [key('num_hidden_layers', count(1))],
-  hidden: [key('hidden_size', count(1))],
-  heads: [key('num_attention_heads', count(1))],
-  kvHeads: [key('num_key_value_heads', count(1))],
-  ffn: [key('intermediate_size', count(1))],
-  vocab: [key('vocab_size', count(1))],
-  maxPositions: [key('max_position_embeddings', count(1))],
-  tiedEmbeddings: [key('tie_word_embeddings', on(true))],
-  experts: [key('moe_config.num_experts', count(1))],
-  activeExperts: [key('moe_config.top_k', count(1))],
-  expertFfn: [key('moe_config.moe_intermediate_size', count(1))],
+const modelKeys: Table = {
+  layers: [row('num_hidden_layers', count(1))],
+  hidden: [row('hidden_size', count(1))],
+  heads: [row('num_attention_heads', count(1))],
+  kvHeads: [row('num_key_value_heads', count(1))],
+  ffn: [row('intermediate_size', count(1))],
+  vocab: [row('vocab_size', count(1))],
+  maxPositions: [row('max_position_embeddings', count(1))],
+  tiedEmbeddings: [row('tie_word_embeddings', on(true))],
+  experts: [row('moe_config.num_experts', count(1))],
+  activeExperts: [row('moe_config.top_k', count(1))],
+  expertFfn: [row('moe_config.moe_intermediate_size', count(1))],
 };
 
-const nanotronKeys: KeyTable = {
+/** `Config` of src/nanotron/config/config.py. */
+export const nanotronKeys: Table = {
   ...under(['model.model_config.'], modelKeys),
-  tensor: [key('parallelism.tp', count(1))],
-  pipeline: [key('parallelism.pp', count(1))],
-  data: [key('parallelism.dp', count(1))],
-  context: [key('parallelism.context_parallel_size', count(1))],
-  expert: [key('parallelism.expert_parallel_size', count(1))],
-  schedule: [key('parallelism.pp_engine', lenient(choice(nanotronEngines)))],
+  tensor: [row('parallelism.tp', count(1))],
+  pipeline: [row('parallelism.pp', count(1))],
+  data: [row('parallelism.dp', count(1))],
+  context: [row('parallelism.context_parallel_size', count(1))],
+  expert: [row('parallelism.expert_parallel_size', count(1))],
+  schedule: [row('parallelism.pp_engine', lenient(choice(nanotronEngines)))],
   sequenceParallel: [
-    key(
+    row(
       'parallelism.tp_mode',
       anyOf((written) => /^reduce_scatter$/i.test(written)),
     ),
   ],
-  recomputeGranularity: [key('parallelism.recompute_layer', fixed('full'))],
-  sequenceLength: [key('tokens.sequence_length', count(1))],
-  microBatch: [key('tokens.micro_batch_size', count(1))],
-  gradientAccumulation: [key('tokens.batch_accumulation_per_replica', count(1))],
-  precision: [key('model.dtype', lenient(choice(dtypes)))],
-  optimizer: [key('optimizer.optimizer_factory.name', word)],
+  recomputeGranularity: [row('parallelism.recompute_layer', fixed('full'))],
+  sequenceLength: [row('tokens.sequence_length', count(1))],
+  microBatch: [row('tokens.micro_batch_size', count(1))],
+  gradientAccumulation: [row('tokens.batch_accumulation_per_replica', count(1))],
+  precision: [row('model.dtype', lenient(choice(dtypes)))],
+  optimizer: [row('optimizer.optimizer_factory.name', word)],
   // any stage above 0 is stage 1 (src/nanotron/helpers.py 409)
   zeroStage: [
-    key(
+    row(
       'optimizer.zero_stage',
       anyOf((stage) => (/^[0-3]$/.test(stage) ? Math.min(1, Number(stage)) : undefined)),
     ),
   ],
-  gradAccumulationFp32: [key('optimizer.accumulate_grad_in_fp32', on(true))],
+  gradAccumulationFp32: [row('optimizer.accumulate_grad_in_fp32', on(true))],
 };
 
 /**

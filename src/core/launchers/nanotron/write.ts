@@ -2,32 +2,21 @@ import { sentence } from '../../sentence';
 import { lacking, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import { countSetting, never, sizeSettings, type DesiredSetting } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import type { KeyNames } from '../writing/key-names';
+import { namesIn } from '../writing/key-names';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
-import { nanotronEngines } from './nanotron';
+import { nanotronEngines, nanotronKeys } from './nanotron';
 
-/** nanotron, `Config` of src/nanotron/config/config.py. */
-const nanotronKeys = {
-  tensor: ['parallelism.tp'],
-  pipeline: ['parallelism.pp'],
-  data: ['parallelism.dp'],
-  context: ['parallelism.context_parallel_size'],
-  expert: ['parallelism.expert_parallel_size'],
-  schedule: ['parallelism.pp_engine'],
-  sequenceParallel: ['parallelism.tp_mode'],
-  recomputeGranularity: ['parallelism.recompute_layer'],
-  sequenceLength: ['tokens.sequence_length'],
-  microBatch: ['tokens.micro_batch_size'],
-  gradientAccumulation: ['tokens.batch_accumulation_per_replica'],
-  zeroStage: ['optimizer.zero_stage'],
-} as const satisfies KeyNames;
+const names = namesIn(nanotronKeys, [
+  ...(['tensor', 'pipeline', 'data', 'context', 'expert', 'schedule', 'sequenceParallel', 'recomputeGranularity'] as const),
+  ...(['sequenceLength', 'microBatch', 'gradientAccumulation', 'zeroStage'] as const),
+]);
 
 /** nanotron. */
 export const nanotronEditor: Editor = {
   settings: nanotronSettings,
   syntax: yamlSyntax({
-    keys: () => nanotronKeys,
+    keys: () => names,
     spelled: {
       recomputeGranularity: (value) => value === 'full',
       sequenceParallel: (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),

@@ -9,7 +9,7 @@ import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../../formats/facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../../languages/reads';
-import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { joined, row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
 import { without } from '../tables/derived';
 import { launcherFile } from '../tables/launcher-file';
@@ -21,36 +21,37 @@ import { entryAt, parseYaml, type YamlDocument } from '../../languages/yaml/docu
 const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 
 /** What both backends share. */
-const policyKeys: KeyTable = {
-  flavor: [key('policy.model_name', word)],
-  sequenceLength: [key('policy.max_total_sequence_length', count(1))],
-  microBatch: [key('policy.train_micro_batch_size', count(1))],
-  globalBatch: [key('policy.train_global_batch_size', count(1))],
-  precision: [key('policy.precision', lenient(choice(precisions)))],
-  nodes: [key('cluster.num_nodes', count(1))],
-  gpusPerNode: [key('cluster.gpus_per_node', count(1))],
+const policyKeys: Table = {
+  flavor: [row('policy.model_name', word)],
+  sequenceLength: [row('policy.max_total_sequence_length', count(1))],
+  microBatch: [row('policy.train_micro_batch_size', count(1))],
+  globalBatch: [row('policy.train_global_batch_size', count(1))],
+  precision: [row('policy.precision', lenient(choice(precisions)))],
+  nodes: [row('cluster.num_nodes', count(1))],
+  gpusPerNode: [row('cluster.gpus_per_node', count(1))],
 };
 
-const megatronKeys: KeyTable = joined(
+/** Megatron Core. */
+export const megatronKeys: Table = joined(
   {
-    firstStageLayers: [key('policy.megatron_cfg.num_layers_in_first_pipeline_stage', count(1))],
-    lastStageLayers: [key('policy.megatron_cfg.num_layers_in_last_pipeline_stage', count(1))],
-    overlapGradReduce: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce', on(true))],
-    overlapParamGather: [key('policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather', on(true))],
+    firstStageLayers: [row('policy.megatron_cfg.num_layers_in_first_pipeline_stage', count(1))],
+    lastStageLayers: [row('policy.megatron_cfg.num_layers_in_last_pipeline_stage', count(1))],
+    overlapGradReduce: [row('policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce', on(true))],
+    overlapParamGather: [row('policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather', on(true))],
     ...under(['policy.megatron_cfg.optimizer.'], optimizerKeys),
-    distributedOptimizer: [key('policy.megatron_cfg.optimizer.use_distributed_optimizer', on(true))],
+    distributedOptimizer: [row('policy.megatron_cfg.optimizer.use_distributed_optimizer', on(true))],
   },
   joined(policyKeys, under(['policy.megatron_cfg.'], coreKeys)),
 );
 
 /** PyTorch's DTensor: tensor and context parallelism with FSDP2. */
-const dtensorKeys: KeyTable = joined(policyKeys, {
-  tensor: [key('policy.dtensor_cfg.tensor_parallel_size', count(1))],
-  context: [key('policy.dtensor_cfg.context_parallel_size', count(1))],
-  expert: [key('policy.dtensor_cfg.expert_parallel_size', count(1))],
-  sequenceParallel: [key('policy.dtensor_cfg.sequence_parallel', on(true))],
-  optimizer: [key('policy.optimizer.name', word)],
-  recomputeGranularity: [key('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
+export const dtensorKeys: Table = joined(policyKeys, {
+  tensor: [row('policy.dtensor_cfg.tensor_parallel_size', count(1))],
+  context: [row('policy.dtensor_cfg.context_parallel_size', count(1))],
+  expert: [row('policy.dtensor_cfg.expert_parallel_size', count(1))],
+  sequenceParallel: [row('policy.dtensor_cfg.sequence_parallel', on(true))],
+  optimizer: [row('policy.optimizer.name', word)],
+  recomputeGranularity: [row('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
 });
 
 /** DTensor has no pipeline, and FSDP2 shards everything. */

@@ -3,48 +3,25 @@ import { sentence } from '../../sentence';
 import { megatronSettings } from '../megatron/plan-settings';
 import { recomputeName, recomputes } from '../megatron/recompute-setting';
 import { plainDialect } from '../megatron/stages-setting';
-import { nemoKeys } from '../nemo/write';
+import { writtenFacts } from '../megatron/written-keys';
 import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import { never, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import { keysUnder, leavesOf, type KeyNames } from '../writing/key-names';
+import { namesIn } from '../writing/key-names';
 import type { LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
+import { dtensorKeys, megatronKeys } from './nemo-rl';
 
-/** NeMo-RL's policy, whose names of lengths and batches its backends share. */
-const policyKeys: KeyNames = {
-  sequenceLength: ['policy.max_total_sequence_length'],
-  microBatch: ['policy.train_micro_batch_size'],
-  globalBatch: ['policy.train_global_batch_size'],
-  precision: ['policy.precision'],
-  nodes: ['cluster.num_nodes'],
-  gpusPerNode: ['cluster.gpus_per_node'],
-};
-
-const rlKeys: KeyNames = {
-  ...keysUnder('policy.megatron_cfg.', leavesOf(nemoKeys)),
-  ...policyKeys,
-  distributedOptimizer: ['policy.megatron_cfg.optimizer.use_distributed_optimizer'],
-  overlapGradReduce: ['policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce'],
-  overlapParamGather: ['policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather'],
-  recomputeGranularity: ['policy.megatron_cfg.recompute_granularity'],
-};
-
-const dtensorKeys: KeyNames = {
-  ...policyKeys,
-  tensor: ['policy.dtensor_cfg.tensor_parallel_size'],
-  context: ['policy.dtensor_cfg.context_parallel_size'],
-  expert: ['policy.dtensor_cfg.expert_parallel_size'],
-  sequenceParallel: ['policy.dtensor_cfg.sequence_parallel'],
-  recomputeGranularity: ['policy.dtensor_cfg.activation_checkpointing'],
-};
+const ofPolicy = ['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'nodes', 'gpusPerNode'] as const;
+const megatronNames = namesIn(megatronKeys, [...writtenFacts, ...ofPolicy]);
+const dtensorNames = namesIn(dtensorKeys, [...ofPolicy, 'tensor', 'context', 'expert', 'sequenceParallel', 'recomputeGranularity']);
 
 const dialect = { ...plainDialect, format: 'nemo-rl', barsInPattern: false, countsVirtualStages: true, saysNodes: true } as const;
 
 /** NeMo-RL with Megatron Core or DTensor. */
 export const nemoRlEditor: Editor = {
   settings: rlSettings,
-  syntax: yamlSyntax({ keys: (_, { program }) => (program === undefined ? rlKeys : dtensorKeys) }),
+  syntax: yamlSyntax({ keys: (_, { program }) => (program === undefined ? megatronNames : dtensorNames) }),
 };
 
 /** What a NeMo-RL YAML needs for a plan. @param program DTensor; undefined: Megatron Core. */

@@ -1,6 +1,7 @@
 import { composing } from '../composition';
 import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
-import { hasAny, parallelSizes, type YamlHead } from '../../languages/yaml/head';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { parallelSizes } from '../megatron/core-keys';
 import { sentence } from '../../sentence';
 
 /** NeMo 1.x, as in NeMo-Framework-Launcher. */

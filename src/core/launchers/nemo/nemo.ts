@@ -8,7 +8,7 @@ import type { Facts, LauncherFile } from '../../formats/facts';
 import { choice, count, fixed, keep, on } from '../../languages/reads';
 import { coreKeys, gated } from '../megatron/core-keys';
 import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
-import { joined, key, lenient, under, type KeyTable } from '../tables/key-table';
+import { joined, row, rows, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { mergedDocument } from '../../languages/yaml/merge';
@@ -37,50 +37,53 @@ const isFp32Type = anyOf((written) => {
 });
 
 /** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
-const modelKeys: KeyTable = {
-  sequenceLength: [key('encoder_seq_length', count(1)), key('seq_length', count(1)), key('data.seq_length', count(1))],
-  bias: [key('bias', on(true))],
-  gatedMlp: [key('activation', gated)],
-  tiedEmbeddings: [key('share_decoder_tokens_head_embeddings', on(true))],
-  recomputeGranularity: [key('activations_checkpoint_granularity', keep(['full', 'selective', 'none']))],
-  recomputeMethod: [key('activations_checkpoint_method', keep(['uniform', 'block']))],
-  recomputeLayers: [key('activations_checkpoint_num_layers', count(0))],
-  attention: [key('use_flash_attention', fixed('flash'))],
-  optimizer: [key('optim.name', word)],
-  gradAccumulationFusion: [key('gradient_accumulation_fusion', on(true))],
-  overlapGradReduce: [key('optim.overlap_grad_sync', on(true))],
-  overlapParamGather: [key('optim.overlap_param_sync', on(true))],
-  fp8ParamGather: [key('fp8_params', on(true))],
+const modelKeys: Table = {
+  sequenceLength: [row('encoder_seq_length', count(1)), row('seq_length', count(1)), row('data.seq_length', count(1))],
+  bias: [row('bias', on(true))],
+  gatedMlp: [row('activation', gated)],
+  tiedEmbeddings: [row('share_decoder_tokens_head_embeddings', on(true))],
+  recomputeGranularity: [row('activations_checkpoint_granularity', keep(['full', 'selective', 'none']))],
+  recomputeMethod: [row('activations_checkpoint_method', keep(['uniform', 'block']))],
+  recomputeLayers: [row('activations_checkpoint_num_layers', count(0))],
+  attention: [row('use_flash_attention', fixed('flash'))],
+  optimizer: [row('optim.name', word)],
+  gradAccumulationFusion: [row('gradient_accumulation_fusion', on(true))],
+  overlapGradReduce: [row('optim.overlap_grad_sync', on(true))],
+  overlapParamGather: [row('optim.overlap_param_sync', on(true))],
+  fp8ParamGather: [row('fp8_params', on(true))],
   distributedOptimizer: [
-    key(
+    row(
       'optim.name',
       anyOf((name) => (/^(mcore_distributed_optim|distributed_fused_adam)$/.test(name) ? true : undefined)),
     ),
   ],
   vocab: [
-    key('override_vocab_size', count(1)),
-    key('tokenizer.type', vocabOfType),
-    ...['tokenizer.type', 'tokenizer.model', 'tokenizer.vocab_file'].map((name) => key(name, vocabOfName)),
+    row('override_vocab_size', count(1)),
+    row('tokenizer.type', vocabOfType),
+    ...['tokenizer.type', 'tokenizer.model', 'tokenizer.vocab_file'].map((name) => row(name, vocabOfName)),
   ],
   // `grad_reduce_in_fp32` of its distributed optimizers (megatron_gpt_model.py)
-  gradAccumulationFp32: [key('optim.grad_sync_dtype', isFp32Type)],
+  gradAccumulationFp32: [row('optim.grad_sync_dtype', isFp32Type)],
 };
 
-const nemoKeys: KeyTable = joined(
+/** Keys of a model, wherever its section is. */
+export const modelTable: Table = joined(modelKeys, coreKeys);
+
+/** Where the precision is given. */
+export const precisionKeys = rows(lenient(choice(precisions)), 'trainer.precision', 'model.precision');
+
+/** NeMo's keys of a model, the first of each in `model`. */
+export const nemoKeys: Table = joined(
   {
-    encoderLayers: [key('model.encoder.num_layers', count(1))],
-    decoderLayers: [key('model.decoder.num_layers', count(1))],
-    splitRank: [key('model.pipeline_model_parallel_split_rank', count(0))],
-    decoderSequenceLength: [key('model.decoder_seq_length', count(1)), key('model.data.seq_length_dec', count(1))],
-    precision: [
-      key('model.fp8', fixed('fp8')),
-      key('trainer.precision', lenient(choice(precisions))),
-      key('model.precision', lenient(choice(precisions))),
-    ],
-    nodes: [key('trainer.num_nodes', count(1))],
-    gpusPerNode: [key('trainer.devices', devices)],
+    encoderLayers: [row('model.encoder.num_layers', count(1))],
+    decoderLayers: [row('model.decoder.num_layers', count(1))],
+    splitRank: [row('model.pipeline_model_parallel_split_rank', count(0))],
+    decoderSequenceLength: [row('model.decoder_seq_length', count(1)), row('model.data.seq_length_dec', count(1))],
+    precision: [row('model.fp8', fixed('fp8')), ...precisionKeys],
+    nodes: [row('trainer.num_nodes', count(1))],
+    gpusPerNode: [row('trainer.devices', devices)],
   },
-  under(['model.', 'model.encoder.'], joined(modelKeys, coreKeys)),
+  under(['model.', 'model.encoder.'], modelTable),
 );
 
 /**

@@ -3,7 +3,7 @@ import { byDefault } from '../../domain/located';
 import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../../formats/facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
-import { key, lenient, type KeyTable, type NodeRead } from '../tables/key-table';
+import { row, lenient, type Table, type NodeRead } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, word } from '../tables/reads';
@@ -46,67 +46,67 @@ const some: FlagRead<number> = { words: 'one', of: (words) => (/^-\d+$/.test(wor
 const deviceName: FlagRead<string> = anyOf((name) => (name === 'none' ? undefined : name));
 
 /** Names with underscores; a file may write dashes instead. */
-const neoxKeys: KeyTable = {
-  layers: [key('num_layers', count(1))],
-  hidden: [key('hidden_size', count(1))],
-  heads: [key('num_attention_heads', count(1))],
-  kvHeads: [key('num_kv_heads', count(1))],
-  vocab: [key('tokenizer_type', vocabOfType), key('vocab_file', vocabOfName)],
-  vocabDivisor: [key('make_vocab_size_divisible_by', count(1))],
-  tiedEmbeddings: [key('no_weight_tying', on(false))],
-  maxPositions: [key('max_position_embeddings', count(1))],
-  positions: [key('pos_emb', lenient(choice(positions)))],
-  norm: [key('norm', lenient(choice(norms)))],
-  bias: [key('use_bias_in_attn_linear', on(true))],
+export const neoxKeys: Table = {
+  layers: [row('num_layers', count(1))],
+  hidden: [row('hidden_size', count(1))],
+  heads: [row('num_attention_heads', count(1))],
+  kvHeads: [row('num_kv_heads', count(1))],
+  vocab: [row('tokenizer_type', vocabOfType), row('vocab_file', vocabOfName)],
+  vocabDivisor: [row('make_vocab_size_divisible_by', count(1))],
+  tiedEmbeddings: [row('no_weight_tying', on(false))],
+  maxPositions: [row('max_position_embeddings', count(1))],
+  positions: [row('pos_emb', lenient(choice(positions)))],
+  norm: [row('norm', lenient(choice(norms)))],
+  bias: [row('use_bias_in_attn_linear', on(true))],
   gatedMlp: [
-    key(
+    row(
       'mlp_type',
       anyOf((kind) => (kind === 'llama' ? true : undefined)),
     ),
-    key(
+    row(
       'activation',
       anyOf((name) => /^(swiglu|geglu|reglu|bilinear|glu)$/.test(name)),
     ),
   ],
-  hiddenDropout: [key('hidden_dropout', share)],
-  attentionDropout: [key('attention_dropout', share)],
-  slidingWindow: [key('sliding_window_width', count(1))],
-  experts: [key('moe_num_experts', count(1)), key('num_experts', count(1))],
-  activeExperts: [key('moe_top_k', count(1))],
-  moeLayerFrequency: [key('expert_interval', phrase)],
-  tensor: [key('model_parallel_size', oneOrMore)],
-  pipeline: [key('pipe_parallel_size', oneOrMore)],
-  context: [key('context_parallel_size', count(1))],
-  expert: [key('moe_expert_parallel_size', count(1))],
-  partitionMethod: [key('pipe_partition_method', phrase)],
-  sequenceParallel: [key('sequence_parallel', on(true))],
-  sequenceLength: [key('seq_length', count(1))],
-  microBatch: [key('train_micro_batch_size_per_gpu', count(1)), key('batch_size', count(1))],
-  globalBatch: [key('train_batch_size', count(1))],
-  gradientAccumulation: [key('gradient_accumulation_steps', count(1)), key('gas', count(1))],
+  hiddenDropout: [row('hidden_dropout', share)],
+  attentionDropout: [row('attention_dropout', share)],
+  slidingWindow: [row('sliding_window_width', count(1))],
+  experts: [row('moe_num_experts', count(1)), row('num_experts', count(1))],
+  activeExperts: [row('moe_top_k', count(1))],
+  moeLayerFrequency: [row('expert_interval', phrase)],
+  tensor: [row('model_parallel_size', oneOrMore)],
+  pipeline: [row('pipe_parallel_size', oneOrMore)],
+  context: [row('context_parallel_size', count(1))],
+  expert: [row('moe_expert_parallel_size', count(1))],
+  partitionMethod: [row('pipe_partition_method', phrase)],
+  sequenceParallel: [row('sequence_parallel', on(true))],
+  sequenceLength: [row('seq_length', count(1))],
+  microBatch: [row('train_micro_batch_size_per_gpu', count(1)), row('batch_size', count(1))],
+  globalBatch: [row('train_batch_size', count(1))],
+  gradientAccumulation: [row('gradient_accumulation_steps', count(1)), row('gas', count(1))],
   precision: [
-    key('bf16.enabled', fixed('bf16')),
-    key('fp16.type', lenient(choice({ bfloat16: 'bf16' }))),
-    key('fp16.enabled', fixed('fp16')),
-    key('precision', lenient(choice(precisions))),
-    key('fp16.fp16', fixed('fp16')),
+    row('bf16.enabled', fixed('bf16')),
+    row('fp16.type', lenient(choice({ bfloat16: 'bf16' }))),
+    row('fp16.enabled', fixed('fp16')),
+    row('precision', lenient(choice(precisions))),
+    row('fp16.fp16', fixed('fp16')),
   ],
   gradAccumulationFp32: [
-    key(
+    row(
       'data_types.grad_accum_dtype',
       anyOf((name) => isFp32(name)),
     ),
   ],
-  optimizer: [key('optimizer.type', word)],
-  zeroStage: [key('zero_optimization.stage', count(0, 3)), key('zero_stage', count(0, 3))],
-  offloadOptimizer: [key('zero_optimization.offload_optimizer.device', deviceName), key('zero_optimization.cpu_offload', fixed('cpu'))],
-  offloadParameters: [key('zero_optimization.offload_param.device', deviceName)],
-  recomputeGranularity: [key('checkpoint_activations', fixed('full'))],
-  recomputeLayers: [key('checkpoint_num_layers', count(1))],
-  cpuCheckpointing: [key('checkpoint_in_cpu', on(true))],
-  attention: [key('attention_config', attentionKinds)],
-  nodes: [key('num_nodes', some)],
-  gpusPerNode: [key('num_gpus', some)],
+  optimizer: [row('optimizer.type', word)],
+  zeroStage: [row('zero_optimization.stage', count(0, 3)), row('zero_stage', count(0, 3))],
+  offloadOptimizer: [row('zero_optimization.offload_optimizer.device', deviceName), row('zero_optimization.cpu_offload', fixed('cpu'))],
+  offloadParameters: [row('zero_optimization.offload_param.device', deviceName)],
+  recomputeGranularity: [row('checkpoint_activations', fixed('full'))],
+  recomputeLayers: [row('checkpoint_num_layers', count(1))],
+  cpuCheckpointing: [row('checkpoint_in_cpu', on(true))],
+  attention: [row('attention_config', attentionKinds)],
+  nodes: [row('num_nodes', some)],
+  gpusPerNode: [row('num_gpus', some)],
 };
 
 /**

@@ -12,34 +12,22 @@ import {
   type DesiredSetting,
 } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import { spelledWith, type KeyNames } from '../writing/key-names';
+import { namesIn, spelledWith } from '../writing/key-names';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
+import { neoxKeys } from './gpt-neox';
 
-/** GPT-NeoX, whose keys take dashes too. */
-const neoxKeys = {
-  tensor: ['model_parallel_size'],
-  pipeline: ['pipe_parallel_size'],
-  expert: ['moe_expert_parallel_size'],
-  sequenceParallel: ['sequence_parallel'],
-  sequenceLength: ['seq_length'],
-  maxPositions: ['max_position_embeddings'],
-  microBatch: ['train_micro_batch_size_per_gpu'],
-  globalBatch: ['train_batch_size'],
-  gradientAccumulation: ['gradient_accumulation_steps'],
-  zeroStage: ['zero_optimization.stage'],
-  recomputeGranularity: ['checkpoint_activations'],
-  recomputeLayers: ['checkpoint_num_layers'],
-  offloadOptimizer: ['zero_optimization.offload_optimizer.device'],
-  nodes: ['num_nodes'],
-  gpusPerNode: ['num_gpus'],
-} as const satisfies KeyNames;
+const names = namesIn(neoxKeys, [
+  ...(['tensor', 'pipeline', 'expert', 'sequenceParallel', 'sequenceLength', 'maxPositions', 'microBatch', 'globalBatch'] as const),
+  ...(['gradientAccumulation', 'zeroStage', 'recomputeGranularity', 'recomputeLayers', 'offloadOptimizer'] as const),
+  ...(['nodes', 'gpusPerNode'] as const),
+]);
 
 /** GPT-NeoX. */
 export const neoxEditor: Editor = {
   settings: neoxSettings,
   syntax: yamlSyntax({
-    keys: ({ root }) => (isDashed(root) ? spelledWith(neoxKeys, (name) => name.replaceAll('_', '-')) : neoxKeys),
+    keys: ({ root }) => (isDashed(root) ? spelledWith(names, (name) => name.replaceAll('_', '-')) : names),
     removes: true,
     spelled: { recomputeGranularity: (value) => value !== undefined },
   }),

@@ -7,7 +7,7 @@ import { coreKeys } from '../megatron/core-keys';
 import { recipePrecision } from '../megatron-bridge/megatron-bridge';
 import { count, on } from '../../languages/reads';
 import { titanFile } from '../torchtitan/reader';
-import { joined, key, type KeyTable } from '../tables/key-table';
+import { joined, row, type Table } from '../tables/table';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile, replacedKeys } from '../tables/launcher-file';
 import { word, phrase } from '../tables/reads';
@@ -27,18 +27,18 @@ export const primusTitanFiles: Composition = {
   },
 };
 
-const bridgeKeys: KeyTable = joined(
+const bridgeKeys: Table = joined(
   {
-    flavor: [key('hf_path', word), key('flavor', word)],
-    sequenceLength: [key('seq_length', count(1))],
-    microBatch: [key('micro_batch_size', count(1))],
-    globalBatch: [key('global_batch_size', count(1))],
-    batchSchedule: [key('rampup_batch_size', phrase)],
-    precision: [key('precision_config', recipePrecision)],
-    distributedOptimizer: [key('use_distributed_optimizer', on(true))],
-    stagesBeforeReplicas: [key('use_tp_pp_dp_mapping', on(true))],
-    overlapGradReduce: [key('overlap_grad_reduce', on(true))],
-    overlapParamGather: [key('overlap_param_gather', on(true))],
+    flavor: [row('hf_path', word), row('flavor', word)],
+    sequenceLength: [row('seq_length', count(1))],
+    microBatch: [row('micro_batch_size', count(1))],
+    globalBatch: [row('global_batch_size', count(1))],
+    batchSchedule: [row('rampup_batch_size', phrase)],
+    precision: [row('precision_config', recipePrecision)],
+    distributedOptimizer: [row('use_distributed_optimizer', on(true))],
+    stagesBeforeReplicas: [row('use_tp_pp_dp_mapping', on(true))],
+    overlapGradReduce: [row('overlap_grad_reduce', on(true))],
+    overlapParamGather: [row('overlap_param_gather', on(true))],
   },
   coreKeys,
 );

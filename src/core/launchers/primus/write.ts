@@ -1,5 +1,5 @@
 import { mapAt, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
-import { bridgeDialect, bridgeKeys } from '../megatron-bridge/write';
+import { bridgeDialect, bridgeNames } from '../megatron-bridge/write';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
 import { argumentNames } from '../megatron/written-keys';
@@ -22,7 +22,7 @@ export const primusBridgeEditor: Editor = {
   settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'primus-bridge', countsVirtualStages: true }),
   syntax: yamlSyntax({
     ...bridgeDialect,
-    keys: (document) => keysUnder(overridesOf(document, 'megatron_bridge'), leavesOf(bridgeKeys)),
+    keys: (document) => keysUnder(overridesOf(document, 'megatron_bridge'), leavesOf(bridgeNames)),
   }),
 };
 

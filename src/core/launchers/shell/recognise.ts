@@ -1,8 +1,12 @@
-import { flagKey, flagWords } from '../megatron/megatron-flags';
+import { flagKey, flagTable, flagWords } from '../megatron/megatron-flags';
+
+const marks = [
+  ...(['tensor', 'pipeline', 'layers', 'encoderLayers', 'hidden', 'heads', 'sequenceLength', 'encoderSequenceLength'] as const),
+  ...(['microBatch', 'globalBatch', 'experts', 'tiedEmbeddings', 'distributedOptimizer'] as const),
+].flatMap((fact) => flagTable[fact]?.[0]?.name ?? []);
 
 /** Flags that only a launch of Megatron has; a YAML key (`--num-layers:`) is none. */
-const megatronFlag =
-  /--(?:tensor-model-parallel-size|pipeline-model-parallel-size|num-layers|encoder-num-layers|hidden-size|num-attention-heads|seq-length|encoder-seq-length|micro-batch-size|global-batch-size|num-experts|untie-embeddings-and-output-weights|use-distributed-optimizer|transformer-impl)(?=[\s=\\"']|$)/g;
+const megatronFlag = new RegExp(`--(?:${[...marks, 'transformer-impl'].join('|')})(?=[\\s=\\\\"']|$)`, 'g');
 
 /** A launch script announces it near its start. */
 const sniffedLength = 262_144;

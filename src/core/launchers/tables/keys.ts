@@ -3,7 +3,7 @@ import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
 import type { Fact, FactName, Facts } from '../../formats/facts';
 import type { FlagOutcome } from '../../languages/reads';
-import type { KeyRule, KeyTable, Read } from './key-table';
+import type { Row, Table, Read } from './table';
 import type { Plain, Resolver } from '../../languages/yaml/references';
 import { removalOf } from '../../languages/yaml/removal';
 import { entryAt, type YamlDocument, type YamlEntry, type YamlScalar } from '../../languages/yaml/document';
@@ -11,7 +11,7 @@ import { sentence, type Value } from '../../sentence';
 
 /** What one file sets through its keys. */
 export interface KeyReader {
-  readonly facts: (table: KeyTable) => Facts;
+  readonly facts: (table: Table) => Facts;
   /** One value that is not a fact by itself. */
   readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
   /** Values that the launcher will refuse, in the order met; each key once. */
@@ -66,15 +66,15 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
     return undefined;
   };
 
-  const facts = (table: KeyTable): Facts => {
-    const rows = Object.entries(table) as [FactName, readonly KeyRule<unknown>[]][];
+  const facts = (table: Table): Facts => {
+    const rows = Object.entries(table) as [FactName, readonly Row<unknown>[]][];
     const found = rows.map(([name, rules]) => [name, firstOf(rules)] as const);
     return Object.fromEntries(found.filter(([, fact]) => fact !== undefined));
   };
 
-  const firstOf = (rules: readonly KeyRule<unknown>[]): Fact<unknown> | undefined => {
-    for (const { path, read } of rules) {
-      const fact = one(path, read);
+  const firstOf = (rules: readonly Row<unknown>[]): Fact<unknown> | undefined => {
+    for (const { name, read } of rules) {
+      const fact = one(name, read);
       if (fact !== undefined) return fact;
     }
     return undefined;

@@ -7,7 +7,7 @@ import { quoted } from '../../text';
 import type { Facts } from '../../formats/facts';
 import type { Given } from '../../formats/given';
 import { fixed, on } from '../../languages/reads';
-import { key, type KeyTable } from './key-table';
+import { row, type Table } from './table';
 import { anyOf, word } from './reads';
 
 /** Bytes of a number type by any of its names: `bf16`, `torch.bfloat16`, `fp8`; undefined: another name. */
@@ -31,14 +31,14 @@ export const masterType = anyOf((written) => {
 export const gradientType = anyOf((written) => ((bytesOfType(written) ?? 4) < 4 ? false : undefined));
 
 /** Fields of Megatron Core's `OptimizerConfig`, without their section. */
-export const optimizerKeys: KeyTable = {
-  optimizer: [key('optimizer', word)],
-  precisionAware: [key('use_precision_aware_optimizer', on(true))],
-  firstMomentBytes: [key('exp_avg_dtype', typeBytes)],
-  secondMomentBytes: [key('exp_avg_sq_dtype', typeBytes)],
-  masterWeightBytes: [key('main_params_dtype', masterType)],
-  gradAccumulationFp32: [key('main_grads_dtype', gradientType)],
-  offloadOptimizer: [key('optimizer_cpu_offload', fixed('cpu'))],
+export const optimizerKeys: Table = {
+  optimizer: [row('optimizer', word)],
+  precisionAware: [row('use_precision_aware_optimizer', on(true))],
+  firstMomentBytes: [row('exp_avg_dtype', typeBytes)],
+  secondMomentBytes: [row('exp_avg_sq_dtype', typeBytes)],
+  masterWeightBytes: [row('main_params_dtype', masterType)],
+  gradAccumulationFp32: [row('main_grads_dtype', gradientType)],
+  offloadOptimizer: [row('optimizer_cpu_offload', fixed('cpu'))],
 };
 
 /** Names of a Trainer of Hugging Face, whose `sgd` has no momentum. */

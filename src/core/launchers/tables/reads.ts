@@ -1,5 +1,5 @@
 import type { FlagRead } from '../../languages/reads';
-import type { NodeRead } from './key-table';
+import type { NodeRead } from './table';
 import type { YamlNode } from '../../languages/yaml/document';
 import { own } from '../../records';
 

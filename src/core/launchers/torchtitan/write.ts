@@ -22,34 +22,21 @@ import {
 import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
 import type { Editor, NewFile } from '../writing/editor';
-import type { KeyNames } from '../writing/key-names';
+import { namesOfEntries, type KeyNames } from '../writing/key-names';
+import { entries } from './settings';
 import { titanToml } from './new-toml';
 import { tomlSyntax } from './toml-syntax';
 
-/** TorchTitan, `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
+/** `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
 export const titanKeys: KeyNames = {
-  tensor: ['parallelism.tensor_parallel_degree'],
-  pipeline: ['parallelism.pipeline_parallel_degree'],
-  context: ['parallelism.context_parallel_degree'],
-  expert: ['parallelism.expert_parallel_degree'],
-  expertTensor: ['parallelism.expert_tensor_parallel_degree'],
-  dataReplicate: ['parallelism.data_parallel_replicate_degree'],
-  dataShard: ['parallelism.data_parallel_shard_degree'],
-  schedule: ['parallelism.pipeline_parallel_schedule'],
-  scheduleCsv: ['parallelism.pipeline_parallel_schedule_csv'],
-  microBatch: ['parallelism.pipeline_parallel_microbatch_size'],
+  ...namesOfEntries(entries, [
+    ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'dataReplicate', 'dataShard', 'schedule', 'scheduleCsv'] as const),
+    ...(['microBatch', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers', 'sequenceParallel'] as const),
+    ...(['sequenceLength', 'localBatch', 'globalBatch', 'recomputeGranularity', 'recomputeOption'] as const),
+  ]),
   microBatches: ['parallelism.pipeline_parallel_microbatches'],
-  layersPerStage: ['parallelism.pipeline_parallel_layers_per_stage'],
-  firstStageLessLayers: ['parallelism.pipeline_parallel_first_stage_less_layers'],
-  lastStageLessLayers: ['parallelism.pipeline_parallel_last_stage_less_layers'],
   totalStages: ['parallelism.module_fqns_per_model_part', 'parallelism.pipeline_parallel_split_points'],
-  sequenceParallel: ['parallelism.enable_sequence_parallel'],
-  sequenceLength: ['training.seq_len'],
-  localBatch: ['training.local_batch_size'],
-  globalBatch: ['training.global_batch_size'],
   precision: ['training.mixed_precision_param'],
-  recomputeGranularity: ['activation_checkpoint.mode'],
-  recomputeOption: ['activation_checkpoint.selective_ac_option'],
 };
 
 /** TorchTitan's TOML. */

@@ -18,10 +18,9 @@ import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
-import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../tables/flag-table';
+import { factsOfTable, readsOf, row, rows, type FlagTable, lenient } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
-import { lenient } from '../tables/key-table';
 import { pathWord, word } from '../tables/reads';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { metaseq, openRlhf } from './programs';
@@ -71,7 +70,7 @@ const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size
  * by `flagKey`.
  */
 const table: FlagTable = {
-  flavor: rules(
+  flavor: rows(
     pathWord,
     'model-name-or-path',
     'model-id-or-path',
@@ -81,47 +80,47 @@ const table: FlagTable = {
     'model',
     'model-size',
   ),
-  layers: [rule('n-layer', sizes), rule('config-overrides', overridden('n_layer'))],
-  hidden: [rule('n-embd', sizes), rule('config-overrides', overridden('n_embd'))],
-  heads: [rule('n-head', sizes), rule('config-overrides', overridden('n_head'))],
-  ffn: [rule('n-inner', sizes), rule('config-overrides', overridden('n_inner'))],
-  maxPositions: [rule('n-positions', sizes), rule('config-overrides', overridden('n_positions'))],
-  vocab: [rule('tokenizer-name', vocabOfName)],
-  sequenceLength: rules(sizes, ...lengths),
-  microBatch: rules(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
-  globalBatch: [rule('train-batch-size', sizes)],
-  gradientAccumulation: [rule('gradient-accumulation-steps', sizes)],
+  layers: [row('n-layer', sizes), row('config-overrides', overridden('n_layer'))],
+  hidden: [row('n-embd', sizes), row('config-overrides', overridden('n_embd'))],
+  heads: [row('n-head', sizes), row('config-overrides', overridden('n_head'))],
+  ffn: [row('n-inner', sizes), row('config-overrides', overridden('n_inner'))],
+  maxPositions: [row('n-positions', sizes), row('config-overrides', overridden('n_positions'))],
+  vocab: [row('tokenizer-name', vocabOfName)],
+  sequenceLength: rows(sizes, ...lengths),
+  microBatch: rows(sizes, 'per-device-train-batch-size', 'per-gpu-train-batch-size', 'micro-train-batch-size'),
+  globalBatch: [row('train-batch-size', sizes)],
+  gradientAccumulation: [row('gradient-accumulation-steps', sizes)],
   precision: [
-    rule('pure-bf16', toggle('bf16')),
-    rule('bf16', toggle('bf16')),
-    rule('fp16', toggle('fp16')),
-    rule('mixed-precision', mixedPrecision),
+    row('pure-bf16', toggle('bf16')),
+    row('bf16', toggle('bf16')),
+    row('fp16', toggle('fp16')),
+    row('mixed-precision', mixedPrecision),
   ],
-  attention: [rule('attn-implementation', attentionWord)],
-  attentionKernel: [rule('attn-implementation', kernelWord)],
+  attention: [row('attn-implementation', attentionWord)],
+  attentionKernel: [row('attn-implementation', kernelWord)],
   recomputeGranularity: [
-    rule('disable-gradient-checkpointing', either('none', 'full')),
-    rule('gradient-checkpointing', either('full', 'none')),
+    row('disable-gradient-checkpointing', either('none', 'full')),
+    row('gradient-checkpointing', either('full', 'none')),
   ],
   zeroStage: [
-    rule('zero-stage', count(0, 3)),
-    rule('deepspeed-stage', count(0, 3)),
-    rule('fsdp', sharding),
-    ...rules(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
+    row('zero-stage', count(0, 3)),
+    row('deepspeed-stage', count(0, 3)),
+    row('fsdp', sharding),
+    ...rows(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
   ],
   optimizer: [
-    ...Object.entries(factorySwitches).map(([name, optimizer]) => rule(name.replaceAll('_', '-'), toggle(optimizer))),
-    ...rules(trainerOptimizer, 'optim', 'optimizer', 'optimizer-type'),
+    ...Object.entries(factorySwitches).map(([name, optimizer]) => row(name.replaceAll('_', '-'), toggle(optimizer))),
+    ...rows(trainerOptimizer, 'optim', 'optimizer', 'optimizer-type'),
   ],
-  optimizerRank: [...rules(sizes, 'galore-rank', 'apollo-rank'), rule('optim-args', rankArgument)],
-  offloadOptimizer: [rule('offload-optimizer-device', offloaded), rule('adam-offload', toggle('cpu'))],
-  offloadParameters: [rule('offload-param-device', offloaded)],
-  tensor: [rule('parallelism-config-tp-size', sizes)],
-  context: [rule('parallelism-config-cp-size', sizes)],
-  dataReplicate: [rule('parallelism-config-dp-replicate-size', sizes)],
-  nodes: [rule('nnodes', nodeCount), rule('num-machines', sizes), rule('num-nodes', sizes)],
-  gpusPerNode: [rule('nproc-per-node', processCount), rule('num-gpus', processCount), rule('gpus-per-node', processCount)],
-  world: [rule('num-processes', sizes)],
+  optimizerRank: [...rows(sizes, 'galore-rank', 'apollo-rank'), row('optim-args', rankArgument)],
+  offloadOptimizer: [row('offload-optimizer-device', offloaded), row('adam-offload', toggle('cpu'))],
+  offloadParameters: [row('offload-param-device', offloaded)],
+  tensor: [row('parallelism-config-tp-size', sizes)],
+  context: [row('parallelism-config-cp-size', sizes)],
+  dataReplicate: [row('parallelism-config-dp-replicate-size', sizes)],
+  nodes: [row('nnodes', nodeCount), row('num-machines', sizes), row('num-nodes', sizes)],
+  gpusPerNode: [row('nproc-per-node', processCount), row('num-gpus', processCount), row('gpus-per-node', processCount)],
+  world: [row('num-processes', sizes)],
 };
 
 /** Ranks of adapters, and words that say what is trained. */

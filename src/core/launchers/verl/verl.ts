@@ -6,7 +6,8 @@ import type { Fact, Facts, Program } from '../../formats/facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { anyOf, pathWord, word } from '../tables/reads';
 import { count, largestCount, names, on } from '../../languages/reads';
-import { factsOfTable, readsOf, rule, rules, type FlagTable } from '../tables/flag-table';
+import { factsOfTable, joined, readsOf, renamed, row, rows, type FlagTable } from '../tables/table';
+import { coreSizes } from '../megatron/core-keys';
 import type { ShellProgram } from '../shell/program';
 import { isVerlScript } from './recognise';
 import { greatestDivisor } from '../../numbers';
@@ -18,33 +19,28 @@ const path = (name: string): string => name.replaceAll('_', '-');
 const sizes = count(1);
 
 /** verl's names (verl/trainer/config), of the actor's training step, then of fine-tuning. */
-const table: FlagTable = {
-  flavor: rules(pathWord, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
-  sequenceLength: [rule(path('data.max_length'), sizes)],
-  microBatch: rules(sizes, path(`${actor}.ppo_micro_batch_size_per_gpu`), path('data.micro_batch_size_per_gpu')),
-  globalBatch: rules(sizes, path(`${actor}.ppo_mini_batch_size`), path('data.train_batch_size')),
-  nodes: [rule('trainer.nnodes', sizes), rule('nnodes', sizes)],
-  gpusPerNode: rules(sizes, path('trainer.n_gpus_per_node'), 'nproc-per-node'),
-  tensor: [rule(path(`${actor}.megatron.tensor_model_parallel_size`), sizes)],
-  pipeline: [rule(path(`${actor}.megatron.pipeline_model_parallel_size`), sizes)],
-  virtualStages: [rule(path(`${actor}.megatron.virtual_pipeline_model_parallel_size`), sizes)],
-  context: rules(
-    sizes,
-    path(`${actor}.megatron.context_parallel_size`),
-    path(`${actor}.ulysses_sequence_parallel_size`),
-    path('ulysses_sequence_parallel_size'),
-  ),
-  expert: [rule(path(`${actor}.megatron.expert_model_parallel_size`), sizes)],
-  expertTensor: [rule(path(`${actor}.megatron.expert_tensor_parallel_size`), sizes)],
-  optimizer: rules(word, path(`${actor}.optim.optimizer`), path('optim.optimizer')),
-  precisionAware: [rule(path(`${overridden}.use_precision_aware_optimizer`), { ...on(true), words: 'one' })],
-  offloadOptimizer: rules(
+const ownTable: FlagTable = {
+  flavor: rows(pathWord, path('actor_rollout_ref.model.path'), path('model.partial_pretrain'), 'model.path'),
+  sequenceLength: [row(path('data.max_length'), sizes)],
+  microBatch: rows(sizes, path(`${actor}.ppo_micro_batch_size_per_gpu`), path('data.micro_batch_size_per_gpu')),
+  globalBatch: rows(sizes, path(`${actor}.ppo_mini_batch_size`), path('data.train_batch_size')),
+  nodes: [row('trainer.nnodes', sizes), row('nnodes', sizes)],
+  gpusPerNode: rows(sizes, path('trainer.n_gpus_per_node'), 'nproc-per-node'),
+  context: rows(sizes, path(`${actor}.ulysses_sequence_parallel_size`), path('ulysses_sequence_parallel_size')),
+  optimizer: rows(word, path(`${actor}.optim.optimizer`), path('optim.optimizer')),
+  precisionAware: [row(path(`${overridden}.use_precision_aware_optimizer`), { ...on(true), words: 'one' })],
+  offloadOptimizer: rows(
     anyOf((written) => (/^true$/i.test(written) ? 'cpu' : undefined)),
     path(`${actor}.fsdp_config.optimizer_offload`),
     path(`${actor}.megatron.optimizer_offload`),
     path(`${overridden}.optimizer_cpu_offload`),
   ),
 };
+
+const table = joined(
+  renamed(coreSizes, (name) => path(`${actor}.megatron.${name}`)),
+  ownTable,
+);
 
 const mainKey = path('actor_rollout_ref.model.path');
 const promptKey = path('data.max_prompt_length');

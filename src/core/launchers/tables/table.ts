@@ -1,0 +1,80 @@
+import type { Fact, FactName, Facts, FactValues } from '../../formats/facts';
+import type { FlagOutcome, FlagRead } from '../../languages/reads';
+import type { YamlNode } from '../../languages/yaml/document';
+import { factOf, type LocatedFlag } from './located-flag';
+
+/** How a node becomes a fact where words are not enough: lists, nested mappings. */
+export interface NodeRead<T> {
+  readonly ofNode: (node: YamlNode) => FlagOutcome<T>;
+}
+
+export type Read<T> = FlagRead<T> | NodeRead<T>;
+
+/** A flag or key that gives a fact. */
+export interface Row<T, R = Read<T>> {
+  /** As `flagKey` spells a flag, or dotted from the root of a file: `num-layers`, `model.num_layers`. */
+  readonly name: string;
+  readonly read: R;
+}
+
+/** Which flags or keys give which fact. Of several the first that gives a value wins; the first is the one that is written. */
+export type Table = { readonly [K in FactName]?: readonly Row<FactValues[K]>[] };
+
+/** The same of flags, whose values are words. */
+export type FlagTable = { readonly [K in FactName]?: readonly Row<FactValues[K], FlagRead<FactValues[K]>>[] };
+
+/** A row of a table. */
+export const row = <R>(name: string, read: R): { readonly name: string; readonly read: R } => ({ name, read });
+
+/** The same read under several names. */
+export const rows = <R>(read: R, ...names: readonly string[]): readonly { readonly name: string; readonly read: R }[] =>
+  names.map((name) => row(name, read));
+
+/** The same table under other names. */
+export function renamed(table: FlagTable, ...spellings: readonly ((name: string) => string)[]): FlagTable;
+export function renamed(table: Table, ...spellings: readonly ((name: string) => string)[]): Table;
+export function renamed(table: Table, ...spellings: readonly ((name: string) => string)[]): Table {
+  const entries = Object.entries(table) as [FactName, readonly Row<unknown>[]][];
+  return Object.fromEntries(
+    entries.map(([fact, each]) => [fact, each.flatMap(({ name, read }) => spellings.map((spelling) => row(spelling(name), read)))]),
+  );
+}
+
+/** The same table under each of several sections, one after the other: `model.`, or nothing for the root. */
+export function under(prefixes: readonly string[], table: Table): Table {
+  return renamed(table, ...prefixes.map((prefix) => (name: string) => prefix + name));
+}
+
+/** Two tables; where both know a fact, the rows of the first come first. */
+export function joined(first: FlagTable, second: FlagTable): FlagTable;
+export function joined(first: Table, second: Table): Table;
+export function joined(first: Table, second: Table): Table {
+  const names = new Set([...Object.keys(first), ...Object.keys(second)] as FactName[]);
+  return Object.fromEntries([...names].map((name) => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]));
+}
+
+/** The same, but a word that it does not know says nothing: for sets that grow with every version. */
+export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
+  return {
+    words: read.words,
+    of: (words) => {
+      const outcome = read.of(words);
+      return 'expects' in outcome ? { silent: true } : outcome;
+    },
+  };
+}
+
+/** Every flag of a table with how it is read. */
+export function readsOf(table: FlagTable): [string, FlagRead<unknown>][] {
+  return Object.values(table).flatMap((each) => each.map(({ name, read }): [string, FlagRead<unknown>] => [name, read]));
+}
+
+/** What the flags of a launch set. A value that is unknown or not allowed gives no fact. */
+export function factsOfTable(table: FlagTable, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const facts: Partial<Record<FactName, Fact<unknown>>> = {};
+  for (const [fact, each] of Object.entries(table) as [FactName, readonly Row<unknown, FlagRead<unknown>>[]][]) {
+    const given = each.map(({ name, read }) => factOf(flags.get(name), read)).find((found) => found !== undefined);
+    if (given !== undefined) facts[fact] = given;
+  }
+  return facts as Facts;
+}
