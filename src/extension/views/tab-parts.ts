@@ -48,7 +48,7 @@ export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, hi
       of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
       changed: comparisons.onDidChange,
     },
-    prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file)), changed: prefills.onDidChange },
+    prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file), displayPath), changed: prefills.onDidChange },
     whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
     history: {
       of: ({ file, plan }) => (plan === null ? null : { plans: histories.plansOf(file), mostPinned, canUndo: edits.canUndo(file) }),

@@ -4,7 +4,6 @@ import { formatBytes, formatDuration, formatTokens } from '../../../core/format'
 import type { Translate } from '../../../extension/platform/translate';
 import { pageErrorOf } from '../../../extension/sessions/page-state';
 import type { SessionState } from '../../../extension/sessions/session-state';
-import { displayPath } from '../../../extension/sessions/sources';
 import type { PrefillSession } from './prefills';
 
 interface PrefillLens {
@@ -51,7 +50,11 @@ export function servedLines(answer: PrefillAnswer | null, t: Translate): string[
 }
 
 /** The Prefill tab's part of a page; null where a config is only trained with and no prompt was planned. */
-export function pagePrefillOf({ format, launcher, run, texts }: SessionState, known: PrefillSession | null): PrefillState | null {
+export function pagePrefillOf(
+  { format, launcher, run, texts }: SessionState,
+  known: PrefillSession | null,
+  displayPath: (file: string) => string,
+): PrefillState | null {
   if (known === null) return format === 'huggingface' && launcher === null && run !== null ? noPrefill : null;
   const { answer, isRunning, error } = known;
   return {
