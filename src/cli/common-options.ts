@@ -20,10 +20,10 @@ export const commonOptions = {
 export const configOptions = {
   set: { value: 'KEY=VALUE', help: 'override a key of terapipe.json, as training.microBatch=1 or tp=8; repeatable' },
   gpu: { value: 'NAME', help: `GPU where no file names one (${assumedGpuName})` },
-  gpus: { value: 'N', help: 'GPUs of all nodes together, where no file says' },
-  nodes: { value: 'N', help: 'nodes where no file says (the fewest on which the model fits)' },
-  'gpus-per-node': { value: 'N', help: 'GPUs per node where no file says (as the GPU is usually built in)' },
-  network: { value: 'RATE', help: 'network of a whole node where no file says, as 100Gb/s, 8x400Gb/s or 50GB/s' },
+  gpus: { value: 'N', help: 'GPUs of all nodes together, if no file sets them' },
+  nodes: { value: 'N', help: 'nodes if no file sets them (the fewest on which the model fits)' },
+  'gpus-per-node': { value: 'N', help: 'GPUs per node if no file sets them (as the GPU is usually built in)' },
+  network: { value: 'RATE', help: 'network of a whole node if no file sets it, as 100Gb/s, 8x400Gb/s or 50GB/s' },
   profile: { value: 'PATH', help: 'plan with this profile; none: with none, though one is found' },
 } as const;
 
@@ -48,8 +48,8 @@ export const defaults: ResolveDefaults = {
   gpusPerNode: null,
   reasons: {
     gpu: sentence`as nothing names one; --gpu does`,
-    nodes: sentence`as --nodes says`,
-    gpusPerNode: sentence`as --gpus-per-node says`,
+    nodes: sentence`set by --nodes`,
+    gpusPerNode: sentence`set by --gpus-per-node`,
   },
 };
 

@@ -51,7 +51,7 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
   torchtitan: launcher('a TorchTitan TOML', 'torchtitan', ['torchtitan']),
   deepspeed: launcher('a DeepSpeed JSON', 'deepspeed', ['deepspeed']),
   html: notEditable('a report to send around, in one page', report),
-  'pytorch-csv': scheduleCsv("the order as PyTorch's CSV, passes alone", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
+  'pytorch-csv': scheduleCsv("the order as PyTorch's CSV, passes only", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
   'pytorch-csv-comms': scheduleCsv('with sends and receives, for PyTorch 2.15', (timeline) =>
     writeScheduleCsv(timeline, 'compute_comms', '2.15'),
   ),
@@ -127,7 +127,7 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
     const { name, units } = chosenOf(plan).timeline ?? { name: '', units: [] };
     if (!hasSlices(units)) return made;
     const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
-    const reason = sentence`PyTorch's schedules cut the batch alone and keep no keys and values of earlier slices: this CSV counts slices as micro-batches, for looking at; what they are stands beside it with --out, in a file that ends in ${slicesEnding}`;
+    const reason = sentence`PyTorch has no token slices: this CSV counts them as micro-batches; --out also writes a file *${slicesEnding}`;
     return { ...made, gaps: [...made.gaps, { what, reason }], beside: { ending: slicesEnding, text: slicesText(name, units) } };
   };
   return { ...csv, create };

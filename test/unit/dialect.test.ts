@@ -9,7 +9,7 @@ describe('words that only this code base uses', () => {
   for (const [what, { instead }] of [...Object.entries(dialect), ...names()])
     it(`become fewer: ${what}`, () => {
       const most = recorded[what];
-      assert.ok(most, `${what} is missing in test/unit/dialect.json`);
+      assert.ok(most, `${what} is missing in test/unit/dialect-counts.json`);
       for (const house of houses) {
         const [found = 0, limit] = [counts[what]?.[house], most[house]];
         assert.ok(found <= limit, `${house}: ${found} uses, at most ${limit}. Write "${instead}".`);

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /*
- * Words and names that only this code base uses, and how often each is left. `dialect.test.ts` holds the counts of `dialect.json`: none may
+ * Words and names that only this code base uses, and how often each is left. `dialect.test.ts` holds the counts of `dialect-counts.json`: none may
  * rise, and one that fell has to be lowered there with `node --import tsx test/unit/dialect.ts`.
  */
 
 const root = resolve(import.meta.dirname, '../..');
-const countsFile = join(import.meta.dirname, 'dialect.json');
+const countsFile = join(import.meta.dirname, 'dialect-counts.json');
 
 /** The folders that are counted apart. Rooms inside them may move. */
 export const houses = ['src', 'webview', 'test'] as const;

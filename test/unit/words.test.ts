@@ -53,6 +53,31 @@ function phrasesOf(source: string): string[] {
   return found;
 }
 
+/** Sentences that a person reads in the editor, on a page or in a finding: of the tag `sentence`, and first arguments of `t`. */
+function sentencesOf(source: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTaggedTemplateExpression(node) && ts.isIdentifier(node.tag) && node.tag.text === 'sentence')
+      found.push(ts.isTemplateExpression(node.template) ? templateOf(node.template) : node.template.text);
+    const [first] = ts.isCallExpression(node) && /(?:^|\.)t$/.test(nameOf(node.expression)) ? node.arguments : [];
+    if (first !== undefined && ts.isStringLiteralLike(first)) found.push(first.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
+  return found;
+}
+
+function nameOf(called: ts.Expression): string {
+  if (ts.isPropertyAccessExpression(called)) return `${nameOf(called.expression)}.${called.name.text}`;
+  return ts.isIdentifier(called) ? called.text : '';
+}
+
+/** A sentence is at most this long, placeholders as `{0}`. */
+const mostCharacters = 100;
+
+/** Longer ones, by what they begin with, and why. */
+const longSentences: readonly (readonly [start: string, reason: string])[] = [['get {0} from NuGet', 'a path to copy from, whole']];
+
 /** `{0} of {1}`: a template as `sentence` writes it. */
 function templateOf({ head, templateSpans }: ts.TemplateExpression): string {
   return templateSpans.reduce((before, { literal }, index) => `${before}{${index}}${literal.text}`, head.text);
@@ -95,6 +120,22 @@ describe('words that people read', () => {
     );
     assert.ok(texts.length > 50);
     assert.deepEqual(texts.flatMap(wrongWords), []);
+  });
+
+  it('make sentences of at most 100 characters, except a list with reasons', () => {
+    const files = ['src', 'webview'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => join(folder, name)),
+    );
+    const long = files.flatMap((file) => {
+      const source = readFileSync(join(root, file), 'utf8');
+      if (!/sentence`|\bt\(/.test(source)) return [];
+      return sentencesOf(source)
+        .filter((text) => text.length > mostCharacters && !longSentences.some(([start]) => text.startsWith(start)))
+        .map((text) => `${file}: ${text}`);
+    });
+    assert.deepEqual(long, []);
   });
 
   it('are found where they are wrong', () => {

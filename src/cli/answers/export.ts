@@ -186,7 +186,7 @@ function targetOf({ file, text }: SourceText, to: string | null): { readonly nam
     throw configError(
       'config-unknown-format',
       sentence`This is no launcher that a plan can be written into`,
-      sentence`name a Megatron-LM script or YAML, a NeMo or Megatron-Bridge YAML, a TorchTitan TOML, or a DeepSpeed JSON`,
+      sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
       startOf(file),
     );
   if (to !== null && to !== name)

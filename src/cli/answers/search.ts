@@ -142,7 +142,7 @@ function searchText(result: SearchResult): string {
       `${printable(say(cost.description))}\n±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}; those marked ~ are within error of the best`,
     ),
     ...section('Fixed by the files', fixed.filter((key) => !outside.includes(key)).join(', ')),
-    ...section(`Not said by files of ${printable(request.capabilities?.name ?? '')}`, outside.join(', ')),
+    ...section(`Not set by files of ${printable(request.capabilities?.name ?? '')}`, outside.join(', ')),
     ...measuredSection(result),
     ...section('Assumed', table(assumed, [1, 2])),
     ...(best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),

@@ -15,7 +15,7 @@ export const solveCommand = defineCommand({
   stageFactors        how much longer than cost each stage takes, one number a stage
   maximumInFlight     most slices in flight; a larger batch runs in rounds
   oneScheme           true: all chunks of the batch are cut alike
-  forwardOnly         true: cost is of the forward alone (prefill)
+  forwardOnly         true: cost is of the forward only (prefill)
   tolerance           gap to the bound at which to stop, as 0.001 (0: only when proved)`,
   start:
     ({ path }) =>

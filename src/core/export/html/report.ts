@@ -173,7 +173,7 @@ function timesSection({ cost, request, analytic, limits }: Plan, { certificate }
     `±${formatNumber(cost.errorPercent)} %: ${say(cost.errorBecause)}; plans closer than that are within error of each other`,
     ...(limited === null ? [] : [`Limited by ${say(limited)}`]),
     ...(request.profile === null ? [] : [`Profile: ${request.profile.file}`]),
-    ...(analytic === null ? [] : [`The analytic model alone: ${say(analytic.name)}, ${formatDuration(analytic.iterationMs)}`]),
+    ...(analytic === null ? [] : [`By the analytic model: ${say(analytic.name)}, ${formatDuration(analytic.iterationMs)}`]),
     ...(certificate === null
       ? []
       : [

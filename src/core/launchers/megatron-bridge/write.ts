@@ -77,7 +77,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
     ...headerLines(plan, gaps),
     `Overrides of a Megatron-Bridge recipe of the model${plan.model.rotary?.scaling === undefined ? '' : ` (RoPE scaling ${printable(plan.model.rotary.scaling.kind)} is the recipe's)`}. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
     ...(plan.asyncTensorParallel === true
-      ? ['Planned with collectives beside GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
+      ? ['Planned with collectives overlapped with GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
       : []),
     ...(plan.gradAccumulationFp32
       ? []

@@ -94,7 +94,7 @@ function headOf({ request, prefill }: PrefillFound): string[] {
 
 function provenance({ profile, costTable }: PlanRequest): string {
   if (costTable !== null) return 'from the table given';
-  return profile === null ? 'from the roofline model' : `measured on ${printable(profile.profile.device.name)}, forward alone`;
+  return profile === null ? 'from the roofline model' : `measured on ${printable(profile.profile.device.name)}, forward only`;
 }
 
 function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {

@@ -109,7 +109,7 @@ function facts(rehearsal: Rehearsal, compared: RehearsalComparison | null): stri
   const { shape, layers } = design;
   const ran =
     clock === 'real'
-      ? `${plural(processes, 'process', 'processes')} beside each other`
+      ? `${plural(processes, 'process', 'processes')} in parallel`
       : 'stages one after the other, their times put on the clock of the schedule';
   return [
     ['ran', `${ran}, ${provider}, one thread each`],
@@ -143,7 +143,7 @@ function facts(rehearsal: Rehearsal, compared: RehearsalComparison | null): stri
                   `${formatDuration(rehearsal.workedMs ?? 0)} by the processor time of its passes, on the clock of the schedule: ${signed(compared.errors.worked)}`,
                 ],
               ]),
-          ['passes', `${signed(compared.errors.profile)} than timed alone`],
+          ['passes', `${signed(compared.errors.profile)} than timed by themselves`],
           ...(compared.errors.schedule === null
             ? []
             : [['schedule', `${signed(compared.errors.schedule)} than those passes on its clock`]]),

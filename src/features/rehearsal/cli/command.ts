@@ -22,7 +22,7 @@ export const rehearseCommand = defineCommand({
     steps: { value: 'N', help: `steps to measure, of which the median counts (${defaultSteps})` },
     clock: {
       value: 'NAME',
-      help: 'real: a process for each stage, beside each other (where there is a core for each); virtual: one after the other, measured times put on the clock of the schedule',
+      help: 'real: a process for each stage, in parallel (where there is a core for each); virtual: one after the other, measured times put on the clock of the schedule',
     },
     provider: { value: 'NAME', help: 'execution provider: cuda, dml, coreml, webgpu or cpu (cpu)' },
     out: { value: 'PATH', help: 'write the measured step as a Chrome trace, which plan --compare reads' },

@@ -178,9 +178,9 @@ function notesOf({ model, training, layout }: PlanRequest, scale: Scale, shape: 
     ...when(layout.data > 1, `One of ${plural(layout.data, 'replica')}: gradients are not exchanged`),
     ...when(
       layout.tensor > 1,
-      `One rank's share of tensor ${formatCount(layout.tensor)}, without its collectives: gradients are those of the share alone`,
+      `One rank's share of tensor ${formatCount(layout.tensor)}, without its collectives: gradients are those of that share`,
     ),
-    ...when(model.vocab === 0, `No file says a vocabulary: ${plural(standInVocab, 'word')} stand in`),
+    ...when(model.vocab === 0, `No file sets a vocabulary: ${plural(standInVocab, 'word')} stand in`),
     ...when(training.precision !== 'fp32', `Computed in fp32 instead of ${training.precision}`),
     ...when(training.dropout, 'Without dropout'),
   ];

@@ -176,7 +176,7 @@ async function runSteps(
   try {
     progress.begin(0, 'the unsliced step, for its loss and gradients');
     const reference = await stages.reference();
-    progress.begin(1, 'each pass alone, for the prediction');
+    progress.begin(1, 'each pass by itself, for the prediction');
     const timeOf = await stages.time(cellsOf([schedule]), rounds);
     progress.begin(2, 'a step to warm up');
     course.transfers = transfersOf(schedule, shape.hidden, await stages.step(schedule));
@@ -247,7 +247,7 @@ export async function rehearseSchemes(design: RehearsalDesign, options: Rehearsa
   try {
     progress.begin(0, 'the unsliced step, for its loss and gradients');
     await stages.reference();
-    progress.begin(1, 'each pass alone, for the predictions');
+    progress.begin(1, 'each pass by itself, for the predictions');
     const timeOf = await stages.time(gridCells(design), gridRounds);
     const schemes = schemesToRank(design, timeOf);
     const steps = schemes.map((): RanStep[] => []);
