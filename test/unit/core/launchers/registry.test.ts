@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import type { LauncherFormat } from '../../../../src/core/formats/config-format';
 import type { LauncherReader } from '../../../../src/core/formats/facts';
+import { editors } from '../../../../src/core/launchers/editors';
 import { glanceAt } from '../../../../src/core/launchers/launcher';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
 import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/config-files/readers';
@@ -85,4 +86,15 @@ describe('launchers', () => {
       }
     });
   }
+
+  it('are edited by every folder that writes', async () => {
+    const folder = path.join(root, 'src/core/launchers');
+    const listed = new Set<unknown>(Object.values(editors));
+    for (const name of readdirSync(folder).filter((each) => existsSync(path.join(folder, each, 'write.ts')))) {
+      const written = Object.entries((await import(path.join(folder, name, 'write.ts'))) as Record<string, unknown>);
+      const own = written.filter(([each]) => each.endsWith('Editor'));
+      assert.ok(own.length > 0, `${name}/write.ts exports no editor`);
+      for (const [each, editor] of own) assert.ok(listed.has(editor), `editors.ts lists no ${each}`);
+    }
+  });
 });
