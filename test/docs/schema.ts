@@ -52,7 +52,7 @@ export interface RootSchema extends ObjectSchema {
   readonly definitions: Readonly<Record<string, ObjectSchema>>;
 }
 
-/** What a property says beside what it may be, written by hand. */
+/** What is written by hand of a property, in addition to what its rule gives. */
 const annotations = new Set(['markdownDescription', 'markdownEnumDescriptions', 'default', 'defaultSnippets']);
 
 /** The schema in which each value may be what its rule takes; descriptions and defaults stay. */
@@ -62,8 +62,8 @@ export function withRules(schema: RootSchema): RootSchema {
     const properties = Object.entries(object.properties).map(([key, property]) => {
       const rule = rules[key];
       if (rule === undefined) return [key, property];
-      const said = Object.entries(property).filter(([name]) => annotations.has(name));
-      return [key, { ...plainSchema(rule), ...Object.fromEntries(said) }];
+      const written = Object.entries(property).filter(([name]) => annotations.has(name));
+      return [key, { ...plainSchema(rule), ...Object.fromEntries(written) }];
     });
     const added = Object.entries(rules).flatMap(([key, rule]) =>
       Object.hasOwn(object.properties, key) ? [] : [[key, { ...plainSchema(rule), ...describedAs(section, key) }]],

@@ -93,12 +93,12 @@ export const batch = {
     type: integer(1, 1_000_000),
     meaning: sentence`Pending backwards per stage in planned zero-bubble schedules: more memory, less bubble.`,
   },
-  /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that says so. */
+  /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that turns it on. */
   sliceRuntime: { read: text, meaning: sentence`Sequences are cut into token slices, which run in the order of Seq1F1B.` },
   slices: { read: count(100_000), meaning: sentence`Token slices that every sequence is cut into; 1: it is whole.` },
   sliceRule: {
     read: valueOf<SplitRule | 'list'>(),
-    meaning: sentence`How a sequence is cut: into equal slices, into slices of equal compute, or as a list says.`,
+    meaning: sentence`How a sequence is cut: into equal slices, into slices of equal compute, or by a list.`,
   },
   sliceLengths: { read: numbers, meaning: sentence`Tokens of each slice of a sequence.` },
   /** Flags that the file does not give, as they are written. */

@@ -27,7 +27,7 @@ export const layerKinds = {
     read: texts,
     meaning: sentence`Kind of attention of every layer, in order: stages with more full attention take longer.`,
   },
-  /** Of `layers`, the first ones; null: a decoder alone. */
+  /** Of `layers`, the first ones; null: only a decoder. */
   encoderLayers: {
     read: count(mostLayers),
     key: orNull(integer(1, mostLayers)),
@@ -41,7 +41,7 @@ export const layerKinds = {
     meaning: sentence`Kind of every layer of a hybrid model; stages differ in time by what they hold.`,
   },
   hybridAttentionRatio: { read: amount, meaning: sentence`Share of the layers that attend, spread evenly between the others.` },
-  hybridMlpRatio: { read: amount, meaning: sentence`Share of the layers that are a feed-forward network alone.` },
+  hybridMlpRatio: { read: amount, meaning: sentence`Share of the layers that are only a feed-forward network.` },
   /** Megatron's `--linear-attention-freq`, as written. */
   linearAttentionFrequency: {
     read: text,

@@ -58,7 +58,9 @@ export type ReadValues<Table> = {
 };
 
 type HasKey = { readonly type: unknown } | { readonly key: unknown };
-type ElsewhereKey = { readonly keySection: string };
+interface ElsewhereKey {
+  readonly keySection: string;
+}
 
 /** Settings of a section that have a key of it in terapipe.json. */
 type KeyName<Table> = keyof {

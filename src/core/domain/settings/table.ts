@@ -18,7 +18,7 @@ export const settings = {
 
 export type Section = keyof typeof settings;
 
-/** The same by name alone: no two sections share one. */
+/** The same by name: no two sections share one. */
 export const settingsByName = { ...settings.model, ...settings.layout, ...settings.training, ...settings.cluster };
 
 export type SettingName = keyof typeof settingsByName;
