@@ -44,11 +44,11 @@ export function focusNow(): PageFocus {
 }
 
 /** Reports, now and whenever it changes, what of the page has the focus; and keeps keys that walk the lanes from scrolling the page. */
-export function watchFocus(tell: (on: PageFocus) => void): void {
-  let told: PageFocus = 'none';
+export function watchFocus(report: (on: PageFocus) => void): void {
+  let lastFocus: PageFocus = 'none';
   const look = (): void => {
     const on = focusNow();
-    if (on !== told) tell((told = on));
+    if (on !== lastFocus) report((lastFocus = on));
   };
   // An element that loses the focus says so before the next one has it.
   const lookSoon = (): void => void setTimeout(look, 0);

@@ -45,14 +45,14 @@ export function makeStore(host: Host, page: PageState['page']): Store {
     }, saveDelayMs);
   };
   const listeners: ((change: Change) => void)[] = [];
-  const tell = (change: Change): void => {
+  const notify = (change: Change): void => {
     for (const listener of listeners) listener(change);
   };
   const setView = (change: Partial<ViewState>): void => {
     const before = view;
     view = { ...view, ...change };
     save();
-    tell({ state: false, before });
+    notify({ state: false, before });
   };
   return {
     host,
@@ -68,7 +68,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       documentId = next.document ?? null;
       if (isNewFile) view = { ...view, candidate: null, compareWith: null, viewport: null, selection: null, stage: null, fileSettings: {} };
       save();
-      tell({ state: true, before });
+      notify({ state: true, before });
     },
     setView,
     get: (setting) => setting.of(view),

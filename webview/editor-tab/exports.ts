@@ -14,8 +14,8 @@ import { timeText } from '../charts/lanes/labels';
 
 const svgWidth = 1600;
 
-/** What the export menu offers. `tell` says in words how copying went. */
-export function exportItems(store: Store, tell: (message: string) => void, ofFile = false): readonly MenuItem[] {
+/** What the export menu offers. `announce` says in words how copying went. */
+export function exportItems(store: Store, announce: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
   // A run that is planned only as an elastic one has no candidate.
   const isOffered = (): boolean => ofFile || store.state().plan !== null;
@@ -28,7 +28,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
     },
   });
   return [
-    ...shownItems(store, tell),
+    ...shownItems(store, announce),
     {
       label: t('Timeline as SVG'),
       isOffered,
@@ -79,7 +79,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
         if (operations === null) return;
         const text = operationsAsTsv(operations);
         navigator.clipboard.writeText(text).then(
-          () => tell(t('Copied')),
+          () => announce(t('Copied')),
           () => host.post({ type: 'save', name: `${fileName(titleOf(store))}.tsv`, mime: 'text/tab-separated-values', text }),
         );
       },
@@ -88,7 +88,7 @@ export function exportItems(store: Store, tell: (message: string) => void, ofFil
 }
 
 /** What of the tab on screen can be taken away: a picture of it, and its tables. */
-function shownItems(store: Store, tell: (message: string) => void): readonly MenuItem[] {
+function shownItems(store: Store, announce: (message: string) => void): readonly MenuItem[] {
   const { host } = store;
   const shown = (): HTMLElement | null => {
     const panels = document.querySelectorAll<HTMLElement>('.panels > .panel:not([hidden]), .schedule-main');
@@ -102,7 +102,7 @@ function shownItems(store: Store, tell: (message: string) => void): readonly Men
   const withTables = (run: (tables: readonly Cells[]) => void): (() => void) =>
     withPanel((panel) => {
       const tables = tablesIn(panel);
-      if (tables.length === 0) tell(t('No table is on screen. Show one first.'));
+      if (tables.length === 0) announce(t('No table is on screen. Show one first.'));
       else run(tables);
     });
   return [
@@ -125,7 +125,7 @@ function shownItems(store: Store, tell: (message: string) => void): readonly Men
       run: withTables((tables) => {
         const text = tablesAsMarkdown(tables);
         navigator.clipboard.writeText(text).then(
-          () => tell(t('Copied')),
+          () => announce(t('Copied')),
           () => host.post({ type: 'save', name: name('md'), mime: 'text/markdown', text }),
         );
       }),

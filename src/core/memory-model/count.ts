@@ -203,11 +203,11 @@ function stageMemory(
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   const capacityBytes = capacityOf(gpuMemory, stage);
-  const beside = nonAllocatorBytes(inputs);
+  const outsideBytes = nonAllocatorBytes(inputs);
   const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
   const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
   // what is cached is given back before memory runs out
-  const reservedBytes = Math.max(Math.min(wanted, capacityBytes - beside), Math.min(wanted, (1 + fragmentation) * peakBytes));
+  const reservedBytes = Math.max(Math.min(wanted, capacityBytes - outsideBytes), Math.min(wanted, (1 + fragmentation) * peakBytes));
   return {
     stage,
     parts,
@@ -215,7 +215,7 @@ function stageMemory(
     ...limitsOn(inputs, capacityBytes),
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
     reservedBytes,
-    inUseBytes: reservedBytes + beside,
+    inUseBytes: reservedBytes + outsideBytes,
     peakOperation: operation,
     peakRow: row,
     staticBytes: totalBytes(always),

@@ -15,8 +15,8 @@ import type { ValueOrDefault } from './defaults-recorder';
 export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {
   if (adapters === undefined) return {};
   const { defaults, baseBits, doubleQuantised, sharedByExperts = defaults?.ofCore ?? false } = adapters;
-  const beside = unpricedModel(model);
-  if (beside !== null) throw adaptersNotPlanned(adapters, beside);
+  const unpriced = unpricedModel(model);
+  if (unpriced !== null) throw adaptersNotPlanned(adapters, unpriced);
   const reason = defaults?.reason ?? sentence`peft's default (LoraConfig)`;
   const rank = valueOrDefault('training.adapter.rank', adapters.rank, () => ({ value: defaults?.rank ?? 8, reason }));
   const names = valueOrDefault('training.adapter.targets', adapters.targets, () => ({

@@ -124,11 +124,11 @@ function readGroups(cluster: Section): GivenCluster {
   const node = members.get('groups')?.value;
   if (node === undefined) return {};
   const place = placeOf(document, node);
-  const beside = groupKeys.filter((key) => members.has(key));
-  if (beside.length > 0)
+  const conflicting = groupKeys.filter((key) => members.has(key));
+  if (conflicting.length > 0)
     throw configError(
       'config-inconsistent',
-      sentence`cluster has both groups and ${orList(beside)}`,
+      sentence`cluster has both groups and ${orList(conflicting)}`,
       sentence`give each group its own, and cluster nothing else`,
       place,
     );

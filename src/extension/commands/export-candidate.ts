@@ -25,12 +25,12 @@ export async function exportCandidate(
   if (plan === null || candidate === undefined || timeline === null)
     throw new ExpectedError('export-no-timeline', sentence`There is no timeline to write`, sentence`pick a plan whose timeline is drawn`);
   const name = `${plan.request.title} ${say(candidate.name)}`;
-  const beside = vscode.Uri.parse(file);
+  const configUri = vscode.Uri.parse(file);
   if (format === 'chrome-trace')
-    await saveText(beside, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));
+    await saveText(configUri, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));
   else
     await saveText(
-      beside,
+      configUri,
       `${name}.csv`,
       { CSV: ['csv'] },
       writeScheduleCsv(

@@ -168,8 +168,8 @@ async function scheduleAt(uri: vscode.Uri, sessions: PlanSessions, onError: (err
 
 /** The `terapipe.json` in the same folder, when it names the file. */
 async function planThatNames(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
-  const beside = vscode.Uri.joinPath(uri, '..', planFile);
-  const config = await lookAt(beside);
+  const nearby = vscode.Uri.joinPath(uri, '..', planFile);
+  const config = await lookAt(nearby);
   if (config === null) return null;
   void sessions.ensure(config.file, config.format).catch(onError);
   await whenRead(sessions, config.file);

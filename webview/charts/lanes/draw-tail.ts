@@ -40,9 +40,9 @@ export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, 
 /** The stages of a row whose tails are drawn, and where. */
 function tailBoxes(stages: readonly number[], { top, height }: RowBox, ofStage: Tail['ofStage']): readonly (readonly [number, RowBox])[] {
   const alike = stages.every((stage) => isAlike(ofStage[stage], ofStage[stages[0] ?? 0]));
-  const told = alike ? stages.slice(0, 1) : stages;
-  const edge = (index: number): number => Math.round((height * index) / told.length);
-  return told.map((stage, index) => [stage, { top: top + edge(index), height: Math.max(1, edge(index + 1) - edge(index)) }]);
+  const listed = alike ? stages.slice(0, 1) : stages;
+  const edge = (index: number): number => Math.round((height * index) / listed.length);
+  return listed.map((stage, index) => [stage, { top: top + edge(index), height: Math.max(1, edge(index + 1) - edge(index)) }]);
 }
 
 function isAlike(a: readonly TailPart[] = [], b: readonly TailPart[] = []): boolean {

@@ -65,7 +65,7 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
   grid.addEventListener('keydown', (event) => {
     const rank = placed?.ranks[shown.rank];
     if (placed === null || rank === undefined) return;
-    const next = beside(placed.ranks, rank, event.key);
+    const next = nextInGrid(placed.ranks, rank, event.key);
     if (next === null || !placed.ofNodes.has(next.node)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -108,7 +108,7 @@ function placedOf(plan: Plan): Placed | null {
 }
 
 /** The neighbour of a rank in the grid; null at its edges and for other keys. */
-function beside(ranks: readonly PlacedRank[], { node, gpu }: PlacedRank, key: string): PlacedRank | null {
+function nextInGrid(ranks: readonly PlacedRank[], { node, gpu }: PlacedRank, key: string): PlacedRank | null {
   const by = new Map([
     ['ArrowLeft', [0, -1]],
     ['ArrowRight', [0, 1]],

@@ -104,7 +104,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
     range.style.transform = `translateX(${Math.round(left)}px)`;
     range.style.width = `${Math.max(1, Math.round(right) - Math.round(left))}px`;
   };
-  /** Puts the cursor where it is pointed at, else at the selected operation, whose parts are told while the lane has the focus. */
+  /** Puts the cursor where it is pointed at, else at the selected operation, whose parts are spoken while the lane has the focus. */
   const place = (): void => {
     placeRange();
     const shown = shownNow();
@@ -139,11 +139,11 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
     },
     follow: () => {
       const [shown, ms] = [shownNow(), selectionStart(timeline)];
-      const told = shown !== null && ms !== null && document.activeElement === canvas;
+      const spoken = shown !== null && ms !== null && document.activeElement === canvas;
       // Keys lead away from where the pointer rests.
-      if (told) pointed = null;
+      if (spoken) pointed = null;
       place();
-      live.textContent = told ? spokenReadout(readoutOf(shown.operations, shown.profile, shown.stage, ms)) : '';
+      live.textContent = spoken ? spokenReadout(readoutOf(shown.operations, shown.profile, shown.stage, ms)) : '';
     },
   };
 }

@@ -3,7 +3,7 @@ import { topLevelKeys } from '../../languages/json/document';
 /** Keys that only DeepSpeed has. */
 const own = ['train_micro_batch_size_per_gpu', 'zero_optimization', 'zero_allow_untested_optimizer', 'zero_force_ds_cpu_optimizer'];
 /** Keys that make a `train_batch_size` DeepSpeed's. */
-const beside = [
+const companionKeys = [
   'steps_per_print',
   'wall_clock_breakdown',
   'prescale_gradients',
@@ -25,5 +25,5 @@ export function isDeepSpeed(from: string | ReadonlySet<string>): boolean {
   if (others.some((key) => keys.has(key))) return false;
   if (own.some((key) => keys.has(key))) return true;
   if (!keys.has('train_batch_size')) return false;
-  return beside.some((key) => keys.has(key)) || (typeof from === 'string' && /"(fp16|bf16)"\s*:\s*\{/.test(from));
+  return companionKeys.some((key) => keys.has(key)) || (typeof from === 'string' && /"(fp16|bf16)"\s*:\s*\{/.test(from));
 }

@@ -59,13 +59,13 @@ function sizesRemark(settings: Settings, modelFiles: readonly Located<string>[])
   const [model, flavor] = named;
   const meant = model === undefined || flavor === undefined ? null : closestFlavor(model, flavor);
   const folder = modelFiles[0];
-  const beside = folder === undefined ? '' : sentence`put the model's config.json into ${quoted(folder.value)}, or `;
+  const hint = folder === undefined ? '' : sentence`put the model's config.json into ${quoted(folder.value)}, or `;
   return {
     code: 'sizes-unknown',
     severity: 'information',
     place: at.place,
     message: sentence`TorchTitan keeps the sizes of ${quoted(named.join(' '))} in its Python code, not in this file`,
-    remedy: sentence`${meant === null || meant === flavor ? '' : sentence`did you mean the flavor ${quoted(meant)}? Otherwise `}${beside}name the model's HuggingFace config.json as "model" in a terapipe.json`,
+    remedy: sentence`${meant === null || meant === flavor ? '' : sentence`did you mean the flavor ${quoted(meant)}? Otherwise `}${hint}name the model's HuggingFace config.json as "model" in a terapipe.json`,
     fixes: [],
   };
 }

@@ -30,8 +30,8 @@ function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, 
 
 /** Sizes of parallelism stood under [training] and [experimental] before they had a section of their own. */
 function keysFor(known: KeyNames, fact: SettingEdit['fact'], facts: LauncherFile['facts']): readonly string[] {
-  const beside = facts.pipeline?.name ?? facts.tensor?.name;
-  const section = beside?.slice(0, beside.indexOf('.') + 1) ?? 'parallelism.';
+  const anchorKey = facts.pipeline?.name ?? facts.tensor?.name;
+  const section = anchorKey?.slice(0, anchorKey.indexOf('.') + 1) ?? 'parallelism.';
   return (known[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
 }
 

@@ -202,9 +202,12 @@ function insertion({ text, root }: YamlDocument, path: readonly string[], value:
       keyRange.start >= map.range.start &&
       keyRange.end <= map.range.end,
   );
-  const beside = own.filter(({ value: node, keyRange, end }) => node.kind === 'scalar' && !text.slice(keyRange.start, end).includes('\n'));
+  const siblings = own.filter(
+    ({ value: node, keyRange, end }) => node.kind === 'scalar' && !text.slice(keyRange.start, end).includes('\n'),
+  );
   const family = families.find((names) => names.test(rest.at(-1) ?? '')) ?? families[1];
-  const anchor = beside.findLast(({ key }) => family.test(key)) ?? beside.findLast(({ key }) => families[1].test(key)) ?? beside.at(-1);
+  const anchor =
+    siblings.findLast(({ key }) => family.test(key)) ?? siblings.findLast(({ key }) => families[1].test(key)) ?? siblings.at(-1);
   const first = own[0];
   if (first === undefined) return null;
   const indent = text.slice(lineStart(text, first.keyRange.start), first.keyRange.start).replace('\uFEFF', '');

@@ -146,12 +146,12 @@ function withinMemory(
   const most = Math.min(problem.mostSlices, units);
   const equalFit = (slices: number): boolean => fits(uniformLengths(tokens, unit, slices));
   let [below, fewest] = [free.lengths.length, most];
-  const heeding = (from: number): WithinMemory | null => {
+  const cutWithin = (from: number): WithinMemory | null => {
     const known = (problem.known ?? []).filter((cut) => cut.length >= from);
     const solution = solve({ ...problem, known, fits, mayFit: (slices) => slices >= from });
     return solution === null ? null : { solution, fewest: from };
   };
-  if (below >= most || !equalFit(most)) return heeding(1);
+  if (below >= most || !equalFit(most)) return cutWithin(1);
   while (fewest - below > 1) {
     const middle = (below + fewest) >> 1;
     if (equalFit(middle)) fewest = middle;
@@ -165,7 +165,7 @@ function withinMemory(
     if (solution !== null && fits(solution.lengths)) return { solution, fewest };
     fewest = Math.max(fewest + 1, Math.round(fewest * moreSlices.share));
   }
-  return heeding(least);
+  return cutWithin(least);
 }
 
 /** `proved optimal`, `at most 1.3 % above the best possible`. */

@@ -170,10 +170,10 @@ function notRun(
     more.length === 0
       ? actionText(type, chunk, first)
       : sentence`${actionText(type, chunk, first)} and ${formatCount(more.length)} more ${actionNames[type] ?? ''} of stage ${chunk}`;
-  const beside = Array.from({ length: typesWithMicroBatch }, (_, other) => rowOf(other, chunk, first)).find((row) => row !== -1);
+  const sibling = Array.from({ length: typesWithMicroBatch }, (_, other) => rowOf(other, chunk, first)).find((row) => row !== -1);
   return problemAt(
     table,
-    beside ?? table.chunk.indexOf(chunk),
+    sibling ?? table.chunk.indexOf(chunk),
     'missing',
     sentence`No rank runs ${names}`,
     sentence`add ${more.length === 0 ? sentence`it` : sentence`them`} to the row of rank ${stageOfChunk[chunk] ?? 0}`,

@@ -74,10 +74,10 @@ function spread(
     const link = linkOfOperation[place] ?? -1;
     const cell = link * microBatches + (microBatch[step] ?? 0);
     if (!(forward ? timeEnd(pipeline, times, step, place, link, cell) : timeTail(pipeline, times, step, place, link, cell))) continue;
-    const beside = forward ? step + 1 : step - 1;
-    if (beside >= stage * length && beside < (stage + 1) * length && queued[beside] === 0) {
-      queued[beside] = 1;
-      steps[(head + waiting++) % room] = beside;
+    const neighbour = forward ? step + 1 : step - 1;
+    if (neighbour >= stage * length && neighbour < (stage + 1) * length && queued[neighbour] === 0) {
+      queued[neighbour] = 1;
+      steps[(head + waiting++) % room] = neighbour;
     }
     const nextLink = forward ? link + 1 : link - 1;
     if (link < 0 || nextLink < 0 || nextLink >= links) continue;

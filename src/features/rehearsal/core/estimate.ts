@@ -126,12 +126,12 @@ const alone = 6;
 /**
  * How long a rehearsal of this many steps takes, ms: the unsliced step, each cell by itself, a step to warm up, the steps. A guess from the
  * arithmetic, before anything was measured.
- * @param beside stages that run at a time.
+ * @param processes stages that run at a time.
  */
-export function rehearsalMs(sizes: RehearsedSizes, steps: number, beside: number): number {
+export function rehearsalMs(sizes: RehearsedSizes, steps: number, processes: number): number {
   const { schedule } = sizes;
   const cells = new Set(schedule.units.map(({ batch, tokens, context }) => `${batch},${tokens},${context}`)).size;
   const cellSteps = (alone * (splitsBackward(schedule) ? 2 : 1) * cells) / schedule.units.length;
   const oneByOne = 1;
-  return stepMs(sizes) * (oneByOne + (1 + steps + cellSteps) / Math.max(1, beside));
+  return stepMs(sizes) * (oneByOne + (1 + steps + cellSteps) / Math.max(1, processes));
 }
