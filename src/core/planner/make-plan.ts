@@ -21,16 +21,12 @@ import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './candidates/terapipe-slices';
 import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';
 
-/** `onIncumbent` hears of the best slices so far while they are solved for. */
+/** `onIncumbent` is called with the best slices so far during the solve. */
 export interface PlanOptions extends SlicingListener {
-  /**
-   * Operations of all candidates together whose timelines are kept at most, those of the chosen one first; left out: of all that can be
-   * drawn.
-   */
+  /** Most operations, over all candidates, whose timelines are kept, the chosen one's first; left out: all that can be drawn. */
   readonly drawnOperations?: number;
   /**
-   * Where a schedule is asked for, called with the plan only of that as soon as it is ready: what it is compared with comes with the whole
-   * plan, which chooses the same.
+   * Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same.
    */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
@@ -50,21 +46,21 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const pipeline = { ...open, virtualStages: chosenVirtualStages(request, open, signal) };
   const predicted = predictedOnce(pipeline, signal);
   const costs = new Map<Candidate, CostProvenance>();
-  // a first plan and the whole one choose the same, and this simulates
+  // kept, since it simulates and the first plan chooses the same as the full one
   const provenance = (chosen: Candidate): CostProvenance =>
     memoized(costs, chosen, () => coveringAssumed(provenanceOf(request, pipeline), request, chosen, signal));
   const planned = { request, pipeline, provenance, drawnOperations, signal };
-  const tellFirst = (specs: readonly CandidateSpec[]): void => {
+  const sendFirst = (specs: readonly CandidateSpec[]): void => {
     const first = specs.length === 0 ? undefined : planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
     if (first !== undefined) onFirst?.(first);
   };
   const early = onFirst === undefined ? [] : askedSpecs(request, pipeline, { signal });
-  tellFirst(early);
+  sendFirst(early);
   const listener = { signal, onIncumbent, onProgress: (fraction: number) => onProgress?.(0.7 * fraction) };
   const { specs, skipped } = candidateSpecs(request, pipeline, listener);
   if (onFirst !== undefined && early.length === 0) {
     const asked = specs.filter((spec) => isAskedFor(request, spec) === true);
-    if (asked.length < specs.length) tellFirst(asked);
+    if (asked.length < specs.length) sendFirst(asked);
   }
   const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
   const { lengths } = request.training;
