@@ -1,7 +1,6 @@
 import { clusterOf, clusterText } from '../cluster/groups';
 import type { ClusterSpec } from '../domain/cluster';
-import type { CostConstants } from '../domain/cost-constants';
-import type { Layout, TrainingSpec } from '../domain/request';
+import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import type { Run } from '../formats/run';
@@ -40,8 +39,7 @@ export function mixedCluster(run: Run): ClusterSpec | null {
 export function resolveMixedLayout(
   run: Run,
   { model, signal }: PlannedModel,
-  cluster: ClusterSpec,
-  constants: CostConstants,
+  { cluster, constants }: Pick<PlanRequest, 'cluster' | 'constants'>,
   trainingOn: (layout: Layout) => TrainingSpec,
   valueOrDefault: ValueOrDefault,
 ): Layout {

@@ -116,7 +116,7 @@ function placeOnGroups(
 ): Layout {
   const trainingTried = (layout: Layout): TrainingSpec =>
     trainingOn(run, planned.draft, layout, defaultsRecorder().valueOrDefault, planned.kept);
-  return resolveMixedLayout(run, planned, cluster, constants, trainingTried, valueOrDefault);
+  return resolveMixedLayout(run, planned, { cluster, constants }, trainingTried, valueOrDefault);
 }
 
 /** The schedule that the files name, and what there is to choose from. */
