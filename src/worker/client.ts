@@ -1,6 +1,5 @@
 import { CancelledError } from '../core/errors';
 import type { Comparison } from '../features/compare/json';
-import type { PrefillAnswer, PrefillAsked, PrefillQuestion } from '../features/prefill/core/answer';
 import type { ElasticAnswer } from '../features/elastic/core/answer';
 import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Plan } from '../core/planner/plan';
@@ -13,8 +12,10 @@ import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
-import type { Against, ResolveAsked, WorkerRequest } from '../protocol/worker';
-import { openJobQueue, type Answer, type Job, type JobQueue, type JobQueueOptions, type ProgressReply } from './job-queue';
+import type { ResolveAsked } from '../protocol/thread-values';
+import type { AnswerTo, Asked, JobType, WorkerRequest } from '../protocol/worker';
+import type { Against } from '../features/compare/job';
+import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './job-queue';
 
 interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
@@ -36,6 +37,12 @@ interface SearchJobOptions extends Partial<SearchAsked> {
 }
 
 export interface PlannerClient {
+  /** Asks for any job; the others are shorter ways to ask. It fails as `plan` does. */
+  readonly ask: <T extends JobType>(
+    type: T,
+    asked: Asked<T>,
+    options?: { readonly signal?: AbortSignal | undefined; readonly tell?: Job['tell'] },
+  ) => Promise<AnswerTo<T>>;
   /** `resolveRun` there, since it looks for a layout where the files leave it open. */
   readonly resolve: (asked: ResolveAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
   /**
@@ -53,8 +60,6 @@ export interface PlannerClient {
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */
   readonly planElastic: (request: ElasticRequest, options?: PlanJobOptions) => Promise<ElasticAnswer>;
-  /** How a config's model is best served a prompt: `answerPrefill`. */
-  readonly prefill: (question: PrefillQuestion, asked: PrefillAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PrefillAnswer>;
   /**
    * The same for a search of layouts: without GPU hours and improvements unless asked for. It takes seconds, so it wants a client of its
    * own where plans are waited for.
@@ -81,64 +86,49 @@ export interface PlannerClient {
 /** A planner in a process of its own that starts with the first request. While it plans it keeps ours alive, idle it does not. */
 export function createPlannerClient(workerFile: string, options?: JobQueueOptions): PlannerClient {
   const queue = openJobQueue(workerFile, options);
-  const ask: Ask = (message, signal, tell) => answerTo(queue, message, signal, tell);
   let lastId = 0;
+  const ask: PlannerClient['ask'] = (type, asked, { signal, tell = () => undefined } = {}) =>
+    answerTo(queue, { type, id: ++lastId, ...asked }, signal, tell);
   return {
-    resolve: async ({ run, defaults, found }, { signal } = {}) =>
-      (await ask<'resolve'>({ type: 'resolve', id: ++lastId, run, defaults, found }, signal, () => undefined)).request,
-    remedies: async ({ run, defaults, found }, plan, { signal } = {}) => {
-      const message = { type: 'remedies' as const, id: ++lastId, run, defaults, found, plan: withoutTimelines(plan) };
-      return (await ask<'remedies'>(message, signal, () => undefined)).remedies;
-    },
-    whatIf: async ({ run, defaults, found }, sets, { signal } = {}) =>
-      (await ask<'whatIf'>({ type: 'whatIf', id: ++lastId, run, defaults, found, sets }, signal, () => undefined)).plan,
-    plan: async (request, options = {}) =>
-      (
-        await ask<'plan'>(
-          { type: 'plan', id: ++lastId, request, first: options.onFirst !== undefined },
-          options.signal,
-          planTeller(options),
-        )
-      ).plan,
-    planElastic: async (request, options = {}) =>
-      (await ask<'elastic'>({ type: 'elastic', id: ++lastId, request }, options.signal, planTeller(options))).answer,
-    prefill: async ({ run, defaults, found, model }, asked, { signal } = {}) =>
-      (await ask<'prefill'>({ type: 'prefill', id: ++lastId, run, defaults, found, model, asked }, signal, () => undefined)).answer,
-    search: async (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) => {
-      const message = { type: 'search' as const, id: ++lastId, problem, tokenBudget, improvements };
-      const tell = (reply: ProgressReply): void => {
-        if (reply.type === 'searching') onUpdate?.(reply.update);
-      };
-      return (await ask<'search'>(message, signal, tell)).result;
-    },
-    compare: async (plan, against, options = {}) => {
+    ask,
+    resolve: (asked, options) => ask('resolve', asked, options),
+    remedies: (asked, plan, options) => ask('remedies', { ...asked, plan: withoutTimelines(plan) }, options),
+    whatIf: (asked, sets, options) => ask('whatIf', { ...asked, sets: [...sets] }, options),
+    plan: (request, options = {}) =>
+      ask('plan', { request, first: options.onFirst !== undefined }, { signal: options.signal, tell: planTeller(options) }),
+    planElastic: (request, options = {}) => ask('elastic', { request }, { signal: options.signal, tell: planTeller(options) }),
+    search: (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) =>
+      ask(
+        'search',
+        { problem, tokenBudget, improvements },
+        {
+          signal,
+          tell: (reply) => {
+            if (reply.type === 'searching') onUpdate?.(reply.update);
+          },
+        },
+      ),
+    compare: (plan, against, options = {}) => {
       const bare = against.kind === 'plan';
       const asked = bare ? { ...against, plan: withoutTimelines(against.plan) } : against;
-      const message = { type: 'compare' as const, id: ++lastId, plan: bare ? withoutTimelines(plan) : plan, against: asked };
-      return (await ask<'compare'>(message, options.signal, planTeller(options))).comparison;
+      return ask(
+        'compare',
+        { plan: bare ? withoutTimelines(plan) : plan, against: asked },
+        { signal: options.signal, tell: planTeller(options) },
+      );
     },
-    prepareRehearsal: async (plan, asked, room) => {
-      const message = { type: 'rehearsal' as const, id: ++lastId, plan: withChosenTimeline(plan), asked, room };
-      return (await ask<'rehearsal'>(message, undefined, () => undefined)).prepared;
-    },
-    readSchedule: async (text, file, name, { signal } = {}) =>
-      (await ask<'schedule'>({ type: 'schedule', id: ++lastId, text, file, name }, signal, () => undefined)).schedule,
+    prepareRehearsal: (plan, asked, room) => ask('rehearsal', { plan: withChosenTimeline(plan), asked, room }),
+    readSchedule: (text, file, name, options) => ask('schedule', { text, file, name }, options),
     dispose: () => queue.dispose(),
   };
 }
 
-type Ask = <T extends WorkerRequest['type']>(
-  message: Extract<WorkerRequest, { readonly type: T }>,
-  signal: AbortSignal | undefined,
-  tell: Job['tell'],
-) => Promise<Extract<Answer, { readonly type: T }>>;
-
-function answerTo<T extends WorkerRequest['type']>(
+function answerTo<T extends JobType>(
   queue: JobQueue,
-  message: Extract<WorkerRequest, { readonly type: T }>,
+  message: { readonly type: T; readonly id: number } & Asked<T>,
   signal: AbortSignal | undefined,
   tell: Job['tell'],
-): Promise<Extract<Answer, { readonly type: T }>> {
+): Promise<AnswerTo<T>> {
   return new Promise((resolve, reject) => {
     if (queue.isDisposed() || signal?.aborted === true) {
       reject(new CancelledError());
@@ -148,12 +138,12 @@ function answerTo<T extends WorkerRequest['type']>(
       queue.cancel(job);
     };
     const job: Job = {
-      message,
+      message: message as unknown as WorkerRequest,
       tell,
-      resolve: (answer) => {
+      resolve: ({ job: answered, answer }) => {
         signal?.removeEventListener('abort', onAbort);
-        if (isOf(message.type, answer)) resolve(answer);
-        else reject(new Error(`the planner answered a ${message.type} request with a ${answer.type}`));
+        if (answered === message.type) resolve(answer as AnswerTo<T>);
+        else reject(new Error(`the planner answered a ${message.type} request with a ${answered}`));
       },
       reject: (error) => {
         signal?.removeEventListener('abort', onAbort);
@@ -183,8 +173,4 @@ function planTeller({ onProgress, onIncumbent, onFirst }: PlanJobOptions): Job['
     if (reply.incumbent === null) onProgress?.(reply.fraction);
     else onIncumbent?.(reply.incumbent);
   };
-}
-
-function isOf<T extends Answer['type']>(type: T, answer: Answer): answer is Extract<Answer, { readonly type: T }> {
-  return answer.type === type;
 }

@@ -5,10 +5,10 @@ import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './proce
 import { say, sentence } from '../core/sentence';
 
 /** The reply that ends a job well. */
-export type Answer = Extract<WorkerReply, { readonly type: WorkerRequest['type'] }>;
+type Answer = Extract<WorkerReply, { readonly type: 'answer' }>;
 
 /** A reply before that. */
-export type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'first' | 'searching' }>;
+type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'first' | 'searching' }>;
 
 export interface Job {
   readonly message: WorkerRequest;

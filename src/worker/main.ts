@@ -16,12 +16,15 @@ import { servePlanner } from './serve';
 /** Operations of a plan's timelines that are sent: some 40 MB in the process that gets them. */
 const drawnOperations = 1_000_000;
 
+const compare = makeCompare();
+
 if (parentPort === null) relayPlanner(__filename);
 else
   servePlanner(parentPort, workerData, {
-    plan: (request, options) => makePlan(request, { ...options, drawnOperations }),
-    resolve: ({ run, defaults, found }, signal) => resolveRun(run, defaults, found, signal),
-    remedies: ({ run, defaults, found }, plan, signal) =>
+    plan: ({ request, first }, { onFirst, ...options }) =>
+      makePlan(request, { ...options, ...(first ? { onFirst } : {}), drawnOperations }),
+    resolve: ({ run, defaults, found }, { signal }) => resolveRun(run, defaults, found, signal),
+    remedies: ({ run, defaults, found, plan }, { signal }) =>
       findRemedies(
         run,
         plan,
@@ -29,13 +32,13 @@ else
           makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found, signal), { signal, drawnOperations: 0 }),
         signal,
       ),
-    whatIf: ({ run, defaults, found }, sets, signal) =>
+    whatIf: ({ run, defaults, found, sets }, { signal }) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
-    elastic: (request, { signal }) => answerElastic(request, signal),
-    prefill: ({ run, defaults, found, model }, asked, signal) =>
+    elastic: ({ request }, { signal }) => answerElastic(request, signal),
+    prefill: ({ run, defaults, found, model, asked }, { signal }) =>
       answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),
-    search: answerSearch,
-    compare: makeCompare(),
-    rehearsal: preparedRehearsal,
-    schedule: readScheduleFile,
+    search: ({ problem, tokenBudget, improvements }, watching) => answerSearch(problem, { tokenBudget, improvements }, watching),
+    compare: ({ plan, against }, options) => compare(plan, against, options),
+    rehearsal: ({ plan, asked, room }) => preparedRehearsal(plan, asked, room),
+    schedule: ({ text, file, name }) => readScheduleFile(text, file, name),
   });

@@ -201,6 +201,7 @@ export const featureLayers: Readonly<Record<string, string>> = {
   core: 'src/core/',
   json: 'src/core/',
   protocol: 'src/protocol/',
+  job: 'src/protocol/',
   worker: 'src/worker/',
   profiler: 'src/profiler/',
   cli: 'src/cli/',

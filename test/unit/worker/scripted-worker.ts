@@ -17,18 +17,19 @@ else
     remedies: () => [],
     whatIf: () => assert.fail('not scripted'),
     prefill: () => assert.fail('not scripted'),
-    elastic: (request) => ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
-    search: ({ request }, asked, watching) => {
+    elastic: ({ request }) =>
+      ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
+    search: ({ problem: { request }, tokenBudget, improvements }, { onUpdate }) => {
       const counts = { families: 2, opened: 1, considered: 1, bounded: 0, overMemory: 1, evaluated: 1, tooLarge: 0, planned: 0 };
-      watching?.onUpdate?.({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
-      return { request, best: {}, paretoFront: [], ...asked } as unknown as SearchResult;
+      onUpdate({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
+      return { request, best: {}, paretoFront: [], tokenBudget, improvements } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),
     rehearsal: () => {
       throw new Error('no rehearsal here');
     },
     schedule: () => ({ findings: [], drawn: null }),
-    plan: (request, { signal, onProgress, onIncumbent, onFirst }): Plan => {
+    plan: ({ request }, { signal, onProgress, onIncumbent, onFirst }): Plan => {
       switch (request.title) {
         case 'heeds cancel':
           onProgress(0.25);
@@ -43,7 +44,7 @@ else
           for (let times = 0; times < 20_000; times += 1) onIncumbent({ latencyMs: 20_000 - times, lowerBoundMs: 2 });
           return planOf(request);
         case 'answers twice':
-          onFirst?.(planOf(request));
+          onFirst(planOf(request));
           return { ...planOf(request), notCompared: ['1F1B'] };
         case 'deaf':
           onProgress(0.25);

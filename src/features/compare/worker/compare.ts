@@ -5,11 +5,11 @@ import { comparePlans } from '../core/plans';
 import { throwIfCancelled } from '../../../core/errors';
 import type { Comparison } from '../json';
 import type { Plan } from '../../../core/planner/plan';
-import type { Against } from '../../../protocol/worker';
+import type { Against } from '../job';
 import { readMeasuredFile, statusOf, type ReadingMeasured } from './measured-file';
 
 /** Compares a plan with another one or with a measured run. @throws as `readMeasuredFile`, `compareWithTrace`. */
-export type Compare = (plan: Plan, against: Against, options: ReadingMeasured) => Promise<Comparison>;
+type Compare = (plan: Plan, against: Against, options: ReadingMeasured) => Promise<Comparison>;
 
 /** Keeps the last measured run, so that a changed plan is compared with it without reading it again. */
 export function makeCompare(): Compare {

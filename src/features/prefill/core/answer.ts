@@ -76,12 +76,3 @@ export function answerPrefill(request: PlanRequest, model: string, signal?: Canc
     remedy: prefillRemedy(prefill.memory),
   };
 }
-
-/** What is asked of. */
-export interface PrefillQuestion {
-  readonly run: Run;
-  readonly defaults: ResolveDefaults;
-  readonly found: readonly NamedProfile[];
-  /** What engines call the model. */
-  readonly model: string;
-}

@@ -83,11 +83,8 @@ export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefill
 export function prefillPlanner(searcher: PlannerClient, profiles: Profiles, defaultsOf: (file: string) => ResolveDefaults): AskPrefill {
   return async (run, asked, signal) => {
     const found = await profiles.found(run.file);
-    return searcher.prefill(
-      { run, found, defaults: defaultsOf(run.file), model: decodeURIComponent(new URL(servedModel(run)).pathname) },
-      asked,
-      { signal },
-    );
+    const model = decodeURIComponent(new URL(servedModel(run)).pathname);
+    return searcher.ask('prefill', { run, found, defaults: defaultsOf(run.file), model, asked }, { signal });
   };
 }
 

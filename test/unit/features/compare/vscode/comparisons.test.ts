@@ -8,7 +8,7 @@ import type { Plan } from '../../../../../src/core/planner/plan';
 import { pageComparisonOf } from '../../../../../src/features/compare/vscode/page';
 import { createComparisons, type Comparisons } from '../../../../../src/features/compare/vscode/comparisons';
 import type { BestPlan, ComparisonHost } from '../../../../../src/features/compare/vscode/comparison-host';
-import type { Against } from '../../../../../src/protocol/worker';
+import type { Against } from '../../../../../src/features/compare/job';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../../../extension/test-host';
 import { say, sentence } from '../../../../../src/core/sentence';
 
