@@ -1,9 +1,9 @@
 /*
  * A message to a page in transit. VS Code sends it as JSON plus the buffers of its typed arrays, and the protocol of its extension host
- * counts these in one byte: of more than some 250 the rest is lost without a word. So all columns of a message share one buffer, large ones
- * in as few bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A large buffer travels
- * in pieces for the same reason: each is made when it is sent. Numbers that JSON does not have (`Infinity` of a forbidden cut) travel
- * there, too. What is in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
+ * counts them in one byte and drops buffers beyond 255 without an error. So all columns of a message share one buffer, large ones in as few
+ * bytes as hold every number exactly: of the copies that are made on the way each takes the host's memory. A large buffer travels in pieces
+ * for the same reason: each is made when it is sent. Numbers that JSON does not have (`Infinity` of a forbidden cut) travel there, too.
+ * What is in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
  */
 
 const columnTypes = { Uint8Array, Uint32Array, Float64Array } as const;

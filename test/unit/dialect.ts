@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /*
- * Words and names that only this code base uses, and how often each is left. `dialect.test.ts` holds the counts of `dialect-counts.json`: none may
- * rise, and one that fell has to be lowered there with `node --import tsx test/unit/dialect.ts`.
+ * Words and names that only this code base uses, and how often each is left. `dialect.test.ts` holds the counts of `dialect-counts.json`:
+ * none may rise, and one that fell has to be lowered there with `node --import tsx test/unit/dialect.ts`.
  */
 
 const root = resolve(import.meta.dirname, '../..');

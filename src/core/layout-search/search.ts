@@ -251,7 +251,7 @@ function planningBudget(evaluator: Evaluator) {
   };
 }
 
-/** What of an answer an entry may still be: any of it; the fastest of all or of its schedule; the fastest of all, or the first. */
+/** Which results a candidate can still improve: all; the fastest of all or of its schedule; the fastest of all, or the first. */
 type ResultsImproved = 'all' | 'schedule' | 'fastest';
 
 /** What planning orders and solving for slices may take: either is as much as predicting tens of others. */

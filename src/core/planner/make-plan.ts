@@ -25,9 +25,7 @@ import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/
 export interface PlanOptions extends SlicingListener {
   /** Most operations, over all candidates, whose timelines are kept, the chosen one's first; left out: all that can be drawn. */
   readonly drawnOperations?: number;
-  /**
-   * Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same.
-   */
+  /** Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same. */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
 

@@ -109,11 +109,11 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
   SlimPipe: {
     text: sentence`1F1B over equal token slices; stages share attention and the head (SlimPipe, Li et al. 2025).`,
     runtimes: [],
-    elsewhere: sentence`a runtime that moves attention between stages (none is public)`,
+    elsewhere: sentence`a runtime that redistributes attention across stages (no public one does)`,
   },
   'SlimPipe-I': {
     text: sentence`SlimPipe with several chunks per stage: shorter warm-up and drain (Li et al. 2025).`,
     runtimes: [],
-    elsewhere: sentence`a runtime that moves attention between stages (none is public)`,
+    elsewhere: sentence`a runtime that redistributes attention across stages (no public one does)`,
   },
 };

@@ -41,7 +41,7 @@ export interface Incumbent {
   readonly lowerBoundMs: number;
 }
 
-/** The text on the best so far while it is looked for. */
+/** Incumbent times reported during the solve. */
 export type IncumbentTimes = Pick<Incumbent, 'latencyMs' | 'lowerBoundMs'>;
 
 interface SolveOptions {

@@ -39,7 +39,7 @@ export function halvesOf({ count, windows, boundMs, relaxed: known }: Part): Par
   ].filter(({ windows: { low: from, high: to } }) => from.every((least, index) => least <= (to[index] ?? 0)));
 }
 
-/** How many cuts there are within windows; more than `enough` is all that is said of more. */
+/** The number of cuts within windows; saturates above `enough`. */
 export function cutsIn({ low, high }: Windows, enough: number): number {
   let product = 1;
   for (let index = 0; index < low.length && product <= enough; index++) product *= (high[index] ?? 0) - (low[index] ?? 0) + 1;
