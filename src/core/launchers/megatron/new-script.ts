@@ -3,7 +3,6 @@ import { hybridLetters, modelFlags } from './model-flags';
 import { megatronDefaultValues } from './megatron-defaults';
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
-import type { KeyNames } from '../writing/key-names';
 import { megatronFlags } from './written-keys';
 import type { SettingEdit } from '../writing/desired-setting';
 
@@ -142,7 +141,7 @@ const narrowFlags: Readonly<Record<string, string>> = { fp8: '--fp8-format hybri
 
 function flagOf({ fact, value, flag: own }: SettingEdit): string | null {
   if (fact === 'precision') return narrowFlags[String(value)] ?? `--${String(value)}`;
-  const flag = own ?? (megatronFlags as KeyNames)[fact]?.[0];
+  const flag = own ?? megatronFlags[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;
 }
