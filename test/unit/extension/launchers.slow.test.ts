@@ -153,7 +153,7 @@ describe('hovers on a launcher', () => {
     const other = smallModel.replace('"n_layer":4', '"n_layer":6');
     const text = shell.replace('torchrun', 'cd .; torchrun');
     const joined = await read('pretrain.sh', text, { 'config.json': other });
-    assert.match(hoverOn(joined, text, '--num-layers 8')?.said ?? '', /^config\.json says 6 \(n_layer\)\.$/m);
+    assert.match(hoverOn(joined, text, '--num-layers 8')?.said ?? '', /^config\.json has 6 \(n_layer\)\.$/m);
     const titan = hoverOn(await read('train.toml', toml, { 'hf/config.json': smallModel }), toml, '"./h');
     assert.match(titan?.said ?? '', /^n_layer: 4$/m);
     assert.match(titan?.said ?? '', /M parameters\.$/m);

@@ -4,7 +4,6 @@ import { boolean, flag, oneOf, version } from './rules';
 import type { SettingTable } from './setting';
 
 const cudaGraphScopes = ['layers', 'iteration'] as const;
-export type CudaGraphScope = (typeof cudaGraphScopes)[number];
 const expertDispatchers = ['alltoall', 'deepep', 'hybridep'] as const;
 export type ExpertDispatcher = (typeof expertDispatchers)[number];
 
