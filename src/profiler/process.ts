@@ -144,7 +144,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
           end(timedOutOf(limitMs));
         }, limitMs);
         waiting = { id, resolve, reject, timer };
-        // A failure to send means that the child is gone, which `exit` tells with the reason.
+        // A failure to send means that the child is gone, which `exit` reports with the reason.
         child.send({ ...body, id }, () => undefined);
       }),
     stderr: () => stderr,

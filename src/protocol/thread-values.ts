@@ -21,4 +21,4 @@ export const resolveAsked = v.object({
   defaults: ours<ResolveDefaults>({ gpu: v.string() }),
   found: v.pipe(v.array(ours<NamedProfile>({ file: v.string(), profile: some })), v.readonly()),
 });
-export type ResolveAsked = v.InferOutput<typeof resolveAsked>;
+export type ResolveMessage = v.InferOutput<typeof resolveAsked>;

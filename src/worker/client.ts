@@ -12,7 +12,7 @@ import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
-import type { ResolveAsked } from '../protocol/thread-values';
+import type { ResolveMessage } from '../protocol/thread-values';
 import type { AnswerTo, Asked, JobType, WorkerRequest } from '../protocol/worker';
 import type { Against } from '../features/compare/job';
 import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './job-queue';
@@ -44,14 +44,14 @@ export interface PlannerClient {
     options?: { readonly signal?: AbortSignal | undefined; readonly tell?: Job['tell'] },
   ) => Promise<AnswerTo<T>>;
   /** `resolveRun` there, since it looks for a layout where the files leave it open. */
-  readonly resolve: (asked: ResolveAsked, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
+  readonly resolve: (asked: ResolveMessage, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
   /**
    * The smallest changes with which a run fits whose plan does not, as `findRemedies`: it plans several times, so it wants a client of its
    * own where plans are waited for.
    */
-  readonly remedies: (asked: ResolveAsked, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
+  readonly remedies: (asked: ResolveMessage, plan: Plan, options?: Pick<PlanJobOptions, 'signal'>) => Promise<readonly Remedy[]>;
   /** The plan of a run with other sizes, without timelines. */
-  readonly whatIf: (asked: ResolveAsked, sets: readonly WhatIfSet[], options?: Pick<PlanJobOptions, 'signal'>) => Promise<Plan>;
+  readonly whatIf: (asked: ResolveMessage, sets: readonly WhatIfSet[], options?: Pick<PlanJobOptions, 'signal'>) => Promise<Plan>;
   /**
    * Plans in the worker's process; requests wait for each other in order. Rejects with CancelledError (within 200 ms of the signal, also
    * when the client is disposed), with the ExpectedError of the planner, with ExpectedError `worker-crashed` when it stopped (the next

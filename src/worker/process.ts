@@ -67,7 +67,7 @@ export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessLis
     }
   });
   return {
-    // A failure to send means that the child is gone, which `exit` tells with the reason.
+    // A failure to send means that the child is gone, which `exit` reports with the reason.
     send: (message) => void child.send(message, () => undefined),
     hasAnswered: () => answered,
     hold: (waits) => {

@@ -16,7 +16,7 @@ import {
 } from '../protocol/worker';
 import { sentence } from '../core/sentence';
 
-/** What a planner heeds, and whom it tells how far it is. */
+/** What cancels a planner, and who receives its progress. */
 interface PlannerOptions {
   readonly signal: CancelSignal;
   readonly onProgress: (fraction: number) => void;
@@ -25,7 +25,7 @@ interface PlannerOptions {
   readonly onUpdate: (update: SearchUpdate) => void;
 }
 
-/** Progress by less than this is not told, nor are the best slices so soon after the last: each goes through three threads. */
+/** Progress by less than this is not reported, nor are the best slices so soon after the last: each goes through three threads. */
 const reportedStep = 0.05;
 const slicesEveryMs = 25;
 

@@ -17,7 +17,7 @@ import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
 import { configsUnder, isScheduleFile, type Found } from '../walk';
 
 /** Which findings are printed, and who stops the command. */
-interface Heeding {
+interface Suppression {
   readonly signal?: CancelSignal;
   /** Codes that are not looked for. */
   readonly off?: ReadonlySet<string>;
@@ -33,7 +33,7 @@ interface Heeding {
  */
 export async function checkAnswer(
   paths: readonly string[],
-  reading: ReadingOptions & Heeding,
+  reading: ReadingOptions & Suppression,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
   progress: (line: string) => void,

@@ -59,7 +59,7 @@ function tailLines(operations: Operations, tail: Tail, stage: number, ms: number
   ];
 }
 
-/** Stages of a node that are told one by one. */
+/** Stages of a node that are listed one by one. */
 const mostStages = 8;
 
 /** What the stages of a node do at a time. */

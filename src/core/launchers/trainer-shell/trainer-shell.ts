@@ -239,7 +239,7 @@ function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | un
   return { place: flag.place, name: flag.name, ...kindSettings(kind), ...loraFlags(flags), ...defaultsBy(flags) };
 }
 
-/** What the program behind the flags takes where they leave it open, told by flags that only it has. */
+/** What the program behind the flags takes where they leave it open, known by flags that only it has. */
 function defaultsBy(flags: ReadonlyMap<string, LocatedFlag>): { readonly defaults?: AdapterDefaults } {
   const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
   if (has('finetuning-type')) return { defaults: libraryDefaults.llamaFactory };

@@ -48,7 +48,7 @@ export function serveMail(): void {
   });
 }
 
-/** A stage that ended is the parent's to tell, with its reason. @throws whatever else goes wrong with a socket. */
+/** A stage that ended is the parent's to report, with its reason. @throws whatever else goes wrong with a socket. */
 function endedElsewhere(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
 }
