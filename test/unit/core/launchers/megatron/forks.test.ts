@@ -132,7 +132,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.equal(read(`${pyramid} 64 64`).facts.experts?.value, 64);
     assert.match(
       say((await loadedAlone(`${pyramid} 64 --topk 1 --mlp-type residual`)).run?.unplanned?.message ?? ''),
-      /beside a dense network/,
+      /in addition to a dense network/,
     );
     assert.deepEqual(await judged(`${pyramid} few`), ['error flag-invalid-value']);
   });
