@@ -25,7 +25,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       name: 'one verdict is the first thing on both pages, seen as heard',
       act: async () => {
         const { step } = await figuresOnBoth(page, () => true);
-        const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ s a step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/);
+        const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ s per step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/);
         assert.equal(await verdict(page, 'tab', /^Fits/), said);
         assert.ok(said.includes(`${step} a step`), said);
         for (const kind of bothPages) {
@@ -76,7 +76,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const written = readFileSync(model, 'utf8');
         writeFileSync(model, written.replace('"n_positions": 2048', '"n_positions": 16384'));
         await retype(page, '"sequenceLength": 2048', '2048', '16384');
-        const over = /^Does not fit: [\d.]+ GiB over on stage \d+\. [\d.]+ s a step/;
+        const over = /^Does not fit: [\d.]+ GiB over on stage \d+\. [\d.]+ s per step/;
         const said = await verdict(page, 'side', over);
         assert.equal(await verdict(page, 'tab', over), said);
         const side = await pageFrame(page, 'side');
@@ -101,7 +101,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         await goBehind(page, '"recompute": "full"');
         await undoUntil(page, '"sequenceLength": 2048,');
         writeFileSync(model, written);
-        for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step/);
+        for (const kind of bothPages) await verdict(page, kind, /^Fits, [\d.]+ GiB free\. 1\.\d+ s per step/);
         await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
       },
     },

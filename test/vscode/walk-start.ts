@@ -85,7 +85,7 @@ function startSteps(
           const side = await pageFrame(page, 'side');
           await side.locator('h1', { hasText: path.parse(file).name }).waitFor();
           await side.locator('.setting', { hasText: sizes }).waitFor();
-          const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s a step \(.+\)\. .+\.$/);
+          const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s per step \(.+\)\. .+\.$/);
           const [, step] = /free\. ([\d.]+ m?s) a step/.exec(said) ?? [];
           await page.locator('.codelens-decoration a', { hasText: `${step} / step` }).waitFor();
           await look(path.parse(file).name);

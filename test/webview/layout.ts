@@ -148,7 +148,7 @@ export const layoutCases: readonly Case[] = [
       assert.ok(text.toLowerCase().includes(said(best.words).toLowerCase()));
       const ties = answer!.plans.filter(({ tie }) => tie).length - 1;
       assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
-      assert.match(text, /As launched: .*against tensor/);
+      assert.match(text, /As launched: .*compared with tensor/);
       assert.match(text, /Proved: no layout with equal or optimized slices is faster/);
       assert.ok(text.includes(said(answer!.improvements[0]!.says).slice(1)));
       return undefined;
@@ -388,7 +388,7 @@ export const layoutCases: readonly Case[] = [
       await send({ type: 'update', fields: { layout: found({ error }) } });
       await page.locator('.layout-notices').getByText('Change the batch.').waitFor();
       assert.equal(await page.evaluate('window.hacked'), undefined);
-      await page.locator('.layout-view').getByText('Where the step goes').waitFor();
+      await page.locator('.layout-view').getByText('Step time, mean of all stages').waitFor();
       await send({ type: 'update', fields: { layout: { ...noLayoutState, error } } });
       await page.getByRole('button', { name: 'Search layouts' }).waitFor();
       return undefined;
@@ -399,7 +399,7 @@ export const layoutCases: readonly Case[] = [
     options: { ...wide, width: 280, height: 900 },
     state: state(found),
     steps: async ({ page }) => {
-      await page.locator('.layout-view').getByText('Where the step goes').waitFor();
+      await page.locator('.layout-view').getByText('Step time, mean of all stages').waitFor();
       const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.layout-view *')]
         .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.getBoundingClientRect().width > 0 && !each.closest('.tooltip') && !each.closest('.visually-hidden'))
         .map((each) => each.className || each.tagName)`);

@@ -99,7 +99,7 @@ async function checkVerdict(page: Page, plan: PlanNumbers): Promise<void> {
   const room = formatBytes(Math.abs(usableBytes - peakBytes));
   assert.ok(said.startsWith(plan.fits ? `Fits, ${room} free. ` : `Does not fit: ${room} over on stage ${stage}. `), said);
   const range = formatDurationRange(iterationMs, [rangeMs[0] / iterationMs, rangeMs[1] / iterationMs]);
-  assert.ok(said.includes(`${formatDuration(iterationMs)} a step (${range}).`), said);
+  assert.ok(said.includes(`${formatDuration(iterationMs)} per step (${range}).`), said);
   const [, share = '', name = ''] = /(\S+(?: \S+)?) of it is ([^,.]+)/u.exec(said) ?? [];
   if (name === '') return;
   const part = stepParts.find((each) => say(stepPartNames[each]) === name);

@@ -82,10 +82,10 @@ export const profileCases: readonly Case[] = [
         `document.querySelector('.profile-view vscode-button').dispatchEvent(new MouseEvent('click', { bubbles: true }))`,
       );
       assert.deepEqual(await commandsOf(open), []);
-      assert.match(await textOf(open), /a restricted workspace does not allow: trust the workspace/);
+      assert.match(await textOf(open), /A restricted workspace does not run programs: trust the workspace/);
       await send(show(stateOf('tab', plan, { profile: profilesOf([h100]), trusted: false })));
       await page.getByText('NVIDIA H100').first().waitFor();
-      assert.match(await textOf(open), /a restricted workspace does not allow: trust the workspace/);
+      assert.match(await textOf(open), /A restricted workspace does not run programs: trust the workspace/);
       return undefined;
     },
   },

@@ -111,7 +111,7 @@ export const scheduleCases: readonly Case[] = [
       };
       await send(show(stateWith(drawnOf('Interleaved1F1B', 4, 8, 2), { staleEdits: 2, error })));
       await page.getByText('from 2 edits ago').waitFor();
-      assert.match(await page.getByRole('alert').innerText(), /no action of a schedule\.\s+Write 0F1\.[\s\S]*mine\.csv:1:5/);
+      assert.match(await page.getByRole('alert').innerText(), /is not an action of a schedule\.\s+Write 0F1\.[\s\S]*mine\.csv:1:5/);
       assert.match(await page.locator('.figure').first().innerText(), /57\s*steps/);
       await page.getByRole('button', { name: 'Show in the file' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'reveal', place });

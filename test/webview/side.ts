@@ -69,7 +69,7 @@ export const sideCases: readonly Case[] = [
       const words = page.locator('.page:visible .glance-words');
       assert.match(
         (await words.innerText()).replaceAll('\u00a0', ' '),
-        /^Fits, [\d.]+ GiB free\. 1\.\d+ s a step \(\d+ ms to [\d.]+ s\)\. [\w. %]+ of it is bubble, mostly filling and draining the pipeline\.$/,
+        /^Fits, [\d.]+ GiB free\. 1\.\d+ s per step \(\d+ ms to [\d.]+ s\)\. [\w. %]+ of it is bubble, mostly filling and draining the pipeline\.$/,
       );
       assert.equal(await words.getAttribute('aria-live'), 'polite');
       assert.ok(await page.evaluate(`document.querySelector('.page:not([hidden])').firstElementChild.matches('.glance')`));

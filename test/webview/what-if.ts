@@ -53,10 +53,10 @@ export const whatIfCases: readonly Case[] = [
       await send(show(stateOf('tab', said, { whatIf: { ...whatIf, leavesOpen: false } })));
       assert.equal(await microBatch.innerText(), '1');
       assert.ok(await fewer.isDisabled());
-      assert.match(String(await fewer.getAttribute('title')), /launcher says this itself/);
+      assert.match(String(await fewer.getAttribute('title')), /launcher file sets this itself/);
       await page.getByRole('combobox', { name: 'Recompute' }).click();
       const auto = page.getByRole('option', { name: 'Auto', exact: true }).locator('visible=true');
-      assert.match(String(await auto.getAttribute('title')), /launcher says this itself/);
+      assert.match(String(await auto.getAttribute('title')), /launcher file sets this itself/);
       await auto.click({ force: true });
       await page.keyboard.press('Escape');
       assert.deepEqual(

@@ -40,7 +40,10 @@ export function makeChart(props: ChartProps): Chart {
   const element = h('div', { class: `chart-canvas ${props.className}-canvas`, role: 'img', tabindex: 0 }, surface.canvas, tooltip.element);
   const selectedDot = (): Dot | null => content?.dots.find(({ id }) => id === props.selected()) ?? null;
   const describe = (dot: Dot | null): void => {
-    if (dot === null || content === null) return tooltip.hide();
+    if (dot === null || content === null) {
+      tooltip.hide();
+      return;
+    }
     const { x, y } = plotOf(surface, content).toPixels(dot.x, dot.y);
     tooltip.show(dot.lines(), x, y, surface.width(), surface.height());
   };

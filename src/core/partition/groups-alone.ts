@@ -26,10 +26,10 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Senten
       const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn, signal });
       const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
       return times === null
-        ? sentence`${clusterText(group)} by itself would not fit it`
-        : sentence`${clusterText(group)} by itself would take ${formatNumber(times)}x the time`;
+        ? sentence`${clusterText(group)} only: does not fit`
+        : sentence`${clusterText(group)} only: ${formatNumber(times)}x the time`;
     } catch (error) {
-      if (error instanceof ExpectedError) return sentence`${clusterText(group)} by itself cannot run it`;
+      if (error instanceof ExpectedError) return sentence`${clusterText(group)} only: cannot run it`;
       throw error;
     }
   });

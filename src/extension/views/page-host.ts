@@ -65,10 +65,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   const clock = makeClock(post);
   let wanted: Extract<HostMessage, { type: 'show' }> | null = null;
 
-  webview.options = {
-    enableScripts: true,
-    localResourceRoots: [vscode.Uri.joinPath(extensionUri, 'dist'), vscode.Uri.joinPath(extensionUri, 'media')],
-  };
+  webview.options = optionsFor(extensionUri);
 
   function post(): void {
     clock.stop();
@@ -165,6 +162,12 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
     },
     dispose: () => void subscriptions.dispose(),
   };
+}
+
+/** Scripts run, and only our own files are loaded. */
+function optionsFor(extensionUri: vscode.Uri): vscode.WebviewOptions {
+  const localResourceRoots = ['dist', 'media'].map((folder) => vscode.Uri.joinPath(extensionUri, folder));
+  return { enableScripts: true, localResourceRoots };
 }
 
 /** Calls `post` once, at the soonest of the times that it was asked to; `stop` means that it is being called, or no more. */

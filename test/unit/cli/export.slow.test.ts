@@ -59,7 +59,7 @@ describe('terapipe export', () => {
     assert.equal(exitCode, 0);
     assert.match(out, /^#!\/usr\/bin\/env bash\n/);
     assert.match(out, /--tensor-model-parallel-size 2\n {2}--pipeline-model-parallel-size 4\n/);
-    assert.match(err, /^not written: token slices \(TeraPipe\): .* predicted here is Interleaved1F1B: .* a step, not /);
+    assert.match(err, /^not written: token slices \(TeraPipe\): .* predicted here is Interleaved1F1B: .* per step, not /);
   });
 
   it('lets what a launcher derives from a size follow the size that is set, and writes nothing that check refuses', async () => {
@@ -84,7 +84,7 @@ describe('terapipe export', () => {
     const sets = ['layout.pipeline=8', 'layout.data=1'].flatMap((set) => ['--set', set]);
     const { err, exitCode } = await run('export', moe, '--into', moe, '--write', ...sets);
     assert.equal(exitCode, 2);
-    assert.match(err, /would not run as planned: 8 GPUs cannot be divided .*\[expert-world-factor\]/);
+    assert.match(err, /would not run as planned: 8 GPUs are not divisible by .*\[expert-world-factor\]/);
     assert.equal(readFileSync(moe, 'utf8'), text);
   });
 

@@ -71,7 +71,7 @@ describe('terapipe plan --search', () => {
     const words = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout']);
     assert.match(
       words.out,
-      /As launched\n {2}tensor 2 x pipeline 4 .*\n {2}as launched [\d.]+ ms, best [\d.]+ ms, ([\d.]+x) as fast\n {2}\1 the time: .*; against tensor/,
+      /As launched\n {2}tensor 2 x pipeline 4 .*\n {2}as launched [\d.]+ ms, best [\d.]+ ms, ([\d.]+x) as fast\n {2}\1 the time: .*; compared with tensor/,
     );
   });
 

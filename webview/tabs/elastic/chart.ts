@@ -65,7 +65,10 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     const elastic = props.elastic();
     point(epoch);
     const box = epoch === null || elastic === null ? undefined : boxOf(boxesOf(elastic), epoch);
-    if (epoch === null || elastic === null || box === undefined) return tooltip.hide();
+    if (epoch === null || elastic === null || box === undefined) {
+      tooltip.hide();
+      return;
+    }
     const { cluster } = elastic.plan.request;
     const lines = tooltipLines(elastic, box, epoch, zoneAt(rowsOf(cluster), cluster, y));
     tooltip.show(lines, x, y, overlay.width(), overlay.height());

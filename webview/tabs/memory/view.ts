@@ -94,7 +94,10 @@ function makeChart(
     onPoint: (pointed, x, y) => {
       const known = profile();
       const memory = known === null ? undefined : stageOf(known, pointed);
-      if (memory === undefined || known === null) return tooltip.hide();
+      if (memory === undefined || known === null) {
+        tooltip.hide();
+        return;
+      }
       const parts = presentParts(known).filter((part) => memory.parts[part] > 0);
       const lines = [
         t('Stage {0} · {1}', memory.stage, formatBytes(memory.peakBytes)),

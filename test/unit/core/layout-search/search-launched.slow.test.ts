@@ -132,7 +132,7 @@ describe('a launched layout against the best', () => {
     const against = launchedAgainstBest(result);
     assert.ok(against && against.speedup >= 1);
     assert.match(said(against.title), /^as launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+(?: % faster|x as fast)$/);
-    assert.match(said(against.says), /more .*; against tensor/);
+    assert.match(said(against.says), /more .*; compared with tensor/);
   });
 
   it('reports that tensor parallelism crosses nodes, and what does not fit', async () => {

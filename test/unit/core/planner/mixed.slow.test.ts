@@ -147,7 +147,7 @@ describe('stages on groups of nodes', () => {
     const config = (layout: object) => ({ model: small, cluster: hopperAndAmpere, layout });
     assert.match(
       await refusal(config({ tensor: 8, data: 4 })),
-      /^layout-groups: 2 nodes of 8 H100-80GB \+ 4 nodes of 8 A100-80GB make no whole/,
+      /^layout-groups: 2 nodes of 8 H100-80GB \+ 4 nodes of 8 A100-80GB cannot be split into whole stages/,
     );
     assert.match(await refusal(config({ tensor: 8, data: 1, pipeline: 4 })), /^layout-groups: .* make 6 stages of 8 GPUs, not 4/);
     assert.match(await refusal(config({ stageNodeGroups: [0, 2] })), /^layout-groups: layout.stageNodeGroups names group 2/);
@@ -205,8 +205,8 @@ describe('the text on stages on groups of nodes', () => {
       training: { globalBatch: 96 },
       slicing: { unit: 512 },
     });
-    const line = makePlan(wanted).reasons.find((reason) => said(reason).includes('alone'));
-    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB by itself would take ([\d.]+)x the time; 4 nodes of 8 A100-80GB by itself would take ([\d.]+)x/.exec(said(line)) ?? []; // prettier-ignore
+    const line = makePlan(wanted).reasons.find((reason) => said(reason).includes(' only: '));
+    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB only: ([\d.]+)x the time; 4 nodes of 8 A100-80GB only: ([\d.]+)x/.exec(said(line)) ?? []; // prettier-ignore
     assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), said(line));
   });
 
