@@ -211,7 +211,7 @@ describe('terapipe', () => {
     const text = await words(['check', 'many'], 1);
     assert.match(
       text,
-      /^many\/terapipe\.json:3:26: error: 24 layers cannot .*; set layout\.pipeline to 12 or 8 \[pp-layers-not-divisible\]$/m,
+      /^many\/terapipe\.json:3:26: error: 24 layers are not divisible by 10 pipeline stages; set layout\.pipeline to 12 or 8 \[pp-layers-not-divisible\]$/m,
     );
     assert.equal(await words(['check', 'configs']), 'No findings in 3 configs\n');
   });

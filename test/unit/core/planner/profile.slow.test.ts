@@ -91,7 +91,7 @@ describe('a plan from a profile', () => {
     assert.equal(cost.kind, 'profile');
     assert.match(said(cost.description), /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
     assert.match(said(cost.errorBecause), /measured; sends, gradient exchange and optimizer are not/);
-    assert.match(said(cost.errorBecause), /weight gradients' share of backward is from the analytic model/);
+    assert.match(said(cost.errorBecause), /weight gradients' share of a split backward is from the analytic model/);
     assert.equal(request.profile?.file, '/x/p.json');
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
   });
@@ -102,7 +102,7 @@ describe('a plan from a profile', () => {
     const analytic = makePlan(resolveRun(run, defaults));
     assert.equal(plan.analytic?.iterationMs, chosenOf(analytic).iterationMs);
     assert.ok(
-      plan.reasons.some((reason) => said(reason).startsWith('the analytic model says')),
+      plan.reasons.some((reason) => said(reason).startsWith('the analytic model predicts')),
       plan.reasons.map((one) => said(one)).join('\n'),
     );
     assert.equal(analytic.analytic, null);
