@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { unitMemory, momentBytes } from '../../src/core/memory-model/chunk-memory';
 import { staticBytes, totalBytes } from '../../src/core/memory-model/static';
-import { adapterTargets, type Adapter } from '../../src/core/domain/adapter';
+import { adapterTargets, type Adapter, type AdapterTarget } from '../../src/core/domain/adapter';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { runtimes } from '../../src/core/domain/runtime';
 import { stageCost } from '../../src/core/time-model/stage-cost';
@@ -13,8 +13,11 @@ const seed = 20261123;
 const unit = { batch: 1, tokens: 2048, context: 0, microBatch: 0, slice: 0 };
 const stage = { layers: 3, first: true, last: true };
 
-/** A model, how it is trained, and adapters beside some of its matrices. */
+const compressed: readonly AdapterTarget[] = ['queryDown', 'queryUp', 'keyValueDown', 'keyValueUp'];
+
+/** A model, how it is trained, and adapters of some of its matrices. */
 const drawn = fc.record({
+  latent: fc.boolean(),
   hidden: fc.constantFrom(2048, 4096, 8192),
   rank: fc.integer({ min: 1, max: 32 }),
   targets: fc.subarray([...adapterTargets], { minLength: 1 }),
@@ -27,8 +30,10 @@ const drawn = fc.record({
 });
 type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
 
-function requestOf({ hidden, runtime, zeroStage, recompute, tensor, data }: Drawn, adapter?: Adapter): PlanRequest {
-  const model = { ...llama3('70b', 3), hidden, heads: hidden / 128, ffn: 3.5 * hidden, vocab: 32_000 };
+function requestOf({ latent, hidden, runtime, zeroStage, recompute, tensor, data }: Drawn, adapter?: Adapter): PlanRequest {
+  const plain = { ...llama3('70b', 3), hidden, heads: hidden / 128, ffn: 3.5 * hidden, vocab: 32_000 };
+  const ranks = { qRank: 768, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 };
+  const model = latent ? { ...plain, kvHeads: plain.heads, latent: ranks } : plain;
   const sharded = runtime === 'fsdp1' || runtime === 'torchtitan';
   const training: Partial<TrainingSpec> = {
     runtime,
@@ -42,7 +47,9 @@ function requestOf({ hidden, runtime, zeroStage, recompute, tensor, data }: Draw
   return request('A100-80GB', model, { training, layout: { tensor, data } });
 }
 
-function adapterOf({ rank, targets, baseBits }: Drawn, quantised: boolean): Adapter {
+function adapterOf({ latent, rank, targets: all, baseBits }: Drawn, quantised: boolean): Adapter {
+  const own = all.filter((target) => (latent ? !['query', 'key', 'value'].includes(target) : !compressed.includes(target)));
+  const targets: Adapter['targets'] = own.length > 0 ? own : ['output'];
   return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits }) };
 }
 

@@ -34,7 +34,7 @@ describe('CUDA that does not load', () => {
 
   it('names the files that npm does not ship, and the folder they belong to', async () => {
     const said = await refusal();
-    assert.match(said, /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are not there/);
+    assert.match(said, /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are missing/);
     assert.ok(said.endsWith(`into ${join(clone, 'node_modules', 'onnxruntime-node', platformFolder)}`), said);
   });
 

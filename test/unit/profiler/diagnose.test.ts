@@ -35,13 +35,13 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
     {
       name: 'CUDA as npm ships it',
       facts: { stderr: notLoaded('libonnxruntime_providers_shared.so', cannotOpen(`${folder}/libonnxruntime_providers_shared.so`)) },
-      reason: /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are not there/,
-      remedy: /Microsoft\.ML\.OnnxRuntime\.Gpu\.Linux, version 1\.30\.0 exactly .* put them into \/clone\/.*\/linux\/x64$/,
+      reason: /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are missing/,
+      remedy: /Microsoft\.ML\.OnnxRuntime\.Gpu\.Linux 1\.30\.0, runtimes\/linux-x64\/native; put them into \/clone\/.*\/linux\/x64$/,
     },
     {
       name: 'CUDA with one of the two files',
       facts: { present: both.slice(0, 1), stderr: notLoaded(both[1]!, cannotOpen(`${folder}/${both[1]!}`)) },
-      reason: /^libonnxruntime_providers_cuda\.so is not there/,
+      reason: /^libonnxruntime_providers_cuda\.so is missing/,
       remedy: /put it into/,
     },
     {
@@ -182,7 +182,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
       name: 'a Vulkan driver that lacks something',
       facts: { provider: 'webgpu', message: webgpuFailure, stderr: 'Warning: Vulkan shaderUniformBufferArrayDynamicIndexing required.\n' },
       reason: /lacks shaderUniformBufferArrayDynamicIndexing/,
-      remedy: /update the driver/,
+      remedy: /update the GPU driver/,
     },
     { name: 'no adapter', facts: { provider: 'webgpu', message: webgpuFailure }, reason: /no GPU that WebGPU can use/, remedy: /another/ },
     {

@@ -59,7 +59,7 @@ describe('machine types of clouds', () => {
     });
     await assert.rejects(load({ instance: 'p5.48xlarge', gpusPerNode: 16 }), /cluster\.gpusPerNode is 16, and p5\.48xlarge has 8 GPUs/);
     await assert.rejects(load({ instance: 'p5.24xlarge' }), /cluster\.instance/);
-    await assert.rejects(load({ instance: 'p5.48xlarge', groups: [{ gpu: 'H200', nodes: 1 }] }), /groups and instance beside them/);
+    await assert.rejects(load({ instance: 'p5.48xlarge', groups: [{ gpu: 'H200', nodes: 1 }] }), /both groups and instance/);
   });
 
   it('can be the nodes of a group', async () => {

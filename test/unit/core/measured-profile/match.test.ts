@@ -96,7 +96,7 @@ describe('profile against a plan', () => {
 
   it('is refused when a CPU drew the GPU interface, even under the same name', () => {
     const software = profileWith({ device: { kind: 'software', name: 'A100-80GB', memoryBytes: null, driver: null } });
-    assert.match(refusalOf(software, request) ?? '', /drawn by the CPU/);
+    assert.match(refusalOf(software, request) ?? '', /runs on the CPU/);
   });
 
   it('is refused for another layer by its first difference, in words', () => {
