@@ -25,7 +25,11 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       name: 'one verdict is the first thing on both pages, seen as heard',
       act: async () => {
         const { step } = await figuresOnBoth(page, () => true);
-        const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ s per step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/);
+        const said = await verdict(
+          page,
+          'side',
+          /^Fits, [\d.]+ GiB free\. [\d.]+ s per step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/,
+        );
         assert.equal(await verdict(page, 'tab', /^Fits/), said);
         assert.ok(said.includes(`${step} a step`), said);
         for (const kind of bothPages) {
