@@ -31,7 +31,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
           /^Fits, [\d.]+ GiB free\. [\d.]+ s per step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/,
         );
         assert.equal(await verdict(page, 'tab', /^Fits/), said);
-        assert.ok(said.includes(`${step} a step`), said);
+        assert.ok(said.includes(`${step} per step`), said);
         for (const kind of bothPages) {
           const frame = await pageFrame(page, kind);
           assert.match(await frame.locator('main').ariaSnapshot(), /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: Fits, /);

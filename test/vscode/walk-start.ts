@@ -65,6 +65,8 @@ function startSteps(
         const models = side.locator('.known-models button');
         assert.deepEqual(await models.allInnerTexts(), ['Llama 3 8B', 'Llama 3 70B', 'Qwen3 32B', 'DeepSeek-V3', 'GPT-3 175B']);
         await look('empty');
+        // off the icon in the activity bar, whose hover lies over the view
+        await page.mouse.move(2, 2);
         await models.filter({ hasText: 'Llama 3 8B' }).click();
         await figures(page, 'side');
         await side.getByRole('heading', { name: 'llama-3-8b' }).waitFor();
