@@ -65,7 +65,7 @@ function startSteps(
         const models = side.locator('.known-models button');
         assert.deepEqual(await models.allInnerTexts(), ['Llama 3 8B', 'Llama 3 70B', 'Qwen3 32B', 'DeepSeek-V3', 'GPT-3 175B']);
         await look('empty');
-        // off the icon in the activity bar, whose hover lies over the view
+        // Off the icon in the activity bar, whose hover covers the view.
         await page.mouse.move(2, 2);
         await models.filter({ hasText: 'Llama 3 8B' }).click();
         await figures(page, 'side');
@@ -87,8 +87,9 @@ function startSteps(
           const side = await pageFrame(page, 'side');
           await side.locator('h1', { hasText: path.parse(file).name }).waitFor();
           await side.locator('.setting', { hasText: sizes }).waitFor();
-          const said = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s per step \(.+\)\. .+\.$/);
-          const [, step] = /free\. ([\d.]+ m?s) a step/.exec(said) ?? [];
+          const fits = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s per step \(.+\)\. .+\.$/);
+          const [, step] = /free\. ([\d.]+ m?s) per step/.exec(fits) ?? [];
+          assert.ok(step, fits);
           await page.locator('.codelens-decoration a', { hasText: `${step} / step` }).waitFor();
           await look(path.parse(file).name);
         }
