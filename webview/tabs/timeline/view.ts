@@ -175,10 +175,10 @@ interface Changes {
 function changesOf(store: Store, change: Change | null): Changes {
   const [before, view] = [change?.before ?? null, store.view()];
   const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
-  const isSet = <T>(setting: Setting<T>): boolean => before === null || setting.of(before) !== setting.of(view);
+  const hasChanged = <T>(setting: Setting<T>): boolean => before === null || setting.of(before) !== setting.of(view);
   return {
     isNew: change === null || change.state || differs('candidate', 'compareWith'),
-    look: isSet(timelineLook) || isSet(timelineRows),
+    look: hasChanged(timelineLook) || hasChanged(timelineRows),
     viewport: differs('viewport'),
     marks: differs('criticalPath', 'stage'),
     selection: differs('selection'),
@@ -224,14 +224,14 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
   const { stages, count, ofFile } = operations;
   if (ofFile)
     return t(
-      'Timeline of {0}: {1} ranks, {2} operations, {3}. Arrow keys move; question mark shows all keys.',
+      'Timeline of {0}: {1} ranks, {2} operations, {3}. Arrows move; question mark lists keys.',
       name,
       formatCount(stages),
       formatCount(count),
       timeText(operations, lengthMs),
     );
   return t(
-    'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrow keys move; ? shows all keys.',
+    'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrows move; question mark lists keys.',
     name,
     formatCount(stages),
     formatCount(count),
