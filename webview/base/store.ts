@@ -119,11 +119,11 @@ export interface Drawn {
   readonly name: string;
   /** Null when there are too many to draw. */
   readonly operations: Operations | null;
-  /** What follows the operations; null for a schedule file, which has nothing on it. */
+  /** What follows the operations; null for a schedule file, which ends with them. */
   readonly tail: Tail | null;
   /** Null for a schedule file, whose passes take a step each. */
   readonly idle: IdleTimes | null;
-  /** Null for a schedule file, which has nothing on bytes. */
+  /** Null for a schedule file, which has no bytes. */
   readonly memory: MemoryProfile | null;
   /** Of the whole step: ms of a plan, steps of a schedule file. */
   readonly lengthMs: number;

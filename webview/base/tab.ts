@@ -12,7 +12,7 @@ export interface Tab {
   readonly hasInspector?: (state: PageState) => boolean;
   /** Whether it shows the compared candidate next to the shown one. */
   readonly showsCompared?: boolean;
-  /** Whether it draws every candidate; left out: the ones only on screen. */
+  /** Whether it draws every candidate; left out: only those on screen. */
   readonly drawsCandidates?: boolean;
   /** Fetches what makes its view, when the tab is first shown. */
   readonly load: () => Promise<MakeTabView>;

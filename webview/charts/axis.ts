@@ -94,7 +94,7 @@ function bounds(scale: Scale, least: number, greatest: number): { readonly min: 
   const max = greatest > 0 ? greatest : 1;
   if (scale === 'linear') return { min: 0, max: max * 1.04 };
   const min = least > 0 && least < max ? least : max / 2;
-  // One only length gets some room, too.
+  // A single length gets some room, too.
   const room = Math.max(1.05, (max / min) ** 0.04);
   return { min: min / room, max: max * room };
 }

@@ -56,7 +56,7 @@ export function penOn({ context, scale: scaleOf }: Surface, colors: Theme, plot:
   };
 }
 
-/** Sets the font of names beside and inside of what is drawn, in the middle of their line. */
+/** Sets the font of names next to and inside what is drawn, in the middle of their line. */
 export function setLabelFont(context: CanvasRenderingContext2D, colors: Theme, scale: number): void {
   context.font = `${Math.round(11 * scale)}px ${colors.fontFamily}`;
   context.textBaseline = 'middle';

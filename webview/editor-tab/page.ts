@@ -137,7 +137,7 @@ function isMove(before: ViewState, view: ViewState): boolean {
   );
 }
 
-/** Ids of the available tabs: a run only with an elastic plan has one. */
+/** Ids of the available tabs: a run with only an elastic plan has one. */
 function tabsOf(state: PageState): readonly string[] {
   const hasPlan = state.plan !== null;
   return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state) ?? hasPlan) ? [id] : []));

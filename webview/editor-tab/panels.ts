@@ -13,7 +13,7 @@ interface Panels {
   readonly show: (id: string) => void;
 }
 
-/** Makes the panels. @param onActions takes the buttons of a view that exists now */
+/** Makes the panels. @param onActions takes the buttons of a view once it is made */
 export function makePanels(store: Store, page: TabPage, onActions: (buttons: readonly HTMLElement[]) => void, onLoad: () => void): Panels {
   const views = new Map<string, TabView>();
   const panels = new Map(

@@ -21,7 +21,7 @@ import { gpusUsed } from '../../src/core/domain/request';
 
 /**
  * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each
- * announces it based on.
+ * explains what it is based on.
  */
 export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | undefined): HTMLElement {
   return h(
@@ -111,7 +111,7 @@ export function verdictFigure(verdict: MemoryVerdict, name: string): HTMLElement
 
 type Tone = 'plain' | 'error';
 
-/** A large number with its unit and name; the tooltip announces it based on. */
+/** A large number with its unit and name; the tooltip explains what it is based on. */
 export function figure({ value, unit }: Quantity, name: string, after: string | null, tooltip: string, tone: Tone): HTMLElement {
   return h(
     'div',

@@ -10,7 +10,7 @@ import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 
-/** What the host sets for these sizes; null while it has not begun with them. */
+/** The host's answer on these sizes; null while it has not begun with them. */
 export function triedOf({ whatIf }: Pick<PageState, 'whatIf'>, sets: readonly WhatIfSet[]): WhatIfState | null {
   return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
 }

@@ -144,7 +144,7 @@ const shownFixes = 2;
 
 /**
  * What would make it fit: a search of layouts, the one button that is always present and always means that; and the cheapest fixes, among
- * them the best layout of a search that has ended. Empty where no finding means that it does not fit.
+ * them the best layout of a search that has ended. Empty where no finding reports that it does not fit.
  */
 function helpOf(state: PageState, host: Host): Help[] {
   const finding = state.findings.find(({ code }) => code === 'memory-over-capacity');
@@ -162,7 +162,7 @@ function helpOf(state: PageState, host: Host): Help[] {
   ];
 }
 
-/** The answer of a search that exists or under way; else a new search. */
+/** Opens the search that ended or is running; else starts one. */
 function openSearch({ layout }: PageState, host: Host): void {
   const isThere = layout !== null && (layout.running !== null || (layout.answer !== null && layout.staleEdits === 0));
   if (isThere) host.post({ type: 'openTab', tab: 'layout', candidate: null });

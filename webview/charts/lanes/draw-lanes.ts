@@ -17,7 +17,7 @@ export interface LaneArea {
   /** Left and top edge of the lanes, device px. */
   readonly left: number;
   readonly top: number;
-  /** Of only the lanes, CSS px. */
+  /** Of the lanes only, CSS px. */
   readonly extent: Extent;
   /** What the rows are; left out: a stage each, in their order. */
   readonly list?: RowList;

@@ -6,7 +6,7 @@ import { setting } from '../../base/view-state';
 export interface RowSettings {
   /** Ascending. */
   readonly pinned: readonly number[];
-  /** Whether nodes are collapsed, except for `except`. */
+  /** Whether nodes are collapsed; those of `except` are the other way. */
   readonly collapsed: boolean;
   readonly except: readonly number[];
 }

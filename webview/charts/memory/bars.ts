@@ -13,8 +13,8 @@ import { gpuRuns, presentParts, worstStage } from './summary';
 interface BarsOptions {
   readonly axis: boolean;
   readonly profile: () => MemoryProfile | null;
-  /** Another one that is drawn on the same axis. */
-  readonly beside?: () => MemoryProfile | null;
+  /** Of the plan that it is compared with, which the axis has to hold too. */
+  readonly compared?: () => MemoryProfile | null;
   readonly stage: () => number | null;
   readonly onPoint: (stage: number | null, x: number, y: number) => void;
   readonly onPick: (stage: number) => void;
@@ -28,7 +28,7 @@ export function makeBars(options: BarsOptions): { readonly canvas: HTMLCanvasEle
   const surface = makeSurface(options.axis ? 'bars' : 'bars bars-mini', (target) => {
     const profile = options.profile();
     if (profile === null) return;
-    const pen = memoryPen(penOn(target, theme(), plotIn(target, around)), [profile, options.beside?.() ?? profile]);
+    const pen = memoryPen(penOn(target, theme(), plotIn(target, around)), [profile, options.compared?.() ?? profile]);
     drawBars(pen, profile, options);
   });
   const { canvas } = surface;

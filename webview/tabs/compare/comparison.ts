@@ -93,7 +93,7 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
   return { element, update };
 }
 
-/** Why nothing, or one side alone, is drawn; empty where both are. */
+/** Why nothing, or only one side, is drawn; empty where both are. */
 function undrawnText(answer: ComparisonAnswer): string {
   if (answer.reported.kind === 'times') return t('Measured times have no timeline: only the predicted one is shown.');
   const missing = (['a', 'b'] as const).filter((side) => answer[side].timeline === null);

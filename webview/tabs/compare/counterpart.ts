@@ -32,7 +32,7 @@ export interface PassPair {
 }
 
 /**
- * What a stage runs on either side: the passes of A in their order, each with its counterpart on the same stage, then only those that B
+ * What a stage runs on either side: the passes of A in their order, each with its counterpart on the same stage, then those that only B
  * has.
  */
 export function passPairs(a: Operations | null, b: Operations | null, stage: number): PassPair[] {

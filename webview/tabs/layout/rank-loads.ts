@@ -9,7 +9,7 @@ export type LinkClass = 'node' | 'network';
 export interface GroupLoad {
   /** Several where the model tells only their sum: collectives inside layers. */
   readonly kinds: readonly RankGroup[];
-  /** Mean of all stages; null where times are measured, which distinguish collectives inside layers not. */
+  /** Mean of all stages; null where times are measured, which do not distinguish collectives inside layers. */
   readonly ms: number | null;
   /** Of the step. */
   readonly share: number | null;

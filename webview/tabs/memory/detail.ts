@@ -24,11 +24,11 @@ export function detailsOf(
   toPeak: HTMLElement | null,
 ): HTMLElement[] {
   const other = against === null ? undefined : stageOf(against.memory, stage.stage);
-  const beside = (bytes: number, otherBytes: number | undefined): string =>
+  const shareOrDifference = (bytes: number, otherBytes: number | undefined): string =>
     otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
   const isWorst = worstStage(profile)?.stage === stage.stage;
   const verdict = verdictOf({ stages: [stage] });
-  /** What is right of the bytes at the peak: those at the selected time, and the share or difference. */
+  /** To the right of the bytes at the peak: those at the selected time, and the share or difference. */
   const right = (thenText: string, shareText: string): (HTMLElement | null)[] => [
     then === null ? null : h('span', { class: 'then' }, thenText),
     then === null || other !== undefined ? h('span', { class: 'share' }, shareText) : null,
@@ -43,7 +43,7 @@ export function detailsOf(
         'dd',
         {},
         column.bytes(stage.parts[part]),
-        ...right(column.bytes(bytesThen.get(part) ?? 0), beside(stage.parts[part], other?.parts[part])),
+        ...right(column.bytes(bytesThen.get(part) ?? 0), shareOrDifference(stage.parts[part], other?.parts[part])),
       ),
     ),
   );

@@ -35,8 +35,8 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     return known === null ? null : (stageOf(known, store.view().stage) ?? worstStage(known));
   };
   const stage = (): number | null => stageShown()?.stage ?? null;
-  const chart = makeChart(store, { profile, beside: otherProfile, stage });
-  const other = makeChart(store, { profile: otherProfile, beside: profile, stage });
+  const chart = makeChart(store, { profile, compared: otherProfile, stage });
+  const other = makeChart(store, { profile: otherProfile, compared: profile, stage });
   const charts = h('div', { class: 'memory-charts' }, chart.element);
   const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
   const table = makePagedTable();
@@ -82,13 +82,13 @@ function peakLink(store: Store, { stage, peakRow }: StageMemory): HTMLElement | 
 /** The bars of one plan, with its name where there are two. */
 function makeChart(
   store: Store,
-  { profile, beside, stage }: Required<Pick<Parameters<typeof makeBars>[0], 'profile' | 'beside' | 'stage'>>,
+  { profile, compared, stage }: Required<Pick<Parameters<typeof makeBars>[0], 'profile' | 'compared' | 'stage'>>,
 ): { readonly element: HTMLElement; readonly update: (name: Value | null) => void } {
   const tooltip = makeTooltip();
   const bars = makeBars({
     axis: true,
     profile,
-    beside,
+    compared,
     stage,
     onPick: (picked) => store.setView({ stage: picked }),
     onPoint: (pointed, x, y) => {

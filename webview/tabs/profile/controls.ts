@@ -15,7 +15,7 @@ interface Controls {
 
 const nothing = '';
 
-/** Makes the row. What cannot be chosen is missing. */
+/** Makes the row. What cannot be chosen is left out. */
 export function makeControls(store: Store): Controls {
   const profile = labelled(
     t('Profile'),

@@ -52,7 +52,7 @@ function knownShown({ known, used }: ProfileState, view: ViewState): KnownProfil
   return byFile(pickedProfile.of(view)) ?? byFile(used) ?? known.find(({ refusal }) => refusal === null) ?? known[0] ?? null;
 }
 
-/** Profiles as a list offers them: the name, and the device where only names do not distinguish them. */
+/** Profiles as a list offers them: name and device. */
 export function profileChoices(known: readonly KnownProfile[]): { readonly value: string; readonly text: string }[] {
   return known.map(({ file, name, profile }) => ({ value: file, text: `${name} · ${profile.device.name}` }));
 }

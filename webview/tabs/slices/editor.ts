@@ -175,7 +175,7 @@ function wayButton(plan: Plan, base: Candidate, way: KnownCut, onPick: () => voi
   );
 }
 
-/** `+9.72 %`; within error is as long. */
+/** `+9.72 %`; `< 0.1 %` where the difference is within error. */
 function longerText(longer: number): string {
   if (Math.abs(longer) < 0.001) return '< 0.1 %';
   return `${longer < 0 ? '-' : '+'}${formatPercent(Math.abs(longer))}`;

@@ -29,7 +29,7 @@ export function drawPeak(pen: MemoryPen, { startMs, endMs }: Window, stage: Stag
 export function drawCurve(pen: MemoryPen, { startMs, endMs }: Window, stage: StageMemory, curve: LiveParts): void {
   const { context, colors, scale, plot, bytesY: y } = pen;
   const left = Math.round(pen.x(0));
-  const width = lineWidth(scale, plot.width);
+  const width = Math.max(1, Math.round(plot.width * scale));
   pen.drawMarks(Math.max(4, Math.floor(plot.height / 44)));
   let floor = 0;
   for (const [part, bytes] of staticParts(stage)) {
