@@ -19,7 +19,7 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 }
 
 /**
- * Takes pictures of a page into a folder. `look` is for people, in a full run by itself: a picture costs as much as many a step. `failed`
+ * Takes pictures of a page into a folder. `look` is for people, only in a full run: a picture costs as much as many a step. `failed`
  * is taken whenever something failed.
  */
 export function picturesOf(

@@ -148,7 +148,7 @@ export const canvasCases: readonly Case[] = [
   },
 ];
 
-/** Black and white are on bars: `readableOn` chooses between them by contrast, which has a test of its own. */
+/** Text on bars is black or white: `readableOn` chooses between them by contrast, which has a test of its own. */
 function isInsideBars(color: string): boolean {
   const [red, green, blue] = rgbaOf(color);
   return [0, 255].some((value) => red === value && green === value && blue === value);

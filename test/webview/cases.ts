@@ -5,7 +5,7 @@ import type { OpenOptions, OpenPage } from './browser';
 export interface Case {
   readonly name: string;
   readonly options: OpenOptions;
-  /** Sent before the steps; null sends nothing, as a host that is missing yet. */
+  /** Sent before the steps; null sends nothing, as a host that has not started. */
   readonly state: () => PageState | null;
   /** Resolves to a line worth printing, or nothing. */
   readonly steps: (open: OpenPage) => Promise<string | undefined>;

@@ -7,7 +7,7 @@ import { prefillState } from './prefill';
 
 const plan = () => planOf({ unit: 64 });
 
-/** What a screen reader sets for the focus first: the name of what has it. */
+/** What a screen reader reads first of the focused element: its name. */
 async function named({ page }: OpenPage): Promise<string> {
   return page.evaluate<string>(`(() => {
     const active = document.activeElement;

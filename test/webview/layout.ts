@@ -35,7 +35,7 @@ async function rowTexts({ page }: OpenPage): Promise<string[]> {
   return page.locator('.layout-table tbody tr').allInnerTexts();
 }
 
-/** What the page asked for, except for what every page says. */
+/** What the page asked for, without what every page posts. */
 async function asked({ messages }: OpenPage): Promise<unknown[]> {
   return (await messages()).filter(({ type }) => type !== 'ready' && type !== 'log');
 }

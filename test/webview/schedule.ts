@@ -27,7 +27,7 @@ function stateWith(schedule: SteppedSchedule, change: Partial<PageState> = {}): 
   return { ...stateOf('tab', null), document: file, file: 'schedules/mine.csv', schedule, ...change };
 }
 
-/** Eight micro-batches over four ranks of two chunks, as a file sets it. */
+/** Eight micro-batches over four ranks of two chunks, as read from a file. */
 export const interleaved = (): PageState => stateWith(drawnOf('Interleaved1F1B', 4, 8, 2));
 const pictures: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
 

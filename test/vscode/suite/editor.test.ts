@@ -148,7 +148,7 @@ describe('the editor', () => {
     assert.doesNotMatch(text, /&nbsp;|\u00a0/, 'spaces that do not break');
   });
 
-  it('marks layers that the stages do not divide, and the quick fix fixes it', async () => {
+  it('marks layers that the stages do not divide, and the quick fix corrects it', async () => {
     const document = await openConfig(
       'uneven',
       `{
@@ -199,7 +199,7 @@ describe('the editor', () => {
     await until('empty list', () => (remarks(document.uri).length === 0 ? true : undefined));
   });
 
-  it('keeps the last plan of a text that has an error, and reports that it is of before', async () => {
+  it('keeps the last plan of a text that has an error, and marks it as older than the text', async () => {
     const document = await openConfig('kept', sound);
     const planned = await planShown(document.uri);
     const old = 'Before the last edits:';

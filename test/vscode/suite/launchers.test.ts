@@ -76,7 +76,7 @@ describe('launchers in the editor', () => {
   before(() => vscode.workspace.fs.createDirectory(vscode.Uri.joinPath(folder, 'launchers')));
   afterEach(() => vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor'));
 
-  it('mends a shell script and leaves the rest of it by itself', async () => {
+  it('fixes a shell script and leaves the rest of it unchanged', async () => {
     const document = await open('train.sh', script);
     await mend(document, 'heads-tp');
     const text = document.getText();

@@ -82,7 +82,7 @@ describe('layouts of a launcher', () => {
     await slower(document);
   });
 
-  it('leave only the file when the diff is discarded', async () => {
+  it('leave the file unchanged when the diff is discarded', async () => {
     const document = await open('discard.sh');
     const diff = await showDiff(document, await slower(document));
     await vscode.commands.executeCommand('terapipe.discardLayout', diff.modified);
@@ -102,7 +102,7 @@ describe('layouts of a launcher', () => {
     await vscode.commands.executeCommand('terapipe.discardLayout', diff.modified);
   });
 
-  it('are reported from before an edit until they are searched again', async () => {
+  it('are marked as older than an edit until they are searched again', async () => {
     const document = await open('stale.sh');
     await lensWith(document.uri, /^As launched .*, best /);
     const edit = new vscode.WorkspaceEdit();

@@ -11,7 +11,7 @@ describe('a prefill', () => {
     await vscode.workspace.fs.delete(folder, { recursive: true, useTrash: false });
   });
 
-  it('of a model config is planned, shown in its tab, and shown by a lens', async () => {
+  it('of a model config is planned, and shown in its tab and in a lens', async () => {
     const uri = vscode.Uri.joinPath(folder, 'config.json');
     const config = {
       model_type: 'llama',

@@ -26,7 +26,7 @@ describe('slices of a launch script', () => {
     await vscode.workspace.fs.delete(folder, { recursive: true });
   });
 
-  it('that take longer than others are reported so, with a quick fix of the flags', async () => {
+  it('that take longer than others get a finding, with a quick fix of the flags', async () => {
     const told = await until('the finding', () =>
       vscode.languages.getDiagnostics(script).find(({ code }) => typeof code === 'object' && code.value === 'slices-slower'),
     );
@@ -45,7 +45,7 @@ describe('slices of a launch script', () => {
     until(what, () => vscode.workspace.textDocuments.find((document) => document.isUntitled && accepts(document)));
 
   it('are written as a script for the runtime that is named', async () => {
-    // The text on the file stays until it is dismissed, and the command with it.
+    // The message about the file stays until it is dismissed, and the command with it.
     void vscode.commands.executeCommand('terapipe.exportLayout', script, 'seq1f1b');
     const { languageId } = await shown('the script', (document) => document.getText().includes('--pipe-sp-splits'));
     assert.equal(languageId, 'shellscript');

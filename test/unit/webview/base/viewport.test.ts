@@ -74,7 +74,7 @@ describe('viewport', () => {
     assert.equal(timeAt(viewport, xAt(viewport, 250, extent), extent), 250);
   });
 
-  it('names which row is under a y, and null with the rows', () => {
+  it('finds the row under a y, and none outside the rows', () => {
     const viewport = clamp({ startMs: 0, endMs: 1000, rowPx: 10, scrollPx: 105 }, extent);
     assert.equal(rowAt(viewport, 0, extent), 10);
     assert.equal(rowAt(viewport, -200, extent), null);

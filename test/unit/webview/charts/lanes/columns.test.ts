@@ -121,7 +121,7 @@ describe('level of detail', () => {
     assert.ok(Math.abs(columns.forward[0]! + columns.backward[0]! - 1) < 1e-3);
   });
 
-  it('reports neighbouring micro-batches apart by brightness', () => {
+  it('distinguishes neighbouring micro-batches by brightness', () => {
     for (let shade = 0; shade < 4; shade++) assert.ok(Math.abs(shadeOf(shade) - shadeOf((shade + 1) % 4)) > 0.1);
   });
 });

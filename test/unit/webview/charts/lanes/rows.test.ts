@@ -16,7 +16,7 @@ import {
 const { read: readRows } = timelineRows;
 const initialRows = readRows(undefined);
 
-/** Nodes of `size` stages each, in order or dealt out one by one. */
+/** Nodes of `size` stages each, in order or assigned one by one in turn. */
 function nodesOf(stages: number, size: number, dealt: boolean): StageNode[] {
   const count = Math.ceil(stages / size);
   return Array.from({ length: count }, (_, node) => ({

@@ -29,7 +29,7 @@ function fitted(forward: TimeFit, backward: TimeFit = forward): PartFit {
 }
 
 describe('profile points', () => {
-  it('carry what the fit shows and how far off it is', () => {
+  it('carry the fitted time and how far off it is', () => {
     const sample = { batch: 2, tokens: 50, context: 0, forwardMs: 100, backwardMs: 250, rounds: 4, holdOut: true };
     const profile = profileOf(
       {},
@@ -88,7 +88,7 @@ describe('profile points', () => {
 });
 
 describe('throughput', () => {
-  it('reaches nine tenths of its best where the arithmetic shows', () => {
+  it('reaches nine tenths of its best where the formula does', () => {
     // n / (10 + n) is nine tenths of its value at 1000 from n = 81.8 on.
     const knee = kneeOf(fitted(straight(10, 1)), 1, 1000)!;
     assert.equal(knee.bestTokens, 1000);
@@ -176,7 +176,7 @@ describe('chart axes', () => {
     assert.deepEqual(texts(timeAxis('log', 0.5, 40), 5), ['1 ms', '3 ms', '10 ms', '30 ms']);
   });
 
-  it('leave room around one only length', () => {
+  it('leave room around a single length', () => {
     for (const axis of [tokensAxis('log', 512, 512), timeAxis('log', 3, 3.0001)]) {
       assert.ok(axis.max / axis.min > 1.09);
       assert.ok(axis.marks(6).length >= 1);
@@ -290,7 +290,7 @@ describe('table of samples', () => {
     assert.equal(Number(first!.split('\t')[3]), profile.samples.layer[0]!.forwardMs);
   });
 
-  it('rounds errors to what a clock can report', () => {
+  it('rounds errors to what a clock can resolve', () => {
     assert.deepEqual([0.004, -0.0049, 1.234, -12.34].map(signedPercent), ['0 %', '0 %', '+1.23 %', '−12.3 %']);
   });
 });

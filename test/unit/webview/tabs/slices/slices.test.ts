@@ -13,7 +13,7 @@ describe('the slices tab', () => {
   );
   const { certificate, scheme } = plan.candidates.find(({ id }) => id === 'terapipe')!;
 
-  it('sets the baselines with the one solved for, none of them faster', () => {
+  it('lists the baselines next to the optimized one, none of them faster', () => {
     const rows = cutRows(certificate!, scheme);
     assert.deepEqual(
       rows.map(({ rule }) => rule),

@@ -69,7 +69,7 @@ describe('the end of a step', () => {
     assert.equal(tail.ofStage[3]![0]!.startMs, endMs[rowStart[4]! - 1]);
   });
 
-  it('has what is hidden with the last backward', () => {
+  it('overlaps what is hidden with the last backward', () => {
     const [hidden] = tailOf(operations.timeline, { ...step, hiddenExchangeMs: 1000 }).ofStage[0]!;
     const { rowStart, startMs } = operations.timeline;
     assert.deepEqual(hidden, { kind: 'hiddenExchange', startMs: startMs[rowStart[1]! - 1], endMs: makespanMs });
