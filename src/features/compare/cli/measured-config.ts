@@ -18,7 +18,7 @@ import { namedConfig, runConfig, type RunConfig } from '../../../cli/read-config
 import { measuredSteps } from './read-measured';
 import type { Terminal } from '../../../cli/terminal';
 
-/** A log that calibrates: which of its steps, and how it is to what is planned. */
+/** A log that calibrates: which of its steps count, and how its run differs from the planned one. */
 export interface UsedLog {
   readonly log: RunLog;
   readonly file: string;
@@ -70,11 +70,11 @@ function calibratedToLog(given: ConfigOfLine, read: Pick<UsedLog, 'log' | 'stead
   const asLogged = kept === null ? given : { ...given, line: { ...given.line, defaults: { ...given.line.defaults, kept } } };
   const request = kept === null ? plain : resolved(asLogged);
   const judged = judgeLog(log, request);
-  const { match, differences, flops } = judged;
+  const { match, differences } = judged;
   const own = `calibration.iterationMs=${steady.medianMs}`;
   if (match === 'same') return { ...withSets(asLogged, [own]), used: { ...read, use: 'own step', differences: [] } };
   const left = differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
-  const isOpen = differences.length > 0 && flops?.agree !== false && isAssumed(left, request);
+  const isOpen = isAssumed(judged, request, left);
   // what no file sets is as in the log, which then is of this run; a search chooses all but the machine and its runtime
   const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
   if (settled.length > 0) return calibratedToLog(withSets(given, settled.map(settingText)), read, isSearch);

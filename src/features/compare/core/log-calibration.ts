@@ -10,10 +10,14 @@ function isSettable({ key }: LogDifference): boolean {
   return key === 'cluster.gpu' || /^(?:layout|training)\./.test(key);
 }
 
-/** Whether no file gives any of what differs, so that the run of the log can be planned instead. */
-export function isAssumed(differences: readonly LogDifference[], { assumptions }: PlanRequest): boolean {
+/**
+ * Whether the run of a log can be planned instead: it differs, its TFLOP/s do not contradict the model, and no file gives what differs.
+ * @param left the differences that would be planned as logged.
+ */
+export function isAssumed({ differences, flops }: Judged, { assumptions }: PlanRequest, left = differences): boolean {
+  if (differences.length === 0 || flops?.agree === false) return false;
   const keys = new Set(assumptions.map(({ key }) => key));
-  return differences.every((difference) =>
+  return left.every((difference) =>
     difference.key === 'gpus' ? keys.has('cluster.nodes') : isSettable(difference) && keys.has(difference.key),
   );
 }

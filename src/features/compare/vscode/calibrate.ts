@@ -123,12 +123,11 @@ async function changesOfOther(
   { log, ms }: { readonly log: LogComparison; readonly ms: number },
   uri: vscode.Uri,
 ): Promise<readonly JsonChange[]> {
-  const { differences, match, flops } = log;
+  const { differences, match } = log;
   const set = settingsOfLog(differences, request);
   const takeSizes = vscode.l10n.t('Plan the run of the log');
   const takeStep = vscode.l10n.t('Use as a step of another run');
-  const isOpen = differences.length > 0 && flops?.agree !== false && isAssumed(differences, request);
-  const answers = [...(isOpen ? [takeSizes] : []), ...(match === 'replicas' ? [takeStep] : [])];
+  const answers = [...(isAssumed(log, request) ? [takeSizes] : []), ...(match === 'replicas' ? [takeStep] : [])];
   if (answers.length === 0) throw otherRunError(log, uri.toString());
   const text = differenceSentences(log).map((one) => say(one, vscode.l10n.t));
   const answer = await showWarningMessage(text.join(' '), ...answers);
