@@ -13,7 +13,7 @@ import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { ResolveMessage } from '../protocol/thread-values';
-import type { AnswerTo, Asked, JobType, WorkerRequest } from '../protocol/worker';
+import type { AnswerTo, Asked, JobRequest, JobType, WorkerRequest } from '../protocol/worker';
 import type { Against } from '../features/compare/job';
 import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './job-queue';
 
@@ -125,7 +125,7 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
 
 function answerTo<T extends JobType>(
   queue: JobQueue,
-  message: { readonly type: T; readonly id: number } & Asked<T>,
+  message: JobRequest<T>,
   signal: AbortSignal | undefined,
   tell: Job['tell'],
 ): Promise<AnswerTo<T>> {
@@ -138,7 +138,7 @@ function answerTo<T extends JobType>(
       queue.cancel(job);
     };
     const job: Job = {
-      message: message as unknown as WorkerRequest,
+      message: message as WorkerRequest,
       tell,
       resolve: ({ job: answered, answer }) => {
         signal?.removeEventListener('abort', onAbort);

@@ -5,7 +5,7 @@ import type { LauncherReader } from '../../core/formats/facts';
 import { editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { isEditable, type EditableFormat } from '../../core/launchers/editors';
 import { stepOf } from '../../core/export/launchers/launch-settings';
-import { type Remark } from '../../core/launchers/writing/launch-settings';
+import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';

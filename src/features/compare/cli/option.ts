@@ -33,8 +33,8 @@ export async function comparedAnswer(
   const read = await readOther(other, texts, terminal.signal);
   const planned = await planNearby(config, defaults, terminal.status);
   if (read.kind !== 'config') return comparedRunAnswer(planned, read, other, texts);
-  const beside = await readConfig(read.source, { sets, machine, shell: terminal.shell, withProfile: profile === null }, texts);
-  return comparedPlansAnswer(planned, await planNearby(await runConfig(beside, line, texts), defaults, terminal.status), texts);
+  const otherConfig = await readConfig(read.source, { sets, machine, shell: terminal.shell, withProfile: profile === null }, texts);
+  return comparedPlansAnswer(planned, await planNearby(await runConfig(otherConfig, line, texts), defaults, terminal.status), texts);
 }
 
 /** Both files of `plan A --compare B`, which may be written `plan --compare A B`, in the order of the command line. */

@@ -37,8 +37,8 @@ export interface PreparedRehearsal {
 export function preparedRehearsal(plan: Plan, { scale, steps, clock }: RehearsalAsked, room: RehearsalRoom): PreparedRehearsal {
   const design = fittingDesign(plan, scale, room.usableBytes);
   const { stages } = design.schedule;
-  const beside = clockFor(clock, stages, room.cores) === 'real' ? stages : 1;
-  return { design, estimatedMs: rehearsalMs(design, steps, beside), fits: neededBytes(design) <= room.usableBytes };
+  const processes = clockFor(clock, stages, room.cores) === 'real' ? stages : 1;
+  return { design, estimatedMs: rehearsalMs(design, steps, processes), fits: neededBytes(design) <= room.usableBytes };
 }
 
 /** The clock that is asked for, or that the cores allow. @throws ExpectedError `rehearsal-cores`. */
