@@ -14,7 +14,7 @@ import { sentence } from '../core/sentence';
 const maximumDepth = 12;
 const maximumFiles = 20_000;
 const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
-/** Files that are configs only by their name. */
+/** Files that are configs by name, whatever they contain. */
 const ownName = /(^|\.)terapipe\.json$/i;
 
 /** What lies under a folder. */
@@ -25,7 +25,7 @@ export interface Found {
 }
 
 /**
- * The configs and schedules we recogniseJson under a folder, in order of their paths. Hidden folders, package folders, links that lead
+ * The configs and schedules that we recognise under a folder, in order of their paths. Hidden folders, package folders, links that lead
  * somewhere, and files that are not text or too large for a config are passed over; whatever is called `terapipe.json` is none of those.
  * @throws ExpectedError `config-unreadable` when the folder itself cannot be read.
  */

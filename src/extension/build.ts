@@ -64,7 +64,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const rehearsals = keep(createRehearsals(profilerFile));
   const workerFile = context.asAbsolutePath('dist/worker.js');
   const planner = keep(createPlannerClient(workerFile));
-  // Plans are waited for: a search never is before one.
+  // Plans are waited for: a search never delays one.
   const searcher = keep(createPlannerClient(workerFile));
   // Nor does a measured run that is read.
   const comparer = keep(createPlannerClient(workerFile));

@@ -65,7 +65,7 @@ interface Course {
   readonly measuredAt: string;
 }
 
-/** Cells added at a time once all are settled: enough to keep noise from hitting one only of them. */
+/** Cells added at a time once all are settled: enough to keep noise from hitting only one of them. */
 const cellsAtATime = 4;
 /** Rounds when all cells are measured again. */
 const secondPassRounds = 4;

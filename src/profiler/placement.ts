@@ -21,7 +21,7 @@ const nodeEvent = v.looseObject({
  * Reads the file that ONNX Runtime 1.30 writes with `enableProfiling`: nodes by operator and provider.
  *
  * @param rowElements elements of a float tensor from which any operator counts as heavy.
- * @throws Error when `json` is not a such file.
+ * @throws Error when `json` is not such a file.
  */
 export function placedOperators(
   json: string,

@@ -5,7 +5,7 @@ import { knownModels } from './known-models';
 import { pageFocuses } from './page-keys';
 
 /*
- * Messages of a page to the host, declared once: `page.ts` takes its types from here. Pages run scripts only of ours, but they show texts
+ * Messages of a page to the host, declared once: `page.ts` takes its types from here. Pages run only our scripts, but they show texts
  * of others: what arrives is checked to the last field.
  * A file of its own, since pages need only the types.
  */

@@ -11,6 +11,7 @@ export function ours<T>(shape: v.ObjectEntries): v.CustomSchema<T, undefined> {
   return v.custom<T>((value) => v.is(object, value));
 }
 
+/** Any object: what is in it is not checked. */
 export const some = v.object({});
 export const planRequest = ours<PlanRequest>({ model: some, training: some, layout: some });
 export const plan = ours<Plan>({ chosen: v.string(), candidates: v.array(some) });

@@ -52,7 +52,7 @@ export interface PastPlan {
 /** The plans of a config since it was opened, newest first; the first is the current one. */
 export interface HistoryState {
   readonly plans: readonly PastPlan[];
-  /** So many plans can be pinned at once. */
+  /** How many plans can be pinned at once. */
   readonly mostPinned: number;
   /** Whether the last edit that a page asked for can be taken back. */
   readonly canUndo: boolean;

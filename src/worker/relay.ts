@@ -6,9 +6,8 @@ import { memoryLimitMb, type ProcessRequest, type ThreadEnd } from './process';
 const youngMb = 24;
 
 /**
- * The planner's process: plans on a thread started from `file`, and is between it and the process that started this one. A thread that
- * plans reads no messages, so cancellation is passed through a flag that both threads share. Ends with its thread, and when nobody is left
- * to answer.
+ * The planner's process: plans on a thread started from `file`, and relays to the process that started this one. A thread that plans reads
+ * no messages, so cancellation is passed through a flag that both threads share. Ends with its thread, and when nobody is left to answer.
  */
 export function relayPlanner(file: string): void {
   const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -55,7 +55,7 @@ interface WrittenBest {
   readonly gaps: readonly Remark[];
   /** The file planned again; null for a new file that leaves its model to another. */
   readonly again: Planned | null;
-  /** The machine that the file does not have, and is to be started on; null: it has it. */
+  /** The machine to start the file on, where it does not set one; null: it does. */
   readonly startOn: Machine | null;
 }
 

@@ -13,7 +13,7 @@ import { sentence } from '../../core/sentence';
 const planFile = 'terapipe.json';
 
 /**
- * Writes a `terapipe.json` next to a model config or a launcher and opens it; an existing one is opened unchanged. Beside a launcher, one
+ * Writes a `terapipe.json` next to a model config or a launcher and opens it; an existing one is opened unchanged. Next to a launcher, one
  * that was not made from it is left unchanged, and the new one is called after the launcher: `train.terapipe.json`.
  * @returns its URI.
  * @throws ExpectedError `no-config` without such a config, `config-nothing-known` for a launcher that sets nothing, `config-unreadable`

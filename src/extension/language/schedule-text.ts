@@ -8,7 +8,7 @@ import type { HoverText } from './hover';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
 
-/** What the lens over a schedule file sets; null while nothing is known of it. */
+/** The text of the lens over a schedule file; null while nothing is known of it. */
 export function scheduleLensText({ schedule, staleEdits, error, findings }: SessionState, t: Translate): string | null {
   if (error !== null) {
     const errors = findings.filter(({ severity }) => severity === 'error').length;

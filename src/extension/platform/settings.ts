@@ -42,7 +42,7 @@ export function planDelayMs(): number | null {
   return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= 10_000 ? delayMs : 250;
 }
 
-/** How a layer is measured on this machine. Machine settings: a workspace cannot express which libraries are loaded. */
+/** How a layer is measured on this machine. Machine settings: a workspace must not choose which libraries are loaded. */
 export function profilerSettings(uri: vscode.Uri): {
   readonly provider: ProviderName | null;
   readonly budgetMs: number;

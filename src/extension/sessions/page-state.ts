@@ -72,7 +72,7 @@ export function pageErrorOf(
   return { code, message, remedy, place, placeText: place === null ? null : placeTextOf(place, texts, displayPath) };
 }
 
-/** All that there are findings on the files of a session: what a layout search reports comes last. */
+/** All findings on the files of a session: those of a layout search come last. */
 function pageFindingsOf(
   { findings, texts }: SessionState,
   layoutFindings: readonly Finding[],
@@ -145,7 +145,7 @@ function withheldTimelines({ candidates }: Plan, sent: readonly CandidateId[]): 
   );
 }
 
-/** With them goes what is drawn over only them, the bytes of units in flight. */
+/** With them goes what is drawn only over them, the bytes of units in flight. */
 function withoutTimelines(plan: Plan, withheld: readonly WithheldTimeline[]): Plan {
   const isWithheld = ({ id }: Candidate): boolean => withheld.some((one) => one.id === id);
   const candidates = plan.candidates.map((each) =>

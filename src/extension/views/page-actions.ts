@@ -23,7 +23,7 @@ interface ActSources {
   readonly histories: PlanHistories;
 }
 
-/** Does what a page asked for. A page can reach the files only of its own session. */
+/** Does what a page asked for. A page can reach only the files of its own session. */
 export async function actForPage(
   { context, profiles, comparisons, whatIfs, histories, ...commands }: ApplyCommands & ExportLayoutCommands & ChangeCommands & ActSources,
   message: PageAction,

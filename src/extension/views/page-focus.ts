@@ -18,8 +18,7 @@ export interface PageFocusKeeper {
 }
 
 /**
- * Keeps account of the focus. Pages report themselves, and the report of one when it loses the focus may arrive after what that of the next
- * one.
+ * Keeps account of the focus. Each page reports its own, and the report of one that loses the focus may arrive after that of the next.
  * @param changed given `field`, `lanes` or `other` when a page has the keyboard focus, `none` when no page has it any more.
  */
 export function createPageFocus(changed: (on: PageFocus) => void): PageFocusKeeper {

@@ -45,7 +45,7 @@ export interface Page {
   readonly dispose: () => void;
   /** Posts the state soon, when the page can receive it. */
   readonly refresh: () => void;
-  /** Call when the page was hidden or shown: a hidden one is gone, and is there again when it means that it is ready. */
+  /** Call when the page was hidden or shown: a hidden one is gone, and is back when it sends `ready`. */
   readonly visibilityChanged: () => void;
   /** Brings one tab and candidate forward, now or as soon as the page is ready. */
   readonly showTab: (tab: TabId, candidate: CandidateId | null) => void;
@@ -170,7 +170,7 @@ function optionsFor(extensionUri: vscode.Uri): vscode.WebviewOptions {
   return { enableScripts: true, localResourceRoots };
 }
 
-/** Calls `post` once, at the soonest of the times that it was asked to; `stop` means that it is being called, or no more. */
+/** Calls `post` once, at the soonest of the times that were asked for. Call `stop` when `post` runs, or must not run any more. */
 function makeClock(post: () => void): { readonly ring: (due: ReturnType<PageSync['due']>) => void; readonly stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let [atMs, postedMs] = [Infinity, -Infinity];

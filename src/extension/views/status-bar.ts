@@ -46,7 +46,7 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
   );
 }
 
-/** A model of a kind that TeraPipe does not read is not an user error: a quiet finding in the file reports it. */
+/** A model of a kind that TeraPipe does not read is not a user error: a quiet finding in the file reports it. */
 function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }

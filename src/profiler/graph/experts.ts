@@ -8,8 +8,8 @@ type ExpertCounts = NonNullable<LayerShape['experts']>;
 
 /**
  * The assignment of tokens to experts. Slot s = token * active + j goes to expert s mod count, at its row floor(s / count): every expert
- * gets as many rows, whatever the router sets, as a trained router does on average. `rows` a expert is rounded up; rows past the last slot
- * repeat a token and are dropped.
+ * gets as many rows, whatever the router chooses, as a trained router gives it on average. Rows of an expert are rounded up; those past the
+ * last slot repeat a token and are dropped.
  */
 interface Routing {
   /** [1]: rows of each expert. */

@@ -40,7 +40,7 @@ interface ModelOfOnnx {
 }
 
 /**
- * A Transformer's sizes only from its graph.
+ * A Transformer's sizes from nothing but its graph.
  * @param file for messages.
  * @throws ExpectedError as `fieldsOfOnnx` and `requireComplete`.
  */

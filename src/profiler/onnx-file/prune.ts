@@ -33,7 +33,7 @@ interface Frame {
 /**
  * A serialized ModelProto without its weights, doc strings and metadata, as a serialized ModelProto. Reads forward in pieces and skips what
  * it leaves out.
- * @throws ExpectedError `onnx-syntax` when the bytes are not protocol buffer of a model, `onnx-too-large`; CancelledError.
+ * @throws ExpectedError `onnx-syntax` when the bytes are not the protocol buffer of a model, `onnx-too-large`; CancelledError.
  */
 export async function pruneModel(source: ByteSource, file: string, signal?: CancelSignal): Promise<Uint8Array> {
   const cursor = createCursor(source, signal);

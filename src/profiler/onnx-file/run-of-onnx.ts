@@ -42,7 +42,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
   };
 }
 
-/** What a config says of the fields that the graph leaves it open about. */
+/** The fields of a config that the graph leaves open. */
 function joinedFields({ fields }: OnnxModel, { model }: HuggingFaceModel): Partial<LocatedFields<WrittenModel>> {
   return Object.fromEntries(Object.entries(model).filter(([field]) => fields[field as keyof WrittenModel] === null));
 }

@@ -52,7 +52,7 @@ describe('export --search', () => {
     assert.ok(iterationMs > 1.2 * (plain.answer.export?.iterationMs ?? Infinity));
   });
 
-  it('leaves a file that exists by itself unless --write is given', async () => {
+  it('leaves an existing file unchanged unless --write is given', async () => {
     writeFileSync(at('there.sh'), 'mine');
     const { exitCode, answer } = await search('run.sh', '--out', 'there.sh');
     assert.deepEqual([exitCode, answer.error?.code, readFileSync(at('there.sh'), 'utf8')], [2, 'export-exists', 'mine']);

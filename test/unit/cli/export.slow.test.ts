@@ -54,7 +54,7 @@ describe('terapipe export', () => {
     writeFileSync(script, original);
   };
 
-  it('prints a new file, and what it could not show with it', async () => {
+  it('prints a new file, and on standard error what it cannot express', async () => {
     const { out, err, exitCode } = await run('export', plan, '--to', 'megatron', '--set', 'schedule=TeraPipe');
     assert.equal(exitCode, 0);
     assert.match(out, /^#!\/usr\/bin\/env bash\n/);
@@ -190,7 +190,7 @@ describe('terapipe export', () => {
     assert.match(err, /not written: token slices/);
   });
 
-  it('shows next to the CSV of a sliced plan what its micro-batches are, and warns', async () => {
+  it('writes a file of slices next to the CSV of a sliced plan, and warns', async () => {
     const { err, exitCode } = await run(
       'export',
       plan,

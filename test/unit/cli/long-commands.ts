@@ -70,7 +70,7 @@ export interface Interrupted {
   readonly endedMs: number;
 }
 
-/** How a command ends that gets a signal as soon as it is written that its work has begun. */
+/** How a command ends that gets a signal as soon as it reports that its work has begun. */
 export async function interrupted(
   { bundle: bundled, folder }: CommandLine,
   args: readonly string[],

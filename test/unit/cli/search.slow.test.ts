@@ -60,7 +60,7 @@ describe('terapipe plan --search', () => {
     assert.equal((await cli.run(['plan', config, '--search', '--set', 'keepFree=0.6'])).exitCode, 2);
   });
 
-  it('chooses what the file sets when set, and shows where its own layout is', async () => {
+  it("chooses what the file sets where --free names it, and compares the file's own layout", async () => {
     const { out, err, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout,recompute', '--json']);
     assert.equal(exitCode, 0, err);
     const { plan, search } = JSON.parse(out) as { plan: Json; search: Json };

@@ -197,7 +197,7 @@ describe('terapipe solve', () => {
     assert.ok(lowerBoundMs <= exact.latencyMs && exact.latencyMs <= latencyMs && latencyMs <= lowerBoundMs / 0.95);
   });
 
-  it('sets chunks of serving engines with a prefill', () => {
+  it('compares a prefill with chunks of serving engines', () => {
     const { baselines, latencyMs } = solve({ ...problem, batch: 1, tokens: 4096, forwardOnly: true });
     assert.ok(baselines.dynamicChunks !== null && latencyMs <= baselines.dynamicChunks.latencyMs);
     assert.equal(solve(problem).baselines.dynamicChunks, null);

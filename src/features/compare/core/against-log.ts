@@ -10,12 +10,12 @@ import { counted, listOf, sentence, type Sentence, type Value } from '../../../c
 import type { PlanRequest } from '../../../core/domain/request';
 
 /**
- * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, which shows of the
- * machine; or of another run.
+ * Whether a log is of the planned run: of that very run; of the same passes on other replicas or with another batch, on the
+ * same machine; or of another run.
  */
 type LogMatch = 'same' | 'replicas' | 'other';
 
-/** Peak memory of a stage, or where the log does not give which, of the fullest: measured over its ranks, and predicted, bytes. */
+/** Peak memory of a stage, or where the log names none, of the fullest: measured over its ranks, and predicted, bytes. */
 interface MemoryAgainst {
   readonly stage: number | null;
   /** What PyTorch's tensors take, or what its allocator reserves. */

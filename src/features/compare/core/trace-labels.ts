@@ -63,7 +63,7 @@ function stragglerSentence({ straggler, stages }: TraceComparison): Sentence[] {
   ];
 }
 
-/** Passes and pipeline that differ by about such a factor are not matter of the machine's speed. */
+/** Passes and pipeline that differ by about such a factor are not a matter of the machine's speed. */
 const otherPasses = 1.8;
 
 /** Where all stages are off alike, it is the machine, and one measured step mends the plan; unless the pipeline as a whole is not. */

@@ -7,7 +7,7 @@ export interface Comparisons {
   readonly stateOf: (file: string) => ComparisonState | null;
   /** Compares a config, replacing an earlier comparison. Resolves when it has ended; errors are in the state. */
   readonly start: (file: string, other: Compared) => Promise<void>;
-  /** Compares again: reads a measured run anew, and searches again where the best layout is outdated. */
+  /** Compares again: reads a measured run again, and searches again where the best layout is outdated. */
   readonly again: (file: string) => Promise<void>;
   /** Swaps two plans. */
   readonly swap: (file: string) => Promise<void>;

@@ -29,7 +29,7 @@ export type Calibration = (step: UncalibratedStep) => StepTimes;
  * Scales modelled steps by measured rates, less what a step waits for its samples. A steady rate for just this number of frozen layers and
  * GPUs gives the step itself; elsewhere the model's step is scaled as at the nearest measured one (same pipeline length before others, then
  * fewest layers apart). Computing the frozen layers is scaled as the first epoch's step is. A rate of a first epoch after a change replaces
- * the step of that epoch where frozen layers are computed. Without rates the model is as it is.
+ * the step of that epoch where frozen layers are computed. Without rates nothing is scaled.
  */
 export function calibrationOf(context: ElasticContext): Calibration {
   const { throughputs, fillingThroughputs, firstLength } = context.request;

@@ -11,7 +11,7 @@ import { sentence, type Sentence, type Value } from '../../../core/sentence';
 /**
  * Reads a log of gradient norms. CSV: columns `epoch`, `layer` and `norm` (or `grad_norm`), one row each; `epoch` (or `step`), `tag` and
  * `value`; `epoch` (or `step`) and one column a layer (`grad_norm/layer_3`); or TensorBoard's `Wall time,Step,Value` of one layer, which
- * the file name shows it. Rows of one epoch and layer are averaged, other columns ignored; steps ascending are one epoch each. JSON:
+ * the file name shows. Rows of one epoch and layer are averaged, other columns ignored; steps ascending are one epoch each. JSON:
  * `{"norms": [[one per layer], ...]}`, a list an epoch, null where a layer has none (frozen), or `{"norms": [{"epoch", "layer", "norm"},
  * ...]}`; JSONL: such a record a line, or `{"epoch", "norms": [one per layer]}`. Epochs and layers from 0.
  * @throws ExpectedError, placed: as `readCsv` and `parseDocument`; `csv-column`; `csv-number` and `elastic-norm` for what is not a norm

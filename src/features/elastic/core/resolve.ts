@@ -20,7 +20,7 @@ import { sentence, type Sentence } from '../../../core/sentence';
 
 type FoundProfiles = Parameters<typeof resolveRun>[2];
 
-/** Values taken when no file sets it, each with the reason that is shown. */
+/** Values taken when no file sets them, each with the reason that is shown. */
 const defaults = {
   alpha: [1 / 3, sentence`PipeTransformer's conservative choice`],
   batchScaling: ['scaled', sentence`as PipeTransformer does: every pipeline keeps its batch`],
@@ -46,7 +46,7 @@ const defaults = {
 const mostLayers = 1000;
 const mostStages = 256;
 
-/** Samples a pipeline takes in one step when no file sets it: images as in PipeTransformer's CIFAR-10 runs, and texts. */
+/** Samples a pipeline takes in one step when no file sets them: images as in PipeTransformer's CIFAR-10 runs, and texts. */
 const defaultBatches = { images: 320, texts: 32 } as const;
 
 /**
@@ -131,7 +131,7 @@ function loaderOf({ loaderSamplesPerSecond }: Given<WrittenElastic>, workers: ()
   return loaderSamplesPerSecond === undefined ? null : { samplesPerSecond: loaderSamplesPerSecond.value, workers: workers() };
 }
 
-/** Nothing is evaluated unless the files set on how many samples, or which data set. */
+/** Nothing is evaluated unless the files set how many samples, or which data set. */
 function evaluationOf(
   { evaluationSamples, trainingEvaluationEvery }: Given<WrittenElastic>,
   known: number,
@@ -145,7 +145,7 @@ function evaluationOf(
   };
 }
 
-/** As many epochs as the list of frozen layers or the log of norms has, unless the files set it. */
+/** As many epochs as the list of frozen layers or the log of norms has, unless the files set them. */
 function epochsOf({ epochs }: Given<WrittenElastic>, freezing: Freezing): number | null {
   if (epochs !== undefined || freezing.kind === 'alpha') return null;
   return freezing.kind === 'given' ? freezing.frozenLayers.length : freezing.norms.places.size + 1;

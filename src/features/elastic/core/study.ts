@@ -85,7 +85,7 @@ function totalOf(epochs: readonly ElasticEpoch[]): number {
   return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
-/** Lengths by halves from a whole node, and the one that was asked for. Rates that were measured tell of it by itself. */
+/** Lengths by halves from a whole node, and the one that was asked for. With measured rates only the latter: they are of no other. */
 function lengthsOf(request: ElasticRequest, asked: readonly ElasticEpoch[], baselineMs: number, signal?: CancelSignal): LengthPoint[] {
   const frozen = asked.map(({ frozenLayers }) => frozenLayers);
   const lengths = new Set([request.firstLength]);

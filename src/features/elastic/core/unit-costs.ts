@@ -29,8 +29,8 @@ type Operation = readonly [forward: number, backwardInput: number, backwardWeigh
 
 /**
  * Costs of attention, feed-forward, norm and ends, each with its own gradients apart. The operations of a layer are those of the analytic
- * step-time model (cost/layer-time.ts), whose sum over both halves of a causal layer they equal; an encoder's attention sees the whole
- * sequence, twice the causal half. Memory as counted in memory/runtime.ts.
+ * step-time model (`layerTime`), whose sum over both halves of a causal layer they equal; an encoder's attention sees the whole sequence,
+ * twice the causal half. Memory as `memory-model/activation-memory` counts it.
  */
 export function analyticCosts(inputs: CostInputs, { spec, ends }: ElasticModel): UnitCosts {
   const known = new Map<string, Readonly<Record<UnitKind, UnitCost>>>();

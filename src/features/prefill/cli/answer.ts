@@ -19,7 +19,7 @@ interface PrefillFound {
   readonly times: { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number };
   readonly prompts: number;
   readonly served: readonly ServedCut[];
-  /** What is printed, without `--json`. */
+  /** The only thing that is printed without `--json`; null: the whole answer. */
   readonly to: PrefillExport | null;
 }
 

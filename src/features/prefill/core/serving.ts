@@ -34,7 +34,7 @@ export interface ServedCut extends PrefillCut {
 /** What is known of an engine. */
 interface Engine {
   readonly rule: Omit<DynamicRule, 'smoothing'>;
-  /** Shares of the change that are tried; 0 alone: it has no word for chunks that shrink. */
+  /** Shares of the change that are tried; only 0: it has no setting for chunks that shrink. */
   readonly smoothings: readonly number[];
   readonly takesLeast: boolean;
 }
@@ -89,8 +89,8 @@ export function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly
 }
 
 /**
- * For each engine what to tell it so that the prompts wait for their first token as short as its own rule can make it, on average; an
- * engine none of whose chunks keep to the cap is missing. @param prompts of a few lengths; the chunks told are those of the longest.
+ * For each engine the settings with the shortest mean time to first token of the prompts that its own rule can reach; an engine none of
+ * whose chunks keep to the cap is missing. @param prompts of a few lengths; the chunks returned are those of the longest.
  */
 export function servedCuts(judge: Judge, prompts: readonly LengthShare[]): readonly ServedCut[] {
   return servingRuntimes.flatMap((runtime) => servedCut(runtime, judge, prompts) ?? []);

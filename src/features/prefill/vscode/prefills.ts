@@ -40,7 +40,7 @@ export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefill
     for (const listener of listeners) listener(file);
   };
   const subscription = sessions.onDidChange(({ file }) => {
-    // Closed files are forgotten; of an edited one the answer is set to be older.
+    // Closed files are forgotten; pages of an edited one learn that its answer is outdated.
     for (const each of known.keys()) if (sessions.get(each) === undefined) known.delete(each);
     if (known.has(file)) for (const listener of listeners) listener(file);
   });

@@ -48,7 +48,7 @@ const standInVocab = 512;
 
 /**
  * What a rehearsal of a plan runs.
- * @param scale smaller than the plan where it is set so. @param scheme instead of the plan's.
+ * @param scale sizes in place of the plan's, where not null. @param scheme instead of the plan's.
  * @throws ExpectedError `rehearsal-*` where it cannot be; `schedule-unmet` where the schedule cannot run what is left.
  */
 function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDesign {

@@ -6,7 +6,7 @@ import { peakHeldBytes, type Item } from './handling';
 export interface ChunkLayers {
   readonly first: number;
   readonly count: number;
-  /** So many of the first keep only their input: backward runs them forward once more. */
+  /** This many of the first keep only their input: backward runs them forward once more. */
   readonly recomputed: number;
 }
 

@@ -27,7 +27,7 @@ interface StageMemory {
 /** What a rehearsal found. Plain data with typed arrays. Times in ms. */
 export interface Rehearsal {
   readonly design: RehearsalDesign;
-  /** `partial`: something stopped it; `error` says what, and what was measured is. */
+  /** `partial`: something stopped it; `error` says what, and what was measured until then is kept. */
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
   readonly processes: number;
@@ -199,7 +199,7 @@ export const kindWords: Readonly<Record<OperationKind, string>> = {
   [operationKind.backwardWeight]: 'backward weight',
 };
 
-/** Above this share of waiting, times are not measure. */
+/** Above this share of waiting, times do not measure the work. */
 const idleEnough = 0.05;
 
 /** Whether other work on the machine took the processor from passes that ran in parallel, so that times mean little. */

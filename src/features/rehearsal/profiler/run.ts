@@ -73,8 +73,9 @@ const rounds = 7;
 /** The same of a grid of many cells. */
 const gridRounds = 5;
 
-/** A step whose passes waited for more than this share of their time is run again, this many times as steps are asked for at most. */
+/** A step whose passes waited for more than this share of their time is run again. */
 const mayWait = 0.05;
+/** Most steps that are run again, for each step that is asked for. */
 const mostRepeats = 1;
 
 /** What exists so far. */

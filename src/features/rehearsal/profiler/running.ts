@@ -47,7 +47,7 @@ interface RunningStages {
   readonly peakRssBytes: () => readonly number[];
   /** The unsliced step, whose gradients those of every other step are compared with. */
   readonly reference: () => Promise<RanStep>;
-  /** Times cells only, all processes in parallel: the median of its rounds. */
+  /** Times each cell by itself, all processes in parallel: the median of its rounds. */
   readonly time: (cells: readonly Cell[], rounds: number) => Promise<CellTime>;
   /** Runs a schedule on the chunks of the design; where all stages are in one process its clock is the schedule's. */
   readonly step: (schedule: Schedule) => Promise<RanStep>;

@@ -59,7 +59,7 @@ interface Place {
   readonly index: number;
   readonly unit: WorkUnit;
   readonly layers: readonly number[];
-  /** So many of the first keep only their input. */
+  /** This many of the first keep only their input. */
   readonly recomputed: number;
   /** Index in the batch of the unit's first sequence. */
   readonly sequence: number;

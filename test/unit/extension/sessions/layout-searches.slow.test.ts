@@ -83,7 +83,7 @@ async function plannedScript(automatic = true): Promise<SearchHost> {
 }
 
 describe('searches of layouts', () => {
-  it('begin by themselves once a launcher is planned, and set what it launches compared with the best', async () => {
+  it('begin by themselves once a launcher is planned, and compare what it launches with the best', async () => {
     const { layouts, started, sessions } = await plannedScript();
     await count(started, 1);
     assert.equal(started[0]?.improvements, false);
@@ -160,7 +160,7 @@ describe('searches of layouts', () => {
     assert.equal(layouts.stateOf(file)?.staleEdits, 0);
     assert.equal(layouts.stateOf(file)?.answer, answer);
     assert.equal(layouts.findingsOf(file).length, 1);
-    assert.equal(started.length, 1, 'nothing to search anew');
+    assert.equal(started.length, 1, 'nothing to search again');
   });
 
   it('end quietly when cancelled, keeping the last answer, and show what went wrong otherwise', async () => {

@@ -85,7 +85,7 @@ describe('sizes that are tried before they are written', () => {
     assert.deepEqual(plan?.request.layout.stageLayers, [0, 2, 1, 1]);
   });
 
-  it('explains why they cannot be planned', async () => {
+  it('explain why they cannot be planned', async () => {
     const { sessions } = await planned();
     const whatIfs = createWhatIfs(sessions, {
       plan: (run, sets) => Promise.resolve().then(() => makePlan(resolveRun(withSizes(run, sets), { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 4 }))), // prettier-ignore

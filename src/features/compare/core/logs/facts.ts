@@ -41,7 +41,7 @@ interface Fact {
   /** The same of a planned run; null: it cannot be compared. */
   readonly of: (request: PlanRequest) => number | string | null;
   readonly same?: (log: number | string, plan: number | string) => boolean;
-  /** A run that differs in it by itself runs the same passes: more replicas, or more micro-batches. */
+  /** A run that differs only in it runs the same passes: more replicas, or more micro-batches. */
   readonly isOfReplicas?: true;
 }
 

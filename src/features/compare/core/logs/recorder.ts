@@ -4,7 +4,7 @@ import type { LoggedMemory, LoggedStep, LogProgram, RunLog } from './run-log';
 /** Steps kept of one run, and ranks whose memory is: a log may be larger than memory. */
 const mostSteps = 1_000_000;
 const mostRanks = 100_000;
-/** A number equal to one of the last 4 steps is of another rank, whose lines are interleaved; a lower one means that the run restarted. */
+/** A number equal to one of this many last steps is of another rank, whose lines are interleaved; a lower one: the run restarted. */
 const interleaved = 4;
 const longestStepMs = 1e9;
 

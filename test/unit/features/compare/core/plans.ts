@@ -17,7 +17,7 @@ export function fourStages(schedule: ScheduleName, changed: Partial<PlanRequest>
   return { ...asked, slicing: { unit: 512, scheme: null }, schedule, ...changed };
 }
 
-/** A plan whose timeline has no transfers, so that it can be simulated anew with other times. */
+/** A plan whose timeline has no transfers, so that it can be simulated again with other times. */
 export function planOf(schedule: ScheduleName): Plan {
   const plan = makePlan(fourStages(schedule));
   const chosen = chosenOf(plan);

@@ -137,7 +137,7 @@ describe('comparisons', () => {
     const done = comparisons.start(own, { kind: 'config', file: beside });
     await until('planning', () => host.requests.length === 2);
     void sessions.replan(beside);
-    await until('planning anew', () => host.requests.length === 3);
+    await until('planning again', () => host.requests.length === 3);
     assert.equal(comparisons.stateOf(own)?.error, null);
     await finish();
     await finish();

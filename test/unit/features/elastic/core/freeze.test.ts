@@ -72,7 +72,7 @@ describe("freezing by the norms of PipeTransformer's log, as docs/elastic.md doe
     assert.equal(gradientPolicy(12, 0.9, norms).frozenLayers(1, 5), 10);
   });
 
-  it('freezes 7 layers by the released code, as the log sets', () => {
+  it('freezes 7 layers by the released code, as its log shows', () => {
     assert.equal(changePolicy(12, norms).frozenLayers(2, 6), 7);
     assert.deepEqual([0, 1].map((epoch) => changePolicy(12, norms).frozenLayers(epoch, 6)), [6, 6]); // prettier-ignore
   });

@@ -44,7 +44,7 @@ describe('an elastic run', () => {
     });
   });
 
-  it('predicts the epochs without a change to within 15 % from the rate only of the first one, except for the last', () => {
+  it('predicts the epochs without a change to within 15 % from only the rate of the first one, except for the last', () => {
     const { epochs } = planElastic(requestOf({ throughputs: log.steady.slice(0, 1) }));
     for (const epoch of [0, 1, 4, 5, 7]) {
       const ratio = (epochs[epoch]?.trainMs ?? NaN) / 1e3 / (log.seconds[epoch] ?? NaN);
@@ -52,7 +52,7 @@ describe('an elastic run', () => {
     }
   });
 
-  it('gains as the paper measured: not only by freezing, some by caching, more by replicas, most by all', () => {
+  it('gains as the paper measured: nothing by just freezing, some by caching, more by replicas, most by all', () => {
     for (const microBatches of ['table', 'search'] as const)
       for (const alpha of [1 / 5, 1 / 3, 1 / 2]) {
         const plan = planElastic(requestOf({ microBatches, freezing: { kind: 'alpha', alpha } }));
@@ -82,7 +82,7 @@ describe('an elastic run', () => {
     );
   });
 
-  it('is not a plan at all without frozen layers', () => {
+  it('gains nothing without frozen layers', () => {
     const plan = planElastic(requestOf({ freezing: { kind: 'given', frozenLayers: [0] } }));
     assert.equal(plan.speedup, 1);
     assert.ok(plan.epochs.every(({ pipelineLength, cache }) => pipelineLength === 8 && !cache.used));
@@ -135,7 +135,7 @@ describe('an elastic run', () => {
         planElastic({ ...request, balance, cluster: { ...request.cluster, gpu: { ...gpu, memoryBytes } } }).epochs;
       const peakBytes = Math.max(...(epochsOn(gpu.memoryBytes)[0]?.stageBytes ?? []).map(totalBytes));
       const least = 1.05 * peakBytes + 2 ** 30;
-      // In the last, a card has room for the context and only the tensors, which was the limit once.
+      // In the last, a card has room only for the context and the tensors, which was the limit once.
       for (const [fits, memoryBytes] of [
         [true, 1.0001 * least],
         [false, 0.9999 * least],
@@ -230,7 +230,7 @@ describe('an elastic run', () => {
       assert.ok(stateOf(optimizer).flat().every((state) => state === bytes)); // prettier-ignore
   });
 
-  it('computes frozen layers at the speed of the first epoch, however slow a step only of the head was measured', () => {
+  it('computes frozen layers at the speed of the first epoch, however slow a step of only the head was measured', () => {
     const [one, all] = [log.steady.slice(0, 1), log.steady].map(
       (throughputs) => planElastic(requestOf({ throughputs })).epochs[8]?.frozenMs,
     );
@@ -264,7 +264,7 @@ describe('an elastic run', () => {
     assert.equal(said(cached({ enabled: false })?.reason), 'caching is switched off');
   });
 
-  it('plans a BERT whose only head is left at the end', () => {
+  it('plans a BERT of which only the head is left at the end', () => {
     const { epochs } = planElastic(
       requestOf({ model: bertLarge, training: trainingOf(384), freezing: { kind: 'alpha', alpha: 0.5 }, batch: 24 }),
     );

@@ -132,7 +132,7 @@ describe('an elastic section', () => {
     assert.deepEqual(refusal(await withVit({ tokenSlices: 1 })), ['resolved', undefined]);
   });
 
-  it('knows data sets by name, and takes what is reported with it', async () => {
+  it('knows data sets by name, and prefers what other keys set', async () => {
     const named = resolveElastic(await withVit({ dataset: 'imagenet-1k' }), face, null);
     assert.deepEqual([named.datasetSize, named.evaluation.samples, named.model.ends.headParameters], [1_281_167, 50_000, 769_000]);
     const changed = resolveElastic(await withVit({ dataset: 'imagenet-1k', datasetSize: 7, evaluationSamples: 0, classes: 2 }), face, null);

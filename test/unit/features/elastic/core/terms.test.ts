@@ -10,10 +10,10 @@ function near(actual: number | undefined, expected: number, what: string): void 
   assert.ok(actual !== undefined && Math.abs(actual / expected - 1) < 1e-9, `${what}: ${actual}, not ${expected}`);
 }
 
-describe('terms of an epoch with its steps', () => {
+describe('terms of an epoch in addition to its steps', () => {
   const plain = epochsOf({});
 
-  it('no step is faster than its samples come from workers with it, and where the process loads them it waits for all of them', () => {
+  it('no step is faster than its samples come from loader workers, and where the process loads them it waits for all of them', () => {
     const beside = epochsOf({ loader: { samplesPerSecond: 100, workers: 4 } });
     const inside = epochsOf({ loader: { samplesPerSecond: 400, workers: 0 } });
     plain.forEach(({ stepMs }, epoch) => {

@@ -35,7 +35,7 @@ describe('a rehearsed step', () => {
     const next = random(7);
     for (let time = 0; time < cases(8, 50 * scheduleKinds.length); time++) {
       const any = await models[(['gpt', 'fused', 'llama', 'grouped'] as const)[time % 4] ?? 'gpt'];
-      // In the quick run those that run only slices: each of the others has its own test above.
+      // In the quick run only those that run slices: each of the others has its own test above.
       const kinds = isFullRun ? scheduleKinds : scheduleKinds.filter(({ slices }) => slices);
       const { name, slices } = kinds[time % kinds.length] ?? kinds[0]!;
       const stages = [8, 3, 2, 4, 1][Math.floor(time / kinds.length) % 5] ?? 1;
@@ -132,7 +132,7 @@ describe('a rehearsed step', () => {
       await assert.rejects(wrong, /the input of unit 0 on chunk 1 is not there/);
     });
 
-    it('when a slice has another context than it shows', async () => {
+    it('when a slice has another context than its unit states', async () => {
       const schedule = scheduleOf('TeraPipe', 1, halves);
       const wrong = { ...schedule, units: schedule.units.map((unit) => ({ ...unit, context: unit.context === 0 ? 0 : 4 })) };
       await assert.rejects(runAsWritten(await models.gpt, wrong), /slice 1 of micro-batch 0 has 4 tokens before it, and keys of 5 came/);
@@ -191,7 +191,7 @@ function randomScheme(next: () => number, tokens: number): Scheme {
   });
 }
 
-/** So many micro-batches, or the next number of them that the schedule takes. */
+/** This many micro-batches, or the next number of them that the schedule takes. */
 function runnable(name: string, stages: number, count: number): number {
   let tried = count;
   while (scheduleKind(name).unmet(problemOf(wholes(tried), stages, chunksOf(name, stages) / stages)) !== null) tried++;

@@ -17,7 +17,7 @@ describe('a log of Megatron-LM', () => {
     assert.deepEqual([steady?.iterations, steady?.medianMs], [[6, 10], 13071.2]);
   });
 
-  it('distinguishes the sizes of its run from the line on parallel sizes and the dump of its arguments', () => {
+  it('gives the sizes of its run by the line on parallel sizes and the dump of its arguments', () => {
     const { facts } = logOf(arguments_ + iterationLine(6, 5000, 512));
     assert.deepEqual(facts, {
       gpus: 8,
