@@ -25,3 +25,8 @@ export function defaultsRecorder(known: readonly Assumption[] = []) {
 }
 
 export type ValueOrDefault = ReturnType<typeof defaultsRecorder>['valueOrDefault'];
+
+/** A value that no file gives and that follows from what they do give, recorded as assumed. */
+export function derivedValue<T>(valueOrDefault: ValueOrDefault, key: string, value: T, reason: Sentence): Located<T> {
+  return { value: valueOrDefault(key, undefined, () => ({ value, reason })), source: { kind: 'default', reason } };
+}

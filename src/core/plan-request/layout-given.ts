@@ -6,7 +6,7 @@ import type { ScheduleName } from '../domain/schedule-names';
 import { isLauncher } from '../launchers/registry';
 import { scheduleOn } from '../schedules/on-layout';
 import { sentence } from '../sentence';
-import type { ValueOrDefault } from './defaults-recorder';
+import { derivedValue, type ValueOrDefault } from './defaults-recorder';
 import { withCutOfRecipe } from './recipe-cut';
 
 /**
@@ -22,8 +22,7 @@ function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOr
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
-  const value = valueOrDefault('layout.tensor', undefined, () => ({ value: measured, reason: sentence`the profile was measured for it` }));
-  return { ...layout, tensor: { value, source: { kind: 'default', reason: sentence`the profile was measured for it` } } };
+  return { ...layout, tensor: derivedValue(valueOrDefault, 'layout.tensor', measured, sentence`the profile was measured for it`) };
 }
 
 /**
@@ -34,8 +33,7 @@ function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrD
   const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
   if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
   const reason = sentence`experts whole on a GPU, as launchers run them with expert parallelism`;
-  const value = valueOrDefault('layout.expertTensor', undefined, () => ({ value: 1, reason }));
-  return { ...layout, expertTensor: { value, source: { kind: 'default', reason } } };
+  return { ...layout, expertTensor: derivedValue(valueOrDefault, 'layout.expertTensor', 1, reason) };
 }
 
 /** A cut with an entry for each chunk of the schedule that is asked for means that the stages have this many. */
@@ -45,8 +43,7 @@ function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefin
   if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
   if (stageLayers?.value?.length !== pipeline.value * chunks) return layout;
   const reason = sentence`layout.stageLayers has an entry for each chunk of ${schedule ?? ''}`;
-  const value = valueOrDefault('layout.virtualStages', undefined, () => ({ value: chunks, reason }));
-  return { ...layout, virtualStages: { value, source: { kind: 'default', reason } } };
+  return { ...layout, virtualStages: derivedValue(valueOrDefault, 'layout.virtualStages', chunks, reason) };
 }
 
 /** A cut gives the number of stages. */
@@ -54,12 +51,5 @@ function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault):
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
   if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;
-  const reason = sentence`as many as layout.stageLayers has`;
-  return {
-    ...layout,
-    pipeline: {
-      value: valueOrDefault('layout.pipeline', undefined, () => ({ value: stages, reason })),
-      source: { kind: 'default', reason },
-    },
-  };
+  return { ...layout, pipeline: derivedValue(valueOrDefault, 'layout.pipeline', stages, sentence`as many as layout.stageLayers has`) };
 }

@@ -3,7 +3,7 @@ import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
 import { sentence } from '../sentence';
 import { scheduleOn } from '../schedules/on-layout';
-import type { ValueOrDefault } from './defaults-recorder';
+import { derivedValue, type ValueOrDefault } from './defaults-recorder';
 import { isOwnMegatron, type Given as GivenRun } from './release-recipe';
 
 /** Layers of DeepSeek-V3 and of Kimi K2, which no number of chunks divides. */
@@ -52,6 +52,5 @@ export function withCutOfRecipe(run: CutRun, model: ModelSpec, valueOrDefault: V
   const cut = recipeCut(run, model);
   if (cut === null) return run.layout;
   const reason = sentence`as the recipes of Megatron-Bridge cut it`;
-  const value = valueOrDefault('layout.stageLayers', undefined, () => ({ value: cut, reason }));
-  return { ...run.layout, stageLayers: { value, source: { kind: 'default', reason } } };
+  return { ...run.layout, stageLayers: derivedValue(valueOrDefault, 'layout.stageLayers', cut, reason) };
 }

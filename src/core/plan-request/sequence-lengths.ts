@@ -1,14 +1,10 @@
 import type { Given } from '../formats/given';
 import { formatCount } from '../format';
-import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import type { Fallback } from './defaults-recorder';
+import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { keptFallback, type Scenario } from './scenario';
 import { counted, sentence, type Sentence } from '../sentence';
-
-/** Takes what is given, or a fallback with the sentence on why. */
-type ValueOrDefault = <T>(key: string, given: Located<T> | undefined, fallback: () => Fallback<T>) => T;
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
