@@ -132,7 +132,7 @@ function leastStageBytes({ model }: PlanRequest, group: CandidateGroup, known: K
   return Math.max(0, stage) + least / weights;
 }
 
-/** The same of only static bytes: the mean of the stages. */
+/** The same of static bytes only: the mean of the stages. */
 function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: KnownBounds): number {
   let sum = 0;
   let least = Infinity;
@@ -220,9 +220,8 @@ function solvedBoundMs(known: KnownBounds, stages: readonly GridTimes[], firstMs
 /** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
-  if (scheduleOn(schedule, layout).bound !== 'order') return null;
   const kind = scheduleOn(schedule, layout);
-  return orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point));
+  return kind.bound === 'order' ? orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point)) : null;
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds, orders: Orders | null): number {

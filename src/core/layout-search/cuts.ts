@@ -29,9 +29,9 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Candi
   const decided = fixedCut(problem);
   if (decided?.length === pipeline * virtualStages) return [decided];
   const { model, training, capabilities } = problem.request;
-  if (capabilities?.dealsLayers === true) return [usualCut(model, training, pipeline * scheduleOn(schedule, layout).chunks)];
-  if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
   const { placement, chunks } = scheduleOn(schedule, layout);
+  if (capabilities?.dealsLayers === true) return [usualCut(model, training, pipeline * chunks)];
+  if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
   const cuts = stageCuts(model.layers, pipeline, chunks, placement);
   const balanced = chunks === 1 ? balancedCut(problem.request, layout) : null;
   const isNew = balanced !== null && !cuts.some((cut) => cut.join() === balanced.join());

@@ -15,7 +15,7 @@ import {
 /** A matrix with an adapter, as one rank has it: elements of its input and of its output, a token. */
 export interface AdaptedProduct {
   readonly target: AdapterTarget;
-  /** `experts`: a routed expert, which sees the tokens that visit it; `layer`: all tokens. Shared experts are of the layer. */
+  /** What has the matrix. Routed `experts` see the tokens that visit them, `sharedExperts` and the rest of the `layer` all tokens. */
   readonly of: 'layer' | 'sharedExperts' | 'experts';
   readonly inner: number;
   readonly columns: number;
@@ -29,11 +29,12 @@ interface AdapterParameters {
 
 type Size = readonly [inner: number, columns: number];
 
-const undivided: LayerDivision = { tensor: 1, expert: 1 };
+/** A layer whole on one rank. */
+export const undivided: LayerDivision = { tensor: 1, expert: 1 };
 const readByAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'queryDown', 'keyValueDown'];
 const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp'];
 
-/** The targets in their own order that a layer of a kind has, with the matrices of one rank. */
+/** The matrices of `targets` that a layer of a kind has, in the order of `adapterTargets`, as one rank has them; of its experts one. */
 export function adaptedProducts(
   model: ModelSpec,
   { targets }: Pick<Adapter, 'targets'>,

@@ -3,7 +3,7 @@ import type { Run } from '../formats/run';
 import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import { adaptedProducts } from '../model/adapters';
+import { adaptedProducts, undivided } from '../model/adapters';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
@@ -83,9 +83,10 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
 /** The matrices that modules are, in the order of `adapterTargets`. */
 function targetsOf(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
+  // attention of Megatron Core has no linear_qkv where it is latent
   if (model.latent && adapters.defaults?.ofCore === true) found.delete('qkv');
   const targets = adapterTargets.filter((target) => found.has(target));
-  const has = ({ kind }: LayerGroup): boolean => adaptedProducts(model, { targets }, kind, { tensor: 1, expert: 1 }).length > 0;
+  const has = ({ kind }: LayerGroup): boolean => adaptedProducts(model, { targets }, kind, undivided).length > 0;
   if (!layerGroups(model).some(has)) throw adaptersNotPlanned(adapters, sentence`on no module that the model has`);
   return targets;
 }
