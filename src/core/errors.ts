@@ -31,7 +31,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Anything that can express it was cancelled: an `AbortSignal`, or a flag shared between threads. */
+/** What can be cancelled: an `AbortSignal`, or a flag shared between threads. */
 export interface CancelSignal {
   readonly aborted: boolean;
 }

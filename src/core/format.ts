@@ -52,7 +52,7 @@ export function formatNumber(value: number): string {
   return group(decimal(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))));
 }
 
-/** As `formatNumber`, trailing zeros kept, so that the numbers of a column are under each other: 1.50, 12.0, 245. */
+/** As `formatNumber`, trailing zeros kept, so that the numbers of a column align: 1.50, 12.0, 245. */
 function columnNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0 || Math.abs(value) < 1e-6 || Math.abs(Number(value.toPrecision(3))) >= 100)
     return formatNumber(value);

@@ -47,8 +47,8 @@ const otherVariants = /\b(mig|laptop|max-q|nvl)\b|\bh[18]00 pcie\b/;
 const gib = 2 ** 30;
 
 /**
- * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), its memory deciding where the name does
- * not have it.
+ * The preset of a GPU as its driver names it (`NVIDIA A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`), by its memory where the name
+ * gives none.
  * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
  */
 export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {

@@ -1,6 +1,6 @@
 /**
  * Matrices of a layer that low-rank adapters extend. `qkv` and `gateUp` are several products in one tensor, with one adapter for all of
- * them; `output` is that of attention, `down` the last of a dense feed-forward network.
+ * them; `output` is that of attention, `down` the last of a feed-forward network or of an expert.
  */
 export const adapterTargets = [
   'query',

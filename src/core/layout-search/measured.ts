@@ -22,7 +22,7 @@ export function measuredChoices({ costTable, profile }: Pick<PlanRequest, 'costT
   return profile === null ? null : { by: 'profile', keys: ofLayer, mostMicroBatch: profile.profile.largestBatch };
 }
 
-/** The problem with what its measured times additionally fix. */
+/** The problem with what its measured times fix as well. */
 export function heldToMeasured(problem: SearchProblem): SearchProblem {
   const measured = measuredChoices(problem.request);
   return measured === null ? problem : { ...problem, fixed: new Set([...problem.fixed, ...measured.keys]) };

@@ -50,7 +50,7 @@ export interface RunnerUp {
   readonly why: Sentence;
 }
 
-/** A layout that would be faster except for memory: what it takes and needs at least, and both in a sentence. */
+/** A faster layout that does not fit in memory: what it takes and needs at least, and both in a sentence. */
 export interface NotFitting {
   readonly layout: Sentence;
   readonly iterationMs: number;

@@ -30,7 +30,7 @@ const mostVirtualStages = 16;
  * The schedules that are tried on a layout's sizes: the one that is fixed, or those of the runtime (`Interleaved1F1B` as 1F1B on virtual
  * stages), each with every number of virtual stages or slices that is free. What is fixed runs wherever a plan of it could; else as
  * launchers accept it, on two stages or more, interleaved 1F1B with as many micro-batches as a multiple of the stages, and orders planned
- * for given times up to this many passes as a plan compares by itself.
+ * for given times up to as many passes as a plan compares unasked.
  */
 export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatches: number): ScheduleChoice[] {
   const asked = fixedSchedule(problem);
@@ -182,7 +182,7 @@ function slicesOf(
 
 /**
  * The slices that the files give, for this many micro-batches: as they are where they cover them; where every sequence is cut alike,
- * assigned to them again. Null where no file gives any, or those of another batch.
+ * divided among them again. Null where no file gives any, or those of another batch.
  */
 export function givenScheme(
   { slicing }: PlanRequest,

@@ -24,7 +24,7 @@ export interface SearchProblem {
   readonly withoutPlanned?: boolean;
   /** Share of each GPU's memory that layouts keep free where some can; left out: none. */
   readonly keptFree?: KeptFree;
-  /** The layout of `request` is one that a file launches, whole: the answer shows where it is. */
+  /** The layout of `request` is one that a file launches, whole: the answer compares it with the best. */
   readonly launched?: boolean;
 }
 

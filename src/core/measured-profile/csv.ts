@@ -8,7 +8,7 @@ import { sentence, type Sentence } from '../sentence';
 import type { PlanRequest } from '../domain/request';
 import { layerShapeOf } from './shape';
 
-/** What a table of times does not give of itself. */
+/** What a table of times lacks. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
 
 const fewestLengths = 3;

@@ -4,7 +4,7 @@ import { median } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../domain/profile';
 import { randomNumbers } from '../random';
 
-/** A cell is run at least and at most so often. */
+/** Rounds of a cell, at least and at most. */
 const minimumRounds = 4;
 const maximumRounds = 16;
 /** Relative error of a cell's time that is small compared with the 2 % that a fit is allowed. */

@@ -173,10 +173,10 @@ export function layerOperations(
     if (!seen.has(name)) {
       const sets = layerWorkingSets(inputs, group);
       const moving = bytesOnTheWay(groups, group);
-      const beside = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
-      forward.push(...sets.forward.map(beside(held.forward)));
-      if (group.offloaded) forward.push(beside(held.forward)({ name: 'copy to the host', bytes: 0 }));
-      backward.push(...sets.backward.map(beside(held.backward + exchanged)));
+      const atBusiest = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
+      forward.push(...sets.forward.map(atBusiest(held.forward)));
+      if (group.offloaded) forward.push(atBusiest(held.forward)({ name: 'copy to the host', bytes: 0 }));
+      backward.push(...sets.backward.map(atBusiest(held.backward + exchanged)));
       seen.add(name);
     }
     later += group.layers * group.kept;

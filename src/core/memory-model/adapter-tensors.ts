@@ -25,14 +25,14 @@ export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
   }, 0);
 }
 
-/** Rows of an adapter for each token of the rank: of an expert's its visits. */
+/** Rows of an adapter for each token of the rank: on experts the visits. */
 function rowsOf(inputs: MemoryInputs, { of }: AdaptedProduct): number {
   return of === 'experts' ? visits(inputs, inputs.model.experts?.active ?? 0).rows : 1;
 }
 
 /**
- * Norms of a layer whose outputs backward reads: all for gradients of weights, of frozen ones those that adapters read too without a
- * dropout, and that before experts, whose grouped products are taken to keep what they read.
+ * Norms of a layer whose outputs backward reads: all where weights are trained; of frozen ones those that adapters read without a
+ * dropout of their own, and the one before experts, whose grouped GEMMs are taken to keep what they read.
  */
 export function readNorms({ adapter }: TrainingSpec, kind: LayerKind): number {
   if (adapter === undefined) return sublayers(kind);

@@ -16,7 +16,7 @@ import { keptForWeights, layerInputGradientOperations, type KeptForWeights } fro
 
 /**
  * The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds
- * besides.
+ * in addition.
  */
 export interface BusiestMoment {
   readonly operation: string;

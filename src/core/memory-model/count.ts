@@ -141,7 +141,7 @@ function onStage(memory: StageMemory, { rowStart }: Schedule, stage: number, gpu
 
 /**
  * What schedules that plan with memory count: bytes that the passes of one unit take and give back on each chunk, and how much of them
- * there is room for on each stage, besides what is always present and what operations work with.
+ * there is room for on each stage, less what is always present and what operations work with.
  */
 export function passMemory(
   inputs: MemoryInputs,

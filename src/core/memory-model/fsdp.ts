@@ -81,7 +81,7 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
 }
 
-/** The same where weights are frozen: the next layer gathered ahead, of gradients those only of a layer's adapters. */
+/** The same where weights are frozen: the next layer gathered ahead, and only the gradients of a layer's adapters. */
 function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   const { model, training, layout } = inputs;
   const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);

@@ -97,7 +97,7 @@ export function heldOf(inputs: MemoryInputs, stage: StageContents): Held {
   return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
-/** What of a rank's parameters has gradients and optimizer states: all, or adapters with copies of what is saved whole with them. */
+/** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
 export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
   const { model, training, layout } = inputs;
   const { adapter } = training;

@@ -21,7 +21,7 @@ export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held
   const all = heldBytes(held, state, sharded);
   // Adapters are small matrices, all alike.
   if (training.adapter !== undefined || training.optimizerStateBytes !== undefined) return all;
-  if (others !== undefined) return all + (others - state) * parametersOf(besides(held, matricesOf(inputs, stage, held)), sharded);
+  if (others !== undefined) return all + (others - state) * parametersOf(without(held, matricesOf(inputs, stage, held)), sharded);
   if (embedding !== undefined) return all + (embedding - state) * parametersOf(wordsOf(inputs, stage, held), sharded);
   if (projection !== undefined) return all + projectedBytes(inputs, stage, state, projection === 'kept') / (sharded ? held.shards : 1);
   return keepsSquares === true ? all + squareBytes(inputs, stage) / (sharded ? held.shards : 1) : all;
@@ -31,7 +31,7 @@ function parametersOf(held: Held, sharded: boolean): number {
   return heldBytes(held, 1, sharded);
 }
 
-function besides(held: Held, part: Held): Held {
+function without(held: Held, part: Held): Held {
   return { ...held, shared: held.shared - part.shared, experts: held.experts - part.experts };
 }
 

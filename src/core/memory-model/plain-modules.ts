@@ -28,7 +28,7 @@ export function isEager(inputs: MemoryInputs): boolean {
  */
 export function normCopyBytes(inputs: MemoryInputs): number {
   const copies = isEager(inputs) && inputs.model.norm === 'rmsnorm' && inputs.training.precision !== 'fp32';
-  // what is normed is kept for the gradient only of the norm's weight
+  // what is normed is kept only for the gradient of the norm's weight
   return copies ? (inputs.training.adapter === undefined ? 4 : 4 - elementBytes(inputs.training)) : 0;
 }
 

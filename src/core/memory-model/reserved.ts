@@ -16,7 +16,7 @@ import { zeroBlocks } from './zero';
  */
 
 /**
- * By this much expandable segments grow: 20 MiB, and 2 for tensors under 1 MiB (`kLargeBuffer` and `kSmallBuffer` of
+ * What expandable segments grow by: 20 MiB, and 2 for tensors under 1 MiB (`kLargeBuffer` and `kSmallBuffer` of
  * c10/cuda/CUDACachingAllocator.cpp).
  */
 const segmentBytes = 22 * 2 ** 20;

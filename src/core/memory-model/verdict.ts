@@ -4,7 +4,7 @@ import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
 
 /*
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less
- * what is kept free. Whatever shows that something fits asks here.
+ * what is kept free. Everything that reports whether something fits asks here.
  */
 
 /** The CUDA context and NCCL's buffers, bytes: 0.5 to 2 GiB on real runs. */
@@ -21,8 +21,8 @@ const leastFragmentation = 0.01;
 
 /** Why so much of a GPU's memory is kept free. */
 export function marginBecause(capacityBytes: number, usableBytes: number): Sentence {
-  const beside = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
-  return sentence`${beside} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
+  const kept = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
+  return sentence`${kept} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
 
 /** The highest peak of tensors that fits a GPU, bytes. @param outsideBytes bytes outside the allocator. */

@@ -84,8 +84,8 @@ export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
 
 /**
  * Blocks that PyTorch's allocator takes for tensors of a step which are too large for what activations leave free, and keeps, bytes: the
- * gradient of the word embedding, which each backward recomputes; in fp32 where it adds up so;
- * the bucket; the copies of the step. Blocks serve again what comes later.
+ * gradient of the word embedding, which each backward makes again, in fp32 where gradients add up in it; the bucket; the copies of the
+ * step. Blocks serve again what comes later.
  */
 export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number): number {
   const { joined, fp32 } = stepCopies(inputs, held);

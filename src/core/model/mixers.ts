@@ -24,7 +24,7 @@ export function sublayers({ mixer, feedForward }: LayerKind): number {
 }
 
 /**
- * Norms of a layer that are only a state's: Megatron-LM recomputes those only of its Transformer layers (`--recompute-modules layernorm`).
+ * Norms of a layer that belong to its state: Megatron-LM recomputes only those of Transformer layers (`--recompute-modules layernorm`).
  */
 export function normOfState({ mixer }: LayerKind): number {
   return mixer === 'state' ? 1 : 0;

@@ -35,9 +35,9 @@ export interface MixedProblem extends Watch {
 type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
 
 /**
- * The layout on a cluster of several kinds of nodes with the shortest step (for every sequence of it) that fits, or the one that comes
- * nearest: every stage is on nodes of one kind, with as many GPUs as every other (tensor x data x context), tensor parallelism inside
- * nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that does is
+ * Of the layouts on a cluster of several kinds of nodes that fit, the one with the shortest step (for every sequence of it), or the one
+ * that comes nearest: every stage is on nodes of one kind, with as many GPUs as every other (tensor x data x context), tensor parallelism
+ * inside nodes, and all GPUs are used; placed and cut as `placeStages` does. Replicas divide the global batch where any number that does is
  * possible.
  *
  * @throws ExpectedError `layout-groups`, placed where a file sets it, when the groups do not make whole stages with what is fixed.

@@ -94,7 +94,7 @@ function priorBelief(request: PlanRequest): Belief {
   return { mean: machineConstants.map(() => 0), covariance };
 }
 
-/** What is known after one more step: the update of a Kalman filter, linearised where the belief is. */
+/** What is known after one more step: the update of a Kalman filter, linearised at the mean of the belief. */
 function updated(belief: Belief, { iterationMs, request }: MeasuredStep, assumed: Machine, signal: CancelSignal | undefined): Belief {
   const machine = fasterBy(assumed, belief.mean);
   const { slope, ms } = slopeOf(request, machine, signal);

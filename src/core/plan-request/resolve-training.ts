@@ -117,7 +117,7 @@ function saidKernel(
   }));
 }
 
-/** How attention is computed; a kernel is more specific than `attention` does. */
+/** How attention is computed; a kernel is more specific than `attention`. */
 function attentionOf(
   { attention, attentionKernel }: Run['training'],
   noFastBf16: boolean,

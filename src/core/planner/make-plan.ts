@@ -157,7 +157,7 @@ function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, most
   return candidates.map((candidate) => (drawn.has(candidate.id) ? candidate : { ...candidate, timeline: null }));
 }
 
-/** What the analytic model would have planned, so that a plan from a profile can express how it differs; null without a profile. */
+/** What the analytic model would have planned, so that a plan from a profile can show how it differs; null without a profile. */
 function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan | null {
   if (request.profile === null) return null;
   const plan = makePlan({ ...request, profile: null }, { signal });

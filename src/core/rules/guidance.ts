@@ -1,4 +1,4 @@
-/** What a page of docs/findings.md shows besides what a finding means and what to do: Markdown. */
+/** What a page of docs/findings.md has in addition to what a finding means and what to do: Markdown. */
 export interface Guidance {
   /** What is written, and the text on it; of a rule in the table an example is made of what its test breaks it with. */
   readonly example?: string;

@@ -70,7 +70,7 @@ export function placeOf(facts: ViewFacts, { at }: Issue): Place | null {
   for (const name of at) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind === 'file') return fact.source.place;
-    // what the command line gives is nowhere
+    // what the command line gives has no place in a file
     if (fact?.source.kind === 'override') return null;
   }
   return null;

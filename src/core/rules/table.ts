@@ -40,7 +40,7 @@ export const rules: readonly Rule[] = [
   ...runRules,
 ];
 
-/** What a heading of docs/findings.md shows. */
+/** A heading of docs/findings.md and the page under it. */
 export interface DocumentedCode {
   readonly code: string;
   readonly doc: string;

@@ -7,7 +7,7 @@ import { operationKind } from './schedule';
  */
 type BlockStarts = readonly [number, number, number, number];
 
-/** A pass of each kind on two chunks: a micro-batch comes every this many passes. */
+/** Passes from one micro-batch to the next: one of each kind on both chunks. */
 const period = 6;
 
 /**

@@ -8,12 +8,12 @@ import type { CostInputs, DeviceRates } from './rates';
 import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
 
 /*
- * Low-rank adapters in addition to the GEMMs of a layer: docs/model/time.md, Adapters.
+ * Time of low-rank adapters on the GEMMs of a layer: docs/model/time.md, Adapters.
  */
 
 /**
- * Adds the adapters of a layer for `rows` rows: a dropout of the input where there is one, both products with the gradients of their
- * weights, scaling and adding to the frozen product's output, and adding to the gradient of its input.
+ * Adds the adapters of a layer for `tokens` tokens of a rank: a dropout of the input where there is one, both products with the gradients
+ * of their weights, scaling and adding to the frozen product's output, and adding to the gradient of its input.
  */
 export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, tokens: number, kind: LayerKind): void {
   const { model, training, layout } = inputs;
@@ -37,12 +37,12 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
   for (const parameters of [shared, experts]) if (parameters > 0) addWeightGradient(sum, rates.floor, traffic(6 * parameters));
 }
 
-/** Ranks that divide what has an adapter. */
+/** Ranks that divide the matrix with the adapter. */
 function ranksOf({ of }: AdaptedProduct, layout: CostInputs['layout']): number {
   return of === 'experts' ? expertTensorOf(layout) : layout.tensor;
 }
 
-/** Rows of an adapter for the tokens of a rank: of an expert's its visits. */
+/** Rows of an adapter for the tokens of a rank: on experts the visits. */
 function rowsOf(inputs: CostInputs, { of }: AdaptedProduct, tokens: number): number {
   return of === 'experts' ? rowsOfExperts(inputs, inputs.model.experts?.active ?? 0, tokens) : tokens;
 }
@@ -53,8 +53,8 @@ function isScattered({ target }: AdaptedProduct): boolean {
 }
 
 /**
- * What the adapters of a layer exchange between tensor-parallel ranks, seconds each way: the low-rank output of each, and after the
- * products whose input is divided what the second matrix makes (`ParallelLinearAdapter` of NeMo and Megatron-Bridge).
+ * What the adapters of a layer exchange between tensor-parallel ranks, seconds each way: the low-rank output of each and, where the
+ * frozen product's input is divided, the output of the second matrix (`ParallelLinearAdapter` of NeMo and Megatron-Bridge).
  */
 export function adapterCollectiveSeconds(inputs: CostInputs, tokens: number, kind: LayerKind): number {
   const { model, training, layout, cluster } = inputs;

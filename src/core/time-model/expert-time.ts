@@ -122,7 +122,7 @@ function dispatcherOf({ expertDispatcher }: CostInputs['training']): ExpertDispa
  * Backward has twice as many. Fitted on Qwen3's rows of Megatron-Bridge's table.
  */
 const hostOperations = 1;
-/** By this much it takes the host longer to issue two micro-batches in turn, so that the exchange of one overlaps with the other. */
+/** How many times as long the host takes to issue two micro-batches in turn, so that the exchange of one overlaps with the other. */
 const hostInTurn = 2;
 
 /** What a forward waits for the host in a layer with experts, seconds. */

@@ -11,7 +11,7 @@ interface MachineConstant {
   readonly spread: number;
   /** The constant; null where the request has none. */
   readonly valueOf: (machine: Machine) => number | null;
-  /** The machine as many times as fast in this as by `factor`, no faster than its peak. */
+  /** The machine `factor` times as fast in this, no faster than its peak. */
   readonly faster: (machine: Machine, factor: number) => Machine;
 }
 

@@ -57,14 +57,14 @@ function halfWidth(percent: number): Pick<CostProvenance, 'range' | 'errorPercen
   return { range: [1 - percent / 100, 1 + percent / 100], errorPercent: percent };
 }
 
-/** What widens a range: by this many percent at least, to both sides or towards slower runs by itself. */
+/** What widens a range: by this many percent at least, to both sides or only towards slower runs. */
 interface Unmeasured {
   readonly percent: number;
   readonly onlySlower?: true;
   readonly reason: Sentence;
 }
 
-/** What of a run no measurement is behind, each with the least half width that it asks for. */
+/** What of a run is not measured, each with the least half width that it asks for. */
 function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasured[] {
   const { model, training, layout } = inputs;
   const { adapter } = training;

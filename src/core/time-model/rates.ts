@@ -38,7 +38,7 @@ export interface DeviceRates {
   /** Weights are frozen: products have no gradient of theirs. */
   readonly frozen: boolean;
   /**
-   * Making this many quantised elements of a frozen weight again in the training precision, before each product; null: none is quantised.
+   * Dequantising this many elements of a frozen weight to the training precision, before each product; null: none is quantised.
    */
   readonly unpack: ((elements: number) => number) | null;
   /** Norms and activations leave the cast of what they make to the product that follows. */

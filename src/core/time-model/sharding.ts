@@ -73,7 +73,7 @@ function collectivesOf(
   let scatter = 0;
   const { adapter } = training;
   const element = elementBytes(training);
-  /** Parameters of which this many are trained, and bytes of one of the others. */
+  /** `trained` of the parameters have gradients; the others take `frozen` bytes each. */
   const add = (parameters: number, ranks: number, times: number, trained = parameters, frozen = element): void => {
     if (ranks <= 1 || parameters === 0) return;
     const bandwidth = shardBandwidth(inputs, ranks);

@@ -39,8 +39,8 @@ export type Product = readonly [rows: number, columns: number, inner: number];
 
 /**
  * Adds `batch` products with weight matrices: backward is one product for the gradient of the input, one for that of weights that are not
- * frozen; quantised ones are dequantised for each. In a narrow format the gradient of the output is cast before both, and the input where
- * `castInput` means that no norm before it writes it so, or the runtime's norms never do.
+ * frozen; quantised ones are dequantised for each. In a narrow format the gradient of the output is cast before both, and so is the input
+ * where `castInput` is set (no norm before it writes it cast) or the runtime's norms never write it so.
  */
 export function addProduct(sum: Tally, rates: DeviceRates, product: Product, batch = 1, castInput = true): void {
   // An index each: destructuring an array iterates over it, which counts in the first thousand calls of a process.

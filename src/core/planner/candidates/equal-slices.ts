@@ -10,7 +10,7 @@ import type { SlicingListener } from './terapipe-slices';
 
 /**
  * A schedule of equal slices (SlimPipe) with the number of them, of all into which the sequence can be cut, with which its step is
- * shortest; those that fit memory, where some do. Null where micro-batches do not come out even or it cannot run.
+ * shortest; only those that fit memory count, where some do. Null where micro-batches do not come out even or it cannot run.
  * @throws CancelledError.
  */
 export function equalSlicesSpec(

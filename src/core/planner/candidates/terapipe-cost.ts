@@ -70,8 +70,8 @@ function withoutOutdone(pipeline: Pipeline, costs: readonly SliceMs[]): readonly
     const shape = pipeline.stages[stage]?.contents;
     if (shape === undefined) return;
     const { layers, ...rest } = shape;
-    const beside = [...neighbourKinds(pipeline, stage), ...neighbourLinks(pipeline, stage)];
-    const key = rest.groups === undefined ? JSON.stringify([rest, beside]) : `stage ${stage}`;
+    const neighbours = [...neighbourKinds(pipeline, stage), ...neighbourLinks(pipeline, stage)];
+    const key = rest.groups === undefined ? JSON.stringify([rest, neighbours]) : `stage ${stage}`;
     const known = kept.get(key);
     if (known === undefined || known.layers < layers) kept.set(key, { cost, layers });
   });

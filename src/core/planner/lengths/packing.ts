@@ -3,7 +3,7 @@ export type Pack = readonly number[];
 
 /**
  * Packs documents into sequences of at most `capacity` tokens, best fit decreasing: the longest first, each into the fullest pack that has
- * room. At most 11/9 of the fewest packs possible and 2/3 of one more (Dósa 2007, for first fit decreasing; best fit decreasing is not a
+ * room. At most 11/9 of the fewest packs possible and 2/3 of one more (Dósa 2007, for first fit decreasing; best fit decreasing is not
  * worse: Johnson et al. 1974).
  *
  * @param descending lengths, none above `capacity`.

@@ -111,7 +111,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
 }
 
-/** Whether stages at the ends may take longer for what is outside the layers: not so of a model only of layers, as papers time them. */
+/** Whether stages at the ends may take longer for what is outside the layers: not so of a model of nothing else, as papers time them. */
 function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boolean {
   const isOfLayers = model.vocab === 0 && model.stacks === undefined && mtpDepths(model) === 0;
   return !isOfLayers || (training.activationOffloadLayers ?? 0) > 0 || profile !== null || costTable !== null;

@@ -89,7 +89,7 @@ function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal
   }
 }
 
-/** The numbers only of `predict`, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
+/** Only the numbers of `predict`, for those who ask for many. @throws ExpectedError `schedule-unmet` as `predict`. */
 export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): Prediction {
   return simulateBestOrder(pipeline, spec, signal).measured;
 }

@@ -44,7 +44,7 @@ interface Width {
   readonly text: Sentence;
 }
 
-/** Whether some layer attends: a model of layers only with a state has no heads to divide. */
+/** Whether some layer attends: a model whose layers all have a state has no heads to divide. */
 export function attends({ state, layerKinds = [] }: ModelTraits): boolean {
   return state === undefined || layerKinds.some(hasAttention);
 }

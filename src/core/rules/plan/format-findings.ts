@@ -11,7 +11,7 @@ import type { Runtime } from '../../domain/runtime';
 import { findingAt, settingsEdits } from '../settings';
 import { isGpuGiven } from './memory-findings';
 
-/** Which NVIDIA GPUs compute a number format, and what Transformer Engine shows where it stops on others. */
+/** Which NVIDIA GPUs compute a number format, and what Transformer Engine reports on the others. */
 interface Need {
   readonly name: string;
   /** The setting that asks for it. */

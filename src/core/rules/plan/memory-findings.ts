@@ -13,7 +13,7 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
  * The finding that the planned step does not fit. A file that names no GPU is not to blame for the one that is assumed: it gets a warning,
  * and information where the step may fit.
  * @param remedies the changes that were found to help, cheapest first; each is a quick fix where the file can be edited and can express it.
- * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot express so; left out: it is of none.
+ * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot express it; left out: it is of none.
  */
 export function memoryFindings(
   run: Run,

@@ -261,7 +261,7 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
   return of(fewest);
 }
 
-/** By the memory only of the chosen schedule. */
+/** By the memory of the chosen schedule only. */
 function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   const { request, sets } = change;
   const { model, training, layout, cluster } = request;

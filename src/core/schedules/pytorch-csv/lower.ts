@@ -169,7 +169,7 @@ function withWaits(row: Row): Row {
   return out;
 }
 
-/** Lets each row in turn try its next action; `step` shows where the row is after that. */
+/** Lets each row in turn try its next action; `step` returns where the row is after that. */
 function takeTurns(rows: readonly Row[], step: (rank: number, row: Row, at: number) => number): void {
   const next = rows.map(() => 0);
   let left = rows.reduce((sum, { type }) => sum + type.length, 0);

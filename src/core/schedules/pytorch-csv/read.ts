@@ -36,7 +36,7 @@ interface ScheduleCsv {
   readonly problems: readonly CsvProblem[];
   /**
    * Null when it cannot run. Problems that leave it whole are those of `blank`, `reduce-grad` and `sharding`. Units have batch 1 and slices
-   * of 1 token, which the file does not have.
+   * of 1 token, which the file does not give.
    */
   readonly schedule: Schedule | null;
 }

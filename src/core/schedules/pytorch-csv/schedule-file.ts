@@ -9,7 +9,7 @@ import type { CsvVersion } from './version';
 
 /**
  * A schedule without times of its own, drawn in steps: a forward, an input gradient and a weight gradient take one, a full backward two,
- * and what they sends is ready at once. What its timeline and idle times call ms are steps.
+ * and what they send is ready at once. What its timeline and idle times call ms are steps.
  */
 export interface SteppedSchedule {
   readonly format: CsvFormat;

@@ -9,7 +9,7 @@ import type { CsvVersion } from './version';
  * A schedule as PyTorch's CSV (torch.distributed.pipelining): a row for each stage, lines ending in LF.
  * - `compute_only`: the passes, with the idle cells of PyTorch's own generators; `_PipelineScheduleRuntime._load_csv` adds the rest.
  * - `compute_comms`: the same with weights gathered and let go, gradients reduced, and every send and receive, as PyTorch's lowering puts
- *   them. @param version of PyTorch that loads it: 2.14 and older, or 2.15. Passes only are the same in both.
+ *   them. @param version of PyTorch that loads it: 2.14 and older, or 2.15. Files of passes only are the same in both.
  *
  * Chunks are PyTorch's stages. Token slices count as micro-batches, which is for looking at and checking: PyTorch cuts only the batch and
  * keeps no keys and values of earlier slices.

@@ -22,7 +22,7 @@ export function noTransfers(units: number): Transfers {
  *   slices' ones;
  * - a weight backward: its own input backward.
  *
- * An overlapped pair starts when both can, and what both sends is ready when the pair ends. Linear in the number of operations.
+ * An overlapped pair starts when both can, and what both send is ready when the pair ends. Linear in the number of operations.
  * @throws ExpectedError `schedule-incomplete` when operations are missing, double or on the wrong stage; `schedule-stuck` when the orders
  * of the stages wait for each other, naming the operation that each stage waits at; CancelledError. RangeError when a column of times is
  * too short.

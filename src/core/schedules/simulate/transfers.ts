@@ -24,8 +24,8 @@ export interface LinkTimes {
  * - `fill-and-drain`: as `edge`, but only for the first forward and the last backward of stage 0, and of these only between the first
  *   chunks of the stages, the others being hidden behind other work (Megatron's 1F1B).
  *
- * `link` is left out where links are wide; under `blocking` and `fill-and-drain` it adds to the latency. `held` is busy time of every pass
- * besides, under `fill-and-drain`.
+ * `link` is left out where links are wide; under `blocking` and `fill-and-drain` it adds to the latency. `held` is further busy time of
+ * every pass, under `fill-and-drain`.
  */
 export interface Transfers {
   readonly forwardMs: Float64Array;

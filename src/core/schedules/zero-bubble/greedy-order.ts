@@ -3,7 +3,7 @@ import type { Pipeline } from './pipeline';
 
 /** What a free stage does when it has the choice. */
 export interface GreedyRules {
-  /** Bit `slot`: forwards of that slot go before input gradients that exist too. */
+  /** Bit `slot`: forwards of that slot go before input gradients that are ready too. */
   readonly forwardsFirst: number;
   /** Which slot goes first among forwards, and among input gradients. */
   readonly firstForward: 0 | 1;
