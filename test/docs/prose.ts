@@ -1,7 +1,7 @@
 /**
- * Words of each sentence of a page in Markdown, items of lists included; headings, tables, code and formulas that are by themselves are
- * left out. A code span, a formula in the text and a link count as what they are called: one word, or the words of the link. What has fewer
- * than three words is a label.
+ * Words of each sentence of a page in Markdown, items of lists included; headings, tables, code blocks and formulas on lines of their own
+ * are left out. A code span, a formula in the text and a link count as what they are called: one word, or the words of the link. What has
+ * fewer than three words is a label.
  */
 export function sentenceLengths(page: string): number[] {
   const text = page

@@ -6,7 +6,7 @@ import { placeOf } from '../unit/rooms';
 const root = resolve(import.meta.dirname, '../..');
 const folders = ['src/core', 'src/features', 'src/protocol', 'src/files', 'src/profiler', 'src/worker', 'src/extension', 'webview'];
 
-/** English in the values of `sentence`, which belongs into its template: `file: text`. */
+/** English in the values of `sentence`, which belongs in its template: `file: text`. */
 export function bareTexts(): string[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -161,7 +161,7 @@ export interface Coverage {
   readonly rows: number;
   /** Share inside the range that a plan states. */
   readonly inside: number;
-  /** Share inside the range only of the other sources, widened as for runs that none of them is like. */
+  /** Share inside the range of only the other sources, widened as for runs that none of them is like. */
   readonly insideOthers: number;
   readonly width: number;
 }
@@ -186,7 +186,7 @@ export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredK
 /** Shares of runs that ranges for 80 % of them may hold. */
 const wanted = { least: 0.75, most: 0.9 };
 
-/** What is asked of ranges: of those that plans state, and of those made from other people's runs by itself. */
+/** What is asked of ranges: of those that plans state, and of those made only from other people's runs. */
 export function coverageGoals(shares: readonly Coverage[]): Goal[] {
   const rows = shares.reduce((sum, share) => sum + share.rows, 0);
   const goal = (name: string, insideOf: (share: Coverage) => number): Goal => {

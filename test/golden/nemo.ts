@@ -152,7 +152,7 @@ function recipeOf({ recipe, recompute, ep }: NemoCase): Partial<TrainingSpec> | 
 /**
  * Pre-training throughput that NVIDIA publishes for Megatron-Bridge, against the analytic model with data sheet peaks and the GEMM fraction
  * of the same generation (H100's, B200's). Rows of dense models say no recompute, those with experts have what their recipes set; exchanges
- * overlap with compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; of hybrids Nemotron 3 Nano alone is there,
+ * overlap with compute, as the recipes of Megatron-Bridge set `DistributedDataParallelConfig`; the only hybrid is Nemotron 3 Nano,
  * whose experts work on whole tokens.
  */
 export const nemoRows = once(() => throughput(({ recipe }) => recipe));

@@ -15,7 +15,7 @@ export interface Ranking {
 
 const apart = 1.05;
 
-/** The ranking inside each of some groups of runs; groups of one run mean nothing. */
+/** The ranking inside each of some groups of runs; groups of one run are left out. */
 export function rankingOf(groups: readonly (readonly WildRow[])[]): Ranking {
   const sum = { groups: 0, pairs: 0, right: 0, first: 0, worstPick: 0 };
   for (const rows of groups) {

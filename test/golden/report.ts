@@ -87,7 +87,7 @@ function times(title: string, rows: readonly Row[]): void {
   );
 }
 
-/** Writes a module, formatted, where it is another than the one that exists. */
+/** Writes a module, formatted, unless the file has that text already. */
 async function rewritten(file: string, module: string): Promise<boolean> {
   const text = await format(module, { ...(await resolveConfig(file)), parser: 'typescript' });
   if (text === readFileSync(file, 'utf8')) return false;

@@ -135,7 +135,7 @@ interface UniformPoint {
   readonly measured_ms: number;
 }
 
-/** Settings cut in this many equal slices, as measured beside our prediction, ms. */
+/** Settings cut into `slices` equal slices, as measured and as predicted, ms. */
 export function uniformRows(): readonly (Row & { readonly setting: number; readonly slices: number })[] {
   return (goldenRows('terapipe-uniform') as readonly UniformPoint[]).map(({ setting, slices, measured_ms: measured }) => {
     const row = terapipeSettings.find((candidate) => candidate.setting === setting);

@@ -81,7 +81,7 @@ describe('adapters of any rank up to 32 with any matrices', () => {
     });
   });
 
-  it('take longer than a forward, and less where they are with one matrix than training all weights', () => {
+  it('take longer than a forward, and with one matrix less than training all weights', () => {
     check((one) => {
       const ms = (inputs: PlanRequest): readonly [number, number] => {
         const { forwardMs, backwardMs } = stageCost(inputs, 3, stage)(1, 4096, 0);

@@ -34,7 +34,7 @@ const at = (of: ModelSpec, layout: object = {}, training: object = {}) =>
 
 const whole = (of: ModelSpec) => ({ first: true, last: true, groups: layerGroups(of) });
 
-/** All ways to cut `layers` into this many stages of one layer or more. */
+/** All ways to cut `layers` into `stages` stages of one layer or more. */
 function compositions(layers: number, stages: number): number[][] {
   if (stages === 1) return [[layers]];
   return Array.from({ length: layers - stages + 1 }, (_, index) => index + 1).flatMap((first) =>

@@ -13,7 +13,7 @@ import { cases } from './cases';
 
 const effort = { mostSteps: 2e7, mostOperations: 100_000, tolerance: 0 };
 
-/** Every way to cut a sequence of this many units. */
+/** Every way to cut a sequence of `units` units. */
 function cutsOf(units: number, unit: number): number[][] {
   return Array.from({ length: 2 ** (units - 1) }, (_, code) => {
     const cut = [unit];

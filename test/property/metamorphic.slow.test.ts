@@ -8,8 +8,8 @@ import { predictAll, relations, type Direction, type Relation } from './relation
 
 const runs = cases(15, 2000);
 /**
- * Latent attention on tensor-parallel ranks across nodes: a faster peak once made its exchanges are out by more than its products became
- * shorter.
+ * Latent attention on tensor-parallel ranks across nodes: a faster peak once left more of its exchanges exposed than its products
+ * became shorter.
  */
 const exposed: Drawn = {
   architecture: 'latent',

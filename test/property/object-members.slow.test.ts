@@ -6,7 +6,7 @@ import { cases } from './cases';
 
 const members = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'] as const;
 
-/** Of each file every this many words are replaced. */
+/** One in `step` words of each file is replaced. */
 const step = cases(4, 1);
 
 describe('readers of configs and launchers', () => {

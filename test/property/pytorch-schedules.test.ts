@@ -95,7 +95,7 @@ describe("PyTorch's schedules", () => {
 });
 
 describe('a schedule written and read again', () => {
-  it('is the same, as passes only and with communication', () => {
+  it('is the same, with passes only and with communication', () => {
     for (const { name, stages, microBatches, chunks } of grid(5, 9, names)) {
       const schedule = scheduleOf(name, stages, microBatches, chunks);
       for (const [format, version] of [['compute_only'], ['compute_comms', '2.14'], ['compute_comms', '2.15']] as const) {

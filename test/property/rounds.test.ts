@@ -26,7 +26,7 @@ const drawn = fc.record({
   runtime: fc.constantFrom('terapipe' as const, 'megatron' as const),
 });
 
-/** TeraPipe on equal stages, and room for this many sequences at once, however they are cut. */
+/** TeraPipe on equal stages, and room for `most` sequences at once, however they are cut. */
 function limited(given: typeof drawn extends fc.Arbitrary<infer T> ? T : never): { readonly wanted: PlanRequest; readonly most: number } {
   const { model, stages, units, batch, share, runtime } = given;
   const wanted = request('A100-80GB', model(24 * stages), {
@@ -44,7 +44,7 @@ function limited(given: typeof drawn extends fc.Arbitrary<infer T> ? T : never):
   return { wanted: { ...open, cluster: { ...open.cluster, gpu: { ...open.cluster.gpu, memoryBytes } } }, most: usable === 0 ? -1 : most };
 }
 
-/** Peaks of all ways to cut this many sequences alike, one by one or all in one chunk. */
+/** Peaks of all ways to cut `sequences` sequences alike, one by one or all in one chunk. */
 function* everyPeak(pipeline: ReturnType<typeof pipelineOf>, sequences: number, units: number): Generator<number> {
   for (let mask = 0; mask < 2 ** (units - 1); mask++) {
     const ends = Array.from({ length: units }, (_, end) => end + 1).filter((end) => end === units || ((mask >> (end - 1)) & 1) === 1);

@@ -50,7 +50,7 @@ function requireFreeChoice({ request }: SearchProblem, plan: Plan): void {
 }
 
 describe('a search compared with the plan of the same run', () => {
-  it(`is never slower than what the plan compares, or shows for no best that it is proved, on ${runs} random runs`, function () {
+  it(`is never slower than what the plan compares, or does not claim that its best is proved, on ${runs} random runs`, function () {
     this.timeout(0);
     let [compared, faster, proved, refused, without] = [0, 0, 0, 0, 0];
     fc.assert(

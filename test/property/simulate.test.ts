@@ -40,7 +40,7 @@ describe('the simulator', () => {
     );
   });
 
-  it('refuses an order that cannot run, naming for each stage that is left what it is at and waits for', () => {
+  it('refuses an order that cannot run, naming for each stage that is left its next operation and the one that this waits for', () => {
     const tried = cases(60, 1000);
     let refused = 0;
     fc.assert(
@@ -61,7 +61,7 @@ describe('the simulator', () => {
         const expected = new Map(deadlocked.map((each) => [each.stage, each.row]));
         for (const { row, waitsFor } of deadlocked) {
           const place = schedule.stageOfChunk[turned.chunk[waitsFor]!]!;
-          // What is waited for has not run: its stage is at it or before it.
+          // What is waited for has not run: its stage has not got past it.
           assert.ok(waitsFor >= expected.get(place)!, `row ${row} waits for row ${waitsFor}, which has run`);
         }
       }),

@@ -35,7 +35,7 @@ function everyCut(unit: number): number[][] {
 }
 
 describe('slices solved for a layout', () => {
-  it('take no less than their bounds show, in time and memory, however a sequence is cut', () => {
+  it('take no less than their bounds, in time and memory, however a sequence is cut', () => {
     let closest = 0;
     fc.assert(
       fc.property(drawn, ({ model, stageLayers, unit, microBatches, microBatch, schedule, ...training }) => {

@@ -207,7 +207,7 @@ describe('solver against brute force', () => {
     );
   });
 
-  it('needs no table of a cost that shows where it is affine in the context', () => {
+  it('needs no table of a cost that declares where it is affine in the context', () => {
     fc.assert(
       fc.property(problems, pieces, (plain, { bends, ...drawn }) => {
         const cost = affinePieces(bends, drawn);
@@ -232,7 +232,7 @@ describe('solver against brute force', () => {
     );
   });
 
-  it('does so too where the cost reports that it is affine in the context, and slices are dropped on the way', () => {
+  it('does so too where the cost declares that it is affine in the context, and slices are dropped on the way', () => {
     const coefficients = fc.record({
       fixed: fc.double({ min: 0, max: 3, noNaN: true }),
       perToken: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -144,7 +144,7 @@ describe('documents', () => {
   });
 
   it('give the constants of the model as the code has them', () => {
-    const cellsBeside = (file: string, name: string): string => {
+    const rowWith = (file: string, name: string): string => {
       const row = read(file)
         .split('\n')
         .find((line) => line.startsWith('|') && line.includes(name));
@@ -168,7 +168,7 @@ describe('documents', () => {
       ['| Adam, 8-bit moments', stepOf('adam-8bit')],
       ['| SGD with momentum', stepOf('sgd')],
     ] as const) {
-      const row = cellsBeside('docs/model/time.md', name);
+      const row = rowWith('docs/model/time.md', name);
       assert.match(row, new RegExp(`\\| +${String(value).replace('.', '\\.')}\\b`), row);
     }
     const stateOf = (optimizer: Optimizer) => stateBytes({ optimizer, precision: 'bf16' });
