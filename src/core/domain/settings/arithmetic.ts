@@ -45,7 +45,7 @@ export const precision = {
   /** Megatron-LM's `--fp8-param-gather`; absent: in the training precision, with copies in FP8. */
   fp8ParamGather: {
     type: boolean,
-    meaning: sentence`The layers’ weights are kept only in FP8, in addition to the master weights of the optimizer.`,
+    meaning: sentence`The layers’ weights are kept only in FP8; the optimizer has its master weights.`,
   },
   /** Absent: as is usual in the runtime. */
   compile: {

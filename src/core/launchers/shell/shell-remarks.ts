@@ -84,7 +84,7 @@ function remark(texts: ScriptTexts, condition: TextRange, flags: readonly Launch
     code: 'flag-conditional',
     severity: 'information',
     place,
-    message: sentence`${shown} ${names.length === 1 ? sentence`hangs` : sentence`hang`} on "${printable(texts.text().slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
+    message: sentence`${shown} ${names.length === 1 ? sentence`depends` : sentence`depend`} on "${printable(texts.text().slice(condition.start, condition.end).trim())}", which is only known when the script runs`,
     remedy: sentence`set the variable of that condition in the script; the plan assumes one case`,
     fixes: [],
   };

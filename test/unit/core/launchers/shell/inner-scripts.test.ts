@@ -62,7 +62,7 @@ describe('a script that another shell runs', () => {
   it('keeps what depends on a condition so', () => {
     const text = `if [ $1 = a ]; then\nL="--num-layers 4 --bf16"\nelse\nL="--num-layers 8 --bf16"\nfi\nRUN="torchrun pretrain_gpt.py $L --name \\"x\\""\neval "$RUN"\n`;
     assert.deepEqual(said(readText(text)), [
-      'flag-conditional --num-layers, --bf16 hang on "if [ $1 = a ]", which is only known when the script runs',
+      'flag-conditional --num-layers, --bf16 depend on "if [ $1 = a ]", which is only known when the script runs',
     ]);
     assert.equal(readText(text).facts.layers?.isConditional, true);
   });

@@ -195,7 +195,7 @@ describe('the shell reader', () => {
     assert.equal(file.facts.layers?.value, 32);
     assert.deepEqual(
       file.remarks.map(({ code, severity, message }) => `${code} ${severity} ${say(message)}`),
-      ['flag-conditional information --num-layers, --bf16 hang on "if [ "$1" = big ]", which is only known when the script runs'],
+      ['flag-conditional information --num-layers, --bf16 depend on "if [ "$1" = big ]", which is only known when the script runs'],
     );
   });
 
