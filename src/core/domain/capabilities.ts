@@ -64,7 +64,7 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly refuses: readonly Refusal[];
   /** How it recomputes; absent: as Megatron-LM does. */
   readonly recomputes?: readonly RecomputeWay[];
-  /** It cuts layers into stages by its own rule, and its file has nothing on it; absent: the file can express other cuts. */
+  /** It cuts layers into stages by its own rule, which no file changes; absent: the file can set other cuts. */
   readonly dealsLayers?: true;
   /** What it takes where its file leaves it open; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;

@@ -171,8 +171,8 @@ export interface ModelSpec {
   /** Norms of a layer: 2 unless given. Gemma 2 and 3 have 4 (also after attention and feed-forward), Cohere 1 for both. */
   readonly normsPerLayer?: number;
   /**
-   * Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: as by
-   * `norm`.
+   * Norms have no bias though they are LayerNorms (Cohere), or nothing to learn (OLMo): parameters per element of a norm; absent: those
+   * of `norm`.
    */
   readonly normParameters?: 0 | 1;
   /** The norms of q and k span all heads (OLMo 2), not one. */

@@ -1,4 +1,4 @@
-/** Parts of a layer that can be recomputed by itself, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
+/** Parts of a layer that can be recomputed by themselves, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
 export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp', 'moe', 'moe_act', 'shared_experts'] as const;
 export type RecomputeModule = (typeof recomputeModules)[number];
 

@@ -305,7 +305,7 @@ export function usualLoss({
 export const rankOrders = ['tp-cp-ep-dp-pp', 'tp-cp-ep-pp-dp'] as const;
 export type RankOrder = (typeof rankOrders)[number];
 
-/** @param stagesBeforeReplicas as `--use-tp-pp-dp-mapping` says. */
+/** @param stagesBeforeReplicas as `--use-tp-pp-dp-mapping` sets. */
 export function rankOrderBy(stagesBeforeReplicas: boolean): RankOrder {
   return stagesBeforeReplicas ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
 }

@@ -9,7 +9,7 @@ export interface SequenceSplit {
   /** Id of the runtime, as `slice-runtimes` lists them. */
   readonly runtime: string;
   readonly slices: number;
-  /** `list`: as by `lengths`. */
+  /** `list`: into `lengths`. */
   readonly rule: SplitRule | 'list';
   /** Tokens of each slice; empty unless a list is given. */
   readonly lengths: readonly number[];

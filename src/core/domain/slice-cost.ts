@@ -66,7 +66,7 @@ function measuredOf(
 
 /**
  * Measured slice times of batch 1 on one stage: `forwardMs[i][j]` for length `tokens[i]` after `contexts[j]`. Between points bilinear;
- * outside as by `tableCost`. Ascending axes.
+ * outside as `tableCost` does. Ascending axes.
  */
 export interface CostTable {
   readonly tokens: readonly number[];

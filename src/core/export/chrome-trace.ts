@@ -30,7 +30,7 @@ const kindColors = ['thread_state_running', 'thread_state_iowait', 'thread_state
  * process, a thread a stage, a complete event (`X`) an operation, a counter (`C`) of each stage's memory, a flow (`s`, `f`) for each
  * transfer between stages. Times in the file are microseconds.
  *
- * Comes in pieces, so that a timeline of a million operations never is in memory as text.
+ * Comes in pieces, so that a timeline of a million operations is never in memory as text.
  */
 export function* chromeTrace(timeline: Timeline, { title, memory = [] }: ChromeTraceOptions): Generator<string> {
   yield `{"displayTimeUnit":"ms","otherData":${JSON.stringify({ title, schedule: timeline.name })},"traceEvents":[\n`;

@@ -25,11 +25,11 @@ export interface GivenAdapters {
   readonly sharedByExperts?: boolean;
   /** Modules that are trained whole. */
   readonly saved?: readonly string[];
-  /** What holds where the file leaves it open; absent: what peft takes. */
+  /** What holds for what the file leaves open; absent: what peft takes. */
   readonly defaults?: AdapterDefaults;
 }
 
-/** What a launcher takes where a file does not have. */
+/** What a launcher takes for what its file leaves open. */
 export interface AdapterDefaults {
   readonly rank: number;
   /** Null: peft's own for the model's type. */
@@ -52,7 +52,7 @@ export const libraryDefaults = {
   trl: { rank: 16, targets: null, dropout: 0.05, reason: sentence`TRL's default (ModelConfig)` },
 } satisfies Readonly<Record<string, AdapterDefaults>>;
 
-/** The error for adapters that are not planned; `what` is with what, or on what, or nothing where they are not LoRA. */
+/** The error for adapters that are not planned; `what` names what they are combined with or applied to; absent where they are not LoRA. */
 export function adaptersNotPlanned({ name, place }: GivenAdapters, what?: Sentence): ExpectedError {
   const message =
     what === undefined

@@ -22,7 +22,7 @@ export interface Fact<T> extends Located<T> {
   readonly whole?: TextRange;
   /** The key or flag as this file writes it: `--tensor-model-parallel-size`, `parallelism.tensor_parallel_degree`. */
   readonly name?: string;
-  /** A condition that are known only at run time decides whether it is so. */
+  /** Set under a condition that is known only at run time. */
   readonly isConditional?: true;
 }
 

@@ -83,7 +83,7 @@ export function stateDefaults(facts: Facts): Partial<FactValues> {
 }
 
 /**
- * What a launcher's flags set for the layers with a state, and of the kinds of all layers; null where they describe no hybrid, or one that
+ * What a launcher's flags set for the layers with a state and for the kinds of all layers; null where they describe no hybrid, or one that
  * cannot be read.
  */
 export interface HybridRun {

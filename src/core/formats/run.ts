@@ -81,7 +81,7 @@ export interface Run {
   readonly unplanned?: Unplanned;
   /** Ends of an encoder, whose sequence cannot be sliced but whose layers can freeze. */
   readonly encoder?: EncoderSizes;
-  /** The text on a run that freezes layers. */
+  /** What the files give for a run that freezes layers. */
   readonly elastic?: GivenElastic;
   /** What the readers noticed: unknown keys with a likely meaning, parts of the file that planning does not model. */
   readonly remarks?: readonly Finding[];

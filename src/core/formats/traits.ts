@@ -14,7 +14,7 @@ export interface Hybrid {
  * What files set for a model beyond its sizes, as planning takes it: latent attention, shared experts, layers without experts among those
  * with them, windows of attention. Empty for a model whose layers are alike.
  * @param ofFamily what else every model of the family has.
- * @param hybrid what its layers have whose kind is not an attention; null: all attend.
+ * @param hybrid what its layers have that do not attend; null: all attend.
  */
 export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {
   const latent = latentOf(facts);
@@ -84,7 +84,7 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
   }));
 }
 
-/** What mixes tokens in layers of a kind, by HuggingFace's names; null only for a feed-forward network and for kinds that are not known. */
+/** What mixes tokens in layers of a kind, by HuggingFace's names; null for layers of only a feed-forward network and for unknown kinds. */
 const mixerOf: Readonly<Record<string, Mixer>> = {
   mamba: 'state',
   linear_attention: 'state',

@@ -69,7 +69,7 @@ export const gptVariants = {
     neox,
     'GPTNeoXJapaneseConfig',
     { layers: 32, hidden: 2560, heads: 32, ffn: null, vocab: 32000, ...tied, ...noBias },
-    // the last layer's output projection only has a bias
+    // only the last layer's output projection has a bias
     { keys: bertKeys, small: ({ hidden }) => ({ model: hidden }) },
   ),
   'modernbert-decoder': {

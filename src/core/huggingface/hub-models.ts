@@ -49,12 +49,12 @@ export function hubModel(name: string): string | null {
   return sizesOf(baseOf(name));
 }
 
-/** The name without its owner and what has nothing on sizes; empty for that of another owner. */
+/** The name without its owner and the parts that do not affect sizes; empty for that of another owner. */
 function baseOf(name: string): string {
   return plainName(owners.exec(name)?.[1] ?? '');
 }
 
-/** A name without what has nothing on sizes. */
+/** A name without the parts that do not affect sizes. */
 function plainName(name: string): string {
   return name
     .toLowerCase()

@@ -84,7 +84,7 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
   return Object.fromEntries(read);
 }
 
-/** Where a config lists its layers without experts, the class's own first ones have no information. */
+/** Where a config lists its layers without experts, the class's own first ones do not count. */
 function withoutDefaultsOf({ members }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
   const listed = (key: string): boolean => members.get(key)?.value.type === 'array';
   const isDefault = extras.firstDenseLayers?.source.kind === 'default';

@@ -18,7 +18,7 @@ import type { RunModel } from '../formats/run';
 import { traitsOf } from '../formats/traits';
 import type { ModelTraits } from '../formats/written-model';
 
-/** What one config.json sets: the model of a run, with all that it says as facts. */
+/** What one config.json sets: the model of a run, with all that it sets as facts. */
 export interface HuggingFaceModel extends RunModel {
   readonly traits: ModelTraits;
   readonly facts: Facts;
@@ -78,7 +78,7 @@ function documentOf(file: string, text: string): JsonDocument {
   }
 }
 
-/** What it sets only for the model. */
+/** Only what it sets for the model. */
 export function describedBy({ model, traits, facts, assumedFields, unplanned, encoder }: HuggingFaceModel): RunModel {
   return {
     model,

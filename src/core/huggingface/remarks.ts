@@ -18,7 +18,7 @@ import { allOf, counted, sentence, type Sentence } from '../sentence';
 /** Real configs have some dozens of keys; further ones are not searched for misspellings. */
 const maximumKeys = 500;
 
-/** Remarks on a config that can be read: misspelt keys, and what planning takes otherwise than the model has it. */
+/** Remarks on a config that can be read: misspelt keys, and what planning approximates. */
 export function remarksOn(
   found: FoundModel,
   facts: Facts,
@@ -90,7 +90,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
 /** What configs of hybrids can ask for that is not counted. */
 const uncounted = [{ key: 'mlp_bias', reason: sentence`some of its feed-forward networks have biases` }] as const;
 
-/** Neither absent, nor null, off or 0. Only NemotronH has biases in some networks only: the others give theirs to all. */
+/** Neither absent, nor null, off or 0. Only NemotronH has biases in some of its networks: the others give theirs to all. */
 function isSet(member: Member | undefined): boolean {
   return Boolean(member?.value.value);
 }

@@ -123,7 +123,7 @@ const gatedFeedForward: Switches = (source) => {
   return written === undefined ? {} : { gatedMlp: from(written, written.value.startsWith('gated')) };
 };
 
-/** One key/value head under `multi_query`; the new decoder of Falcon has as many as it is written. */
+/** One key/value head under `multi_query`; the new decoder of Falcon has as many as are written. */
 const multiQuery: Switches = (source, sizes) => {
   const one = flag(source, 'multi_query', true);
   return given(from(one, one.value ? 1 : headsOf(source, sizes)), 'kvHeads');

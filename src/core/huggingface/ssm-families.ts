@@ -13,7 +13,7 @@ import {
 } from './family';
 import { sentence } from '../sentence';
 
-/** A model of Only Mamba layers has no heads of attention: one stands for them. */
+/** A model of only Mamba layers has no heads of attention: one stands for them. */
 const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1, maxPositions: null, ...noBias } as const;
 const bareKeys = {
   layers: [...bertKeys.layers, 'n_layer'],

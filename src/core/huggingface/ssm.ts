@@ -8,7 +8,7 @@ import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
 import { sentence, type Sentence } from '../sentence';
 
-/** What a config sets for its layers with a state, and of what every layer is. */
+/** What a config sets for its layers with a state, and for the kind of every layer. */
 export interface StateRead {
   readonly facts: { readonly [K in keyof FactValues]?: Located<FactValues[K]> };
   readonly state: StateMixer;
@@ -89,7 +89,7 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
   };
 }
 
-/** A member that has content. */
+/** A member that is not null. */
 function written({ members }: Source, key: string) {
   const member = members.get(key);
   return member?.value.type === 'null' ? undefined : member;

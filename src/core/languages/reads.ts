@@ -41,7 +41,7 @@ export function on(value: boolean): FlagRead<boolean> {
   return { words: 'none', of: switchOf(value, { value: !value }) };
 }
 
-/** A switch that picks one of several; switched off it has no information. */
+/** A switch that picks one of several; switched off it sets nothing. */
 export function fixed<const T>(value: T): FlagRead<T> {
   return { words: 'none', of: switchOf(value, silent) };
 }
@@ -71,7 +71,7 @@ export const share: FlagRead<number> = {
   },
 };
 
-/** One of several words, in any case, translated; null stands for a word that is allowed and has no information. */
+/** One of several words, in any case, translated; null stands for a word that is allowed and sets nothing. */
 export function choice<const T extends string>(options: Readonly<Record<string, T | null>>): FlagRead<T> {
   return {
     words: 'one',
@@ -141,7 +141,7 @@ export const numbers: FlagRead<readonly number[]> = {
   },
 };
 
-/** One count, or several equal ones; different ones are not single number. */
+/** One count, or several equal ones; different ones give no value. */
 export const sameCount: FlagRead<number> = {
   words: 'many',
   of: (words) => (areCounts(words) && new Set(words).size > 1 ? silent : count(1).of(words)),
@@ -170,7 +170,7 @@ export const any: FlagRead<boolean> = {
   },
 };
 
-/** torchrun's `--nnodes`: a number, or `MIN:MAX`, which has no information unless both are the same; `4-8` of srun likewise. */
+/** torchrun's `--nnodes`: a number, or `MIN:MAX`, which sets nothing unless both are the same; `4-8` of srun likewise. */
 export const nodeCount: FlagRead<number> = {
   words: 'one',
   of: ([written = '']) => {

@@ -46,7 +46,7 @@ export function lineEnd(text: string, offset: number): number {
   return at === -1 ? text.length : at + 1;
 }
 
-/** A value in the place of another: with its quotes and capitals where both are plain values, else as by `spelled`. */
+/** A value in the place of another: with its quotes and capitals where both are plain values, else as `spelled`. */
 export function inPlaceOf(written: string, old: unknown, value: SettingValue, spelled: string): string {
   const like = typeof value === 'object' || value === undefined ? null : rewritten(written, old, value);
   return like ?? spelled;

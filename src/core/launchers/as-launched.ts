@@ -33,7 +33,7 @@ export function programTraitsOf({ format, program }: Pick<LauncherFile, 'format'
 
 const parallelSizes = ['tensor', 'pipeline'] as const;
 
-/** Remarks of readers that a part of the run is missing to be read. */
+/** Remarks of readers that a part of the run could not be read. */
 const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
 
 /** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */
@@ -63,7 +63,7 @@ function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: 
   return isRecomputeOpen ? [...sizes, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] : sizes;
 }
 
-/** What a launcher takes where its file leaves it open, each value marked as its default. */
+/** What a launcher takes for what its file leaves open, each value marked as its default. */
 function silentFacts({ name, silent }: Capabilities): Facts {
   const reason = sentence`${name} takes it where nothing is set`;
   const sizes = parallelSizes.map((size) => [size, 1] as const);
@@ -71,7 +71,7 @@ function silentFacts({ name, silent }: Capabilities): Facts {
 }
 
 /**
- * A file with what its launcher takes where it leaves it open, so that a run is planned as it would be launched.
+ * A file completed by what its launcher takes for what it leaves open, so that a run is planned as it would be launched.
  * @param isJoined with a model config, which defaults of Megatron-LM's model would contradict.
  */
 export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {

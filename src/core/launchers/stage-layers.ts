@@ -145,8 +145,8 @@ const megatronSettings = [
 const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers'] as const;
 
 /**
- * The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they has nothing on
- * it, or what cannot be.
+ * The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they
+ * set none, or one that cannot be.
  */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
   const names: readonly FactName[] = launcherTraitsOf(format).countsEndsAsLayers ? titanSettings : megatronSettings;

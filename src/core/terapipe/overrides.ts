@@ -40,7 +40,7 @@ import { anyOf, sentence } from '../sentence';
 type Setter = (run: Run, written: string, assumed: GpuPresetName | null) => Run;
 
 /**
- * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) overriding the files, in order. Keys are those of
+ * Applies `key=value` settings (`training.microBatch=1`, `cluster.gpu=H200`) over those of the files, in order. Keys are those of
  * terapipe.json (or names that `findKey` knows), values are judged by its rules and may be amounts (`8k`, `100Gb/s`); what a model's files
  * left to defaults follows the new numbers.
  * @param assumed the GPU where nothing names one: figures of the GPU and of links are changed from its own.

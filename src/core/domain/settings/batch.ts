@@ -62,8 +62,8 @@ export const batch = {
     meaning: sentence`Batch-size ramp-up: early steps have fewer micro-batches and a larger bubble.`,
   },
   /**
-   * Documents of a step, where they are not all of `sequenceLength`: lengths in tokens with how often they come. A global batch has as many
-   * documents as by `globalBatch`.
+   * Documents of a step, where they are not all of `sequenceLength`: lengths in tokens with how often they come. A global batch has
+   * `globalBatch` documents.
    */
   lengths: {
     key: list(

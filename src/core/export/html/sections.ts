@@ -71,7 +71,7 @@ export function findingsSection(findings: readonly ReportFinding[]): string {
   return section('Findings', `<table><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>${more(findings.length)}`);
 }
 
-/** What was taken where no file sets it. */
+/** What was assumed because no file sets it. */
 export function assumptionsSection(assumptions: PlanRequest['assumptions']): string {
   if (assumptions.length === 0) return '';
   const rows = assumptions.slice(0, maximumRows).map(({ key, value, reason }) => row([text(key), text(value), text(say(reason))]));

@@ -48,8 +48,8 @@ function settingsAbout(
 
 /**
  * Writes a plan into the text of a launcher's file: the fewest settings, each where it is (in the variable that a flag takes), comments and
- * layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made and
- * said so.
+ * layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made but
+ * reported.
  * @param read the reader that gave `launcher`.
  * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have, or would not run as planned.
  */
@@ -115,7 +115,7 @@ export function writtenInto(
   };
 }
 
-/** Whether a setting is the number of nodes or GPUs, which is shown where a run is started. */
+/** Whether a setting is the number of nodes or GPUs, which whoever starts a run may set. */
 function isOfStart({ facts }: DesiredSetting): boolean {
   return facts.some((fact) => fact === 'nodes' || fact === 'gpusPerNode' || fact === 'world');
 }

@@ -207,8 +207,8 @@ function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   const launched = asLaunched(launcher, false);
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
   const { layers, hidden, heads } = model;
-  const beside = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);
-  return withStageLayers(runOfLauncher(launched, '', { model: beside, texts: new Map() }), launched);
+  const config = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);
+  return withStageLayers(runOfLauncher(launched, '', { model: config, texts: new Map() }), launched);
 }
 
 /** The step that a file says, what it leaves out as its launcher takes it. */

@@ -7,7 +7,7 @@ export interface WrittenSlices {
   readonly text: string;
   /** What the runtime knows the file by, or what a new one may be called. */
   readonly fileName: string;
-  /** What the file does not have, or what of the plan was replaced. */
+  /** What of the plan the file does not have, or what was replaced. */
   readonly gaps: readonly Remark[];
   /** What the file will run, predicted: its chosen candidate is not the plan's own where the runtime cannot run that. */
   readonly runs: Plan;

@@ -150,7 +150,7 @@ function assign(scope: Scope, target: SyntaxNode, given: PythonValue): void {
   if (owner !== null && name !== null) owner.fields.set(name, { key: placeAt(scope, target), value });
 }
 
-/** The object that is assigned into; one is made where a member has none yet, of the value that exists. */
+/** The object that is assigned into; one is made where a member has none yet, of the value that it has. */
 function objectAt(scope: Scope, node: SyntaxNode): PythonObject | null {
   return within(scope, () => foundAt(scope, node), null);
 }

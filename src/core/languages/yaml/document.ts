@@ -43,7 +43,7 @@ export interface YamlEntry {
   readonly document?: YamlDocument;
 }
 
-/** What a launcher's loader does with a key that is twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
+/** What a launcher's loader does with a key that occurs twice: refuse the file, as OmegaConf, or take the last, as PyYAML. */
 type Repeated = 'refused' | 'last';
 
 export interface YamlDocument {

@@ -2,7 +2,7 @@ import { entryAt, type YamlMap, type YamlScalar } from './document';
 
 export type Plain = string | number | boolean | null;
 
-/** What a value is once its `${...}` are replaced; `unknown` where the file does not have, `cycle` where it refers to itself. */
+/** What a value is once its `${...}` are replaced; `unknown` where the file does not give it, `cycle` where it refers to itself. */
 type Resolution = { readonly kind: 'value'; readonly value: Plain } | { readonly kind: 'unknown' | 'cycle' };
 
 /** Resolves a scalar that is under `path` (its own key last). */
@@ -13,7 +13,7 @@ const longestChain = 50;
 const longestExpression = 1000;
 const longestNumber = 40;
 
-/** A resolver that knows no references: Megatron and GPT-NeoX take `${NAME}` from the environment, which is unknown to the file. */
+/** A resolver that knows no references: Megatron and GPT-NeoX take `${NAME}` from the environment, which no file gives. */
 export const environmentOnly: Resolver = (scalar) => (scalar.text.includes('${') ? unknown : known(plainOf(scalar)));
 
 /**

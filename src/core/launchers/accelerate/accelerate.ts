@@ -22,7 +22,7 @@ import { own } from '../../records';
  * (ClusterConfig), utils/dataclasses.py and commands/launch.py; names of older versions without their prefix.
  */
 
-/** Where states or weights are kept; `none` has no information. */
+/** Where states or weights are kept; `none` sets nothing. */
 export const offloaded = anyOf((written) => (/^(cpu|nvme)$/i.test(written) ? written.toLowerCase() : undefined));
 
 /** Of every run. `mixed_precision: no` leaves the precision to the Trainer's arguments. */
@@ -92,7 +92,7 @@ export const accelerateFiles: Composition = {
   },
 };
 
-/** What a file that `--config_file` names sets, in addition to the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
+/** What the file of `--config_file` sets, together with the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
 export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
   return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
 }

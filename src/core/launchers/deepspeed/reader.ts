@@ -13,7 +13,7 @@ import { sentence } from '../../sentence';
 /** A setting that a template leaves open. */
 interface OpenSetting {
   readonly name: string;
-  /** The fact it would fill; absent for settings that has nothing on a run's layout. */
+  /** The fact it would fill; absent for settings that do not change a run's layout. */
   readonly fact?: FactName;
   /** `BATCH` of `${BATCH:-8}`, and the whole of it. */
   readonly placeholder: string;

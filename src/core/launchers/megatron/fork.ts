@@ -2,9 +2,9 @@ import type { Capabilities, ProgramTraits } from '../../formats/facts';
 
 /** How scripts show which fork they start, surest first. */
 interface ForkSigns {
-  /** Flags that it by itself has, by `flagKey`. */
+  /** Flags that only it has, by `flagKey`. */
   readonly flags: readonly string[];
-  /** Programs, modules and variables that are its alone, in the text of a script. */
+  /** Programs, modules and variables that only it has, in the text of a script. */
   readonly text: RegExp | null;
   /** Its repository, in the path of the script or in those that the script names. */
   readonly repository: RegExp;

@@ -7,7 +7,7 @@ const onHost = sentence`activations on the host`;
 const inFp8 = sentence`attention in FP8`;
 const sharded = sentence`weights and gradients sharded`;
 const otherRecompute = sentence`other recompute than that of whole layers`;
-const exchangeBeside = sentence`expert all-to-all overlapped with compute`;
+const overlappedExchange = sentence`expert all-to-all overlapped with compute`;
 
 /** Known flags of Megatron-LM and its forks that change time or memory, and are not planned: what they do. */
 const leftOut: ReadonlyMap<string, Sentence> = new Map([
@@ -26,8 +26,8 @@ const leftOut: ReadonlyMap<string, Sentence> = new Map([
   ['moe-layer-recompute', otherRecompute],
   ['moe-zero-memory', sentence`activations of experts made again or on the host`],
   ['moe-fb-overlap', sentence`overlapping passes of two micro-batches`],
-  ['moe-alltoall-overlap-comm', exchangeBeside],
-  ['moe-allgather-overlap-comm', exchangeBeside],
+  ['moe-alltoall-overlap-comm', overlappedExchange],
+  ['moe-allgather-overlap-comm', overlappedExchange],
   ['use-megatron-fsdp', sharded],
   ['use-custom-fsdp', sharded],
   ['use-torch-fsdp2', sharded],

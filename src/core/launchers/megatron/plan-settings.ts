@@ -84,9 +84,9 @@ function precisionSetting({ precision }: LaunchSettings, dialect: MegatronDialec
     facts: ['precision', 'secondPrecision'],
     isMet: (facts) => {
       const given = facts.precision?.value;
-      // What a narrow format is computed in outside the GEMMs.
-      const beside = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
-      return facts.secondPrecision === undefined && (beside ?? silent) === precision;
+      // The format of all except the GEMMs.
+      const unnarrowed = given === 'fp8' || given === 'nvfp4' ? 'bf16' : given;
+      return facts.secondPrecision === undefined && (unnarrowed ?? silent) === precision;
     },
     alternatives: () =>
       isOpen && precision === 'fp32' ? [] : [[{ fact: 'precision', value: precision === 'fp32' ? undefined : precision }]],

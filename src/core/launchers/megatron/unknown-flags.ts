@@ -9,7 +9,7 @@ import { flagWords } from './megatron-flags';
 const touches =
   /layer|hidden|head|ffn|expert|moe|seq|vocab|embed|tensor|pipe|parallel|context|virtual|stage|batch|recompute|activation|offload|memory|optimizer|fp8|fp16|bf16|fp4|precision|attention|attn|latent|mtp|swap|zero|shard|fsdp|slice|chunk|swiglu|mlp|mamba|dtype|schedule/; // prettier-ignore
 
-/** Flags that a plan leaves out, with the text on them. */
+/** Flags that a plan leaves out, with their findings. */
 export interface LeftOutFlags {
   readonly names: readonly string[];
   readonly remarks: readonly Finding[];

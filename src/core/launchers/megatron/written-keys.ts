@@ -18,7 +18,7 @@ const onlyFlags = [
 
 const flagNames = namesIn(flagTable, [...written, ...onlyFlags], ['hybridPattern']);
 
-/** Flags of Megatron-LM that plans are written with. A precision is a switch of its own name. */
+/** Flags of Megatron-LM that a plan is written with. A precision is a switch of its own name. */
 export const megatronFlags: KeyNames = spelledWith(flagNames, (name) => `--${name}`);
 
 /** Megatron-LM's flags as keys. */

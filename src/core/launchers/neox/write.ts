@@ -35,8 +35,8 @@ export const neoxEditor: Editor = {
 
 /** Whether keys of a GPT-NeoX file are written with dashes, as it takes them too. */
 function isDashed({ entries }: YamlMap): boolean {
-  const names = [...entries.keys()];
-  return names.filter((name) => name.includes('-')).length > names.filter((name) => name.includes('_')).length;
+  const keys = [...entries.keys()];
+  return keys.filter((key) => key.includes('-')).length > keys.filter((key) => key.includes('_')).length;
 }
 
 /** What a GPT-NeoX YAML needs for a plan: DeepSpeed's engine under Megatron's sizes. */

@@ -21,7 +21,7 @@ const nodeFlags = [
 const launchers = { 'nproc-per-node': 'torchrun', 'num-gpus': 'DeepSpeed' } as const;
 
 /**
- * The node of a launch that gives the number of GPUs it takes of each, and on how many nodes nowhere: torchrun's `--nnodes` is 1, DeepSpeed
+ * The one node of a launch that sets the number of GPUs per node but not the number of nodes: torchrun's `--nnodes` is 1, DeepSpeed
  * takes this host without a hostfile, `accelerate launch` has one machine.
  * @param text of the script.
  */

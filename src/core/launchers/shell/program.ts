@@ -25,7 +25,7 @@ export interface ShellProgram {
   readonly filesOf?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
   /** What such a file builds on. */
   readonly basesOfFile?: (layer: Layer) => readonly Base[];
-  /** What the settings of its launch say, by `flagKey`, and those of the files that it names, of which `layers` exist. */
+  /** What the settings of its launch say, by `flagKey`, and those of the files that it names, of which `layers` were found. */
   readonly read: (
     flags: ReadonlyMap<string, LocatedFlag>,
     layers: readonly Layer[],

@@ -8,7 +8,7 @@ const marks = [
 /** Flags that only a launch of Megatron has; a YAML key (`--num-layers:`) is none. */
 const megatronFlag = new RegExp(`--(?:${[...marks, 'transformer-impl'].join('|')})(?=[\\s=\\\\"']|$)`, 'g');
 
-/** A launch script announces it near its start. */
+/** A launch script shows what it launches near its start. */
 const sniffedLength = 262_144;
 
 /** Scripts of Megatron-LM that a launcher starts. */
@@ -45,7 +45,7 @@ export function mentionsMegatron(text: string): boolean {
   return false;
 }
 
-/** Whether a file holds arguments alone, as for `pretrain_gpt.py @arguments.txt`: its first line that has content starts with a flag. */
+/** Whether a file holds only arguments, as for `pretrain_gpt.py @arguments.txt`: after blanks and comments it starts with a flag. */
 export function isArgumentFile(text: string): boolean {
   return /(?:^|\n)[ \t\r]*(?![ \t\r\n#])(--[a-z])?/.exec(text)?.[1] !== undefined;
 }

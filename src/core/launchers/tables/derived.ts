@@ -8,7 +8,7 @@ export function sharedExperts(facts: Facts): Pick<Facts, 'sharedExperts'> {
   return total === undefined || !Number.isInteger(value) ? {} : { sharedExperts: { ...total, value } };
 }
 
-/** Without experts the keys of a mixture have no information: Megatron's own example keeps `moe_router_topk: 2` in dense models. */
+/** Without experts the keys of a mixture have no effect: Megatron's own example keeps `moe_router_topk: 2` in dense models. */
 export function withoutIdleExperts(facts: Facts): Facts {
   return facts.experts === undefined ? without(facts, ['activeExperts', 'expertFfn', 'moeLayerFrequency', 'sharedExpertFfn']) : facts;
 }

@@ -21,7 +21,7 @@ export interface LocatedFlag {
   readonly words: readonly FlagWord[];
   /** What to cut out to remove the flag with its words. */
   readonly whole?: TextRange;
-  /** Given under a condition that are known only at run time. */
+  /** Set under a condition that is known only at run time. */
   readonly isConditional?: true;
 }
 

@@ -58,7 +58,7 @@ export function anyOf<T>(meaning: (word: string) => T | undefined): FlagRead<T> 
   };
 }
 
-/** GPUs of a node as PyTorch Lightning takes them: a number, or a list of their indices. `auto` and -1 have no information. */
+/** GPUs of a node as PyTorch Lightning takes them: a number, or a list of their indices. `auto` and -1 give no number. */
 export const devices: NodeRead<number> = {
   ofNode: (node) => {
     if (node.kind === 'list' && node.items.length > 0) return { value: node.items.length };

@@ -53,7 +53,7 @@ export function joined(first: Table, second: Table): Table {
   return Object.fromEntries([...names].map((name) => [name, [...(first[name] ?? []), ...(second[name] ?? [])]]));
 }
 
-/** The same, but a word that it does not know says nothing: for sets that grow with every version. */
+/** The same, but a word that it does not know sets nothing: for sets that grow with every version. */
 export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
   return {
     words: read.words,

@@ -7,7 +7,7 @@ import { settingsByPath, type KeyNames } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { tomlValue } from './toml-syntax';
 
-/** What the flavor or recipe must have, in words: no key of the file gives it. Null: the config does not have it. */
+/** What the flavor or recipe must have, in words: no key of the file gives it. Null: nothing. */
 function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsilon }: ModelSpec): string | null {
   const isRotary = positions === 'rotary';
   const parts = [
@@ -18,7 +18,7 @@ function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsil
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-/** A TOML that says what a plan does, without the section of the model. */
+/** A TOML of a plan, without the section of the model. */
 export function titanToml(keys: KeyNames, plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   // which TorchTitan refuses without the other
   const asyncRows: readonly [string, SettingValue][] =

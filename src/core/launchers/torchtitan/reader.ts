@@ -16,7 +16,7 @@ import { sentence } from '../../sentence';
 const modelPaths = ['model.hf_assets_path', 'model.config'];
 
 /**
- * What a TorchTitan TOML (2024-03 to 2026-02) sets for a run. Model sizes are never in it: a remark shows where they are.
+ * What a TorchTitan TOML (2024-03 to 2026-02) sets for a run. Model sizes are never in it: a remark names where they are.
  * Values that cannot be are remarks of severity error at the value, and no facts.
  * @throws ExpectedError for text that is not TOML 1.0, placed; see `parseToml`.
  */

@@ -60,7 +60,7 @@ const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
 const converts = (names: readonly string[] | string, kind: RegExp): boolean => [names].flat().some((name) => kind.test(name));
 const formatOf = (names: readonly string[] | string) =>
   converts(names, /nvfp4/i) ? 'nvfp4' : converts(names, /float8/i) || converts(names, mxfp8Converter) ? 'fp8' : null;
-/** The classes of 2026 scale by rows by default; the names before them as by `recipe_name`, by tensors without one. */
+/** The classes of 2026 scale by rows by default; the names before them by `recipe_name`, without one by tensors. */
 const recipeOfConverters = (names: readonly string[] | string) =>
   converts(names, mxfp8Converter) ? 'mxfp8' : [names].flat().some((name) => name.startsWith('Float8LinearConverter')) ? 'rowwise' : null;
 /** `rowwise_with_gw_hp` computes gradients of weights in bf16. */

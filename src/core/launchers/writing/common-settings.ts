@@ -30,7 +30,7 @@ export function nodesOf({ nodes, gpusPerNode }: LaunchSettings): Alternative {
   ];
 }
 
-/** What plans have and neither GPT-NeoX, nanotron nor DTensor. @param name of the launcher. */
+/** What plans can have and GPT-NeoX, nanotron and DTensor do not. @param name of the launcher. */
 export function lacking(plan: LaunchSettings, name: string): readonly DesiredSetting[] {
   const { virtualStages, activationOffloadLayers = 0, schedule, expertTensor, tensor } = plan;
   return [

@@ -37,7 +37,7 @@ export function leavesOf(keys: KeyNames): KeyNames {
   return spelledWith(keys, (path) => path.slice(path.lastIndexOf('.') + 1));
 }
 
-/** What a new file says of each edit, by its path; edits of settings without a key are left out. */
+/** What a new file has for each edit, by its path; edits of settings without a key are left out. */
 export function settingsByPath(
   edits: readonly SettingEdit[],
   keyNames: KeyNames,

@@ -28,7 +28,7 @@ export function yamlSyntax(dialect: YamlDialect): Syntax {
   };
 }
 
-/** As the readers parse: of a key that is twice the last counts. */
+/** As the readers parse: of a key that occurs twice the last counts. */
 function parsed({ file, text }: Pick<LauncherFile, 'file' | 'text'>): YamlDocument {
   return parseYaml(file, text, 'last');
 }
@@ -143,7 +143,7 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
   );
 }
 
-/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where it is if it is missing. */
+/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where a new one goes. */
 function editSwitch(
   launcher: LauncherFile,
   document: YamlDocument,
@@ -180,7 +180,7 @@ function spelledAs({ spelled, removes }: YamlDialect, fact: FactName, value: Set
   return removes === true && value === false ? undefined : value;
 }
 
-/** Settings that are together. */
+/** Names of settings that are written next to each other. */
 const families = [/recompute|activations_checkpoint/, /parallel.(size|layout)$|pipeline|micro.batch|sequence.parallel/] as const;
 
 /** A new entry: behind its last neighbour with a plain value, else before the first; missing sections come with it. */
