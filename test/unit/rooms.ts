@@ -183,7 +183,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   rehearsal: {
     about:
-      "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured beside predicted",
+      "a plan's step that is run here: its sizes, what its passes hand to each other, its clock, its gradients, measured and predicted",
     imports: ['domain', 'schedules', 'slicing', 'measured-profile', 'partition', 'planner', 'features/compare', 'export'],
   },
   prefill: {

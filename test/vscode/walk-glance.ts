@@ -89,7 +89,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('spinbutton', { name: 'Tensor', exact: true }).press('ArrowDown');
         const answer = tab.locator('.what-if-answer');
-        await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB over/ }).waitFor();
+        await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* per step, .*does not fit, [\d.]+ GiB over/ }).waitFor();
         await answer.getByRole('button', { name: 'Discard' }).click();
         const helps = side.locator('.glance-help vscode-button');
         await helps
@@ -126,9 +126,9 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
         assert.ok(await ends('Tensor').last().isDisabled(), 'more tensor ranks than data ranks can give up');
         for (const [name, key, wanted] of [
           // The runtime of the sample has no ZeRO: each replica holds the whole optimizer state.
-          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* a step, .*does not fit, [\d.]+ GiB over/],
+          ['Tensor', 'ArrowDown', /Tensor 4 to 2, Data 1 to 2 .* per step, .*does not fit, [\d.]+ GiB over/],
           ['Micro-batch', 'ArrowUp', /Micro-batch Auto: 1 to 1 as fast/],
-          ['Nodes', 'ArrowUp', /Data 1 to 2, Nodes 48 to 96 [−+][\d.]+ % .* a step/],
+          ['Nodes', 'ArrowUp', /Data 1 to 2, Nodes 48 to 96 [−+][\d.]+ % .* per step/],
         ] as const) {
           await size(name).press(key);
           await answer.filter({ hasText: wanted }).waitFor();

@@ -53,7 +53,7 @@ export function triedText(plan: Plan, changes: string, answer: WhatIfState | nul
       h('strong', {}, [batch, changes].filter((text) => text !== '').join(', ')),
       ' ',
       h('span', { class: 'what-if-cost' }, isHeld ? costText(plan, tried) : t('{0} a token', costText(plan, tried))),
-      ` ${t('{0} a step, {1},', formatDuration(tried.iterationMs), say(tried.name, t))} `,
+      ` ${t('{0} per step, {1},', formatDuration(tried.iterationMs), say(tried.name, t))} `,
       h('span', { class: 'what-if-verdict' }, say(verdictText(tried.verdict), t)),
     ),
   ];

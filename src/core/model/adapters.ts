@@ -86,6 +86,11 @@ function latentSizes(
   };
 }
 
+/** Whether a matrix compresses for latent attention, which no tensor-parallel rank divides. */
+export function isCompression({ latent }: ModelSpec, target: AdapterTarget): boolean {
+  return target === 'queryDown' || target === 'keyValueDown' || (target === 'qkv' && latent !== undefined && latent !== null);
+}
+
 function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
   const { hidden } = model;
   const network = (of: Sizes['of'], input: number, width: number): Sizes => ({

@@ -1,5 +1,5 @@
-import { adaptedProducts, adapterParameters, type AdaptedProduct } from '../model/adapters';
-import type { LayerKind } from '../domain/model';
+import { adaptedProducts, adapterParameters, isCompression, type AdaptedProduct } from '../model/adapters';
+import type { LayerKind, ModelSpec } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
 import { expertTensorOf } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds } from './collectives';
@@ -24,7 +24,8 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
   for (const product of adaptedProducts(model, adapter, kind, layout)) {
     const { of, inner, columns } = product;
     const ranks = ranksOf(product, layout);
-    const [low, out] = isScattered(product) ? [adapter.rank, columns / ranks] : [adapter.rank / ranks, columns];
+    const low = isScattered(product) ? adapter.rank : adapter.rank / ranks;
+    const out = gathersOutput(model, product) ? columns / ranks : columns;
     const floor = of === 'experts' ? rates.expertFloor : rates.floor;
     const rows = rowsOf(inputs, product, tokens);
     const adapters = of === 'experts' && adapter.perExpert === true ? Math.min((model.experts?.count ?? 0) / layout.expert, rows) : 1;
@@ -52,9 +53,14 @@ function isScattered({ target }: AdaptedProduct): boolean {
   return target === 'output' || target === 'down';
 }
 
+/** Whether ranks gather the output of the second matrix: where the frozen product's input is divided, or nothing of it. */
+function gathersOutput(model: ModelSpec, product: AdaptedProduct): boolean {
+  return isScattered(product) || isCompression(model, product.target);
+}
+
 /**
- * What the adapters of a layer exchange between tensor-parallel ranks, seconds each way: the low-rank output of each and, where the
- * frozen product's input is divided, the output of the second matrix (`ParallelLinearAdapter` of NeMo and Megatron-Bridge).
+ * What the adapters of a layer exchange between tensor-parallel ranks, seconds each way: the low-rank output of each and, where ranks
+ * gather it, the output of the second matrix (`gather_output` of `ParallelLinearAdapter`, Megatron-Bridge 067f987d).
  */
 export function adapterCollectiveSeconds(inputs: CostInputs, tokens: number, kind: LayerKind): number {
   const { model, training, layout, cluster } = inputs;
@@ -65,8 +71,7 @@ export function adapterCollectiveSeconds(inputs: CostInputs, tokens: number, kin
     if (ranks <= 1) return sum;
     const perRow = elementBytes(training) * rowsOf(inputs, product, tokens);
     const low = perRow * adapter.rank;
-    return isScattered(product)
-      ? sum + allReduceSeconds(low, ranks, cluster) + gatherSeconds(perRow * product.columns, ranks, cluster)
-      : sum + gatherSeconds(low, ranks, cluster);
+    const middle = isScattered(product) ? allReduceSeconds(low, ranks, cluster) : gatherSeconds(low, ranks, cluster);
+    return sum + middle + (gathersOutput(model, product) ? gatherSeconds(perRow * product.columns, ranks, cluster) : 0);
   }, 0);
 }

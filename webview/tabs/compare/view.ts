@@ -32,7 +32,7 @@ export function makeCompareView(store: Store): CompareView {
   const update = (change: Change | null): void => {
     const isCompared = store.state().comparison !== null;
     invitation.textContent = isCompared
-      ? t('with something else')
+      ? t('another plan, config or run')
       : t('a pinned plan, another config, the best layout, or a run (Chrome trace, step times, log)');
     comparison.update(change);
     pinned.update();

@@ -63,7 +63,7 @@ function dotOf({ id, plan, found, isBest, isLaunched, tie, cut }: LayoutRow, x: 
       sizesText(plan.layout),
       capitalised(say(plan.name, t)),
       [plan.settings, plan.recompute, cut].flatMap((text) => (text === null ? [] : [say(text, t)])).join(', '),
-      t('{0} a step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
+      t('{0} per step, {1}', formatDuration(plan.iterationMs), usedText(plan.verdict)),
       ...(isBest ? [t('The best')] : tie ? [t('Within error of the best')] : []),
       ...(isLaunched ? [t('As launched')] : []),
       ...(plan.fits ? [] : [capitalised(say(verdictText(plan.verdict), t))]),

@@ -46,7 +46,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
 
 function searchedSentence({ layers, globalBatch, sequences, gpus, gpuName }: LayoutAnswer): string {
   return t(
-    '{0}, {1} of {2} a step, on {3} {4}.',
+    '{0}, {1} of {2} per step, on {3} {4}.',
     plural(layers, t('layer'), t('layers')),
     plural(globalBatch, t('sequence'), t('sequences')),
     say(sequences, t),

@@ -5,10 +5,12 @@ import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
 import { stageCost } from '../../../../src/core/time-model/stage-cost';
-import { layerGroups } from '../../../../src/core/model/layers';
+import { layerGroups, usualKind } from '../../../../src/core/model/layers';
+import { adapterCollectiveSeconds } from '../../../../src/core/time-model/adapter-time';
+import { gatherSeconds } from '../../../../src/core/time-model/collectives';
 import { shardedWaits } from '../../../../src/core/time-model/sharding';
 import { deviceRates } from '../../../../src/core/time-model/rates';
-import type { Adapter } from '../../../../src/core/domain/adapter';
+import type { Adapter, AdapterTarget } from '../../../../src/core/domain/adapter';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, mixtral, request } from '../../../golden/requests';
 
@@ -61,6 +63,19 @@ describe('time of frozen layers with adapters', () => {
     const [four, two] = [added(8) - added(4), added(4) - added(2)];
     assert.ok(two > 0 && four > 1.5 * two && four < 3 * two, `${four} for four visits, ${two} for two`);
     assert.ok(step({ rank: 16, targets: ['down'], perExpert: true }, 2) >= step({ rank: 16, targets: ['down'] }, 2));
+  });
+
+  it('gathers what adapters of undivided matrices make over tensor-parallel ranks', () => {
+    const latent = { qRank: null, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 };
+    const seconds = (target: AdapterTarget): number => {
+      const training = { attention: 'flash', dropout: false, precision: 'bf16', adapter: { rank: 16, targets: [target] } } as const;
+      const inputs = request('H100-80GB', { ...model, kvHeads: model.heads, latent }, { training, layout: { tensor: 4 } });
+      return adapterCollectiveSeconds(inputs, 4096, usualKind(inputs.model));
+    };
+    const { cluster } = request('H100-80GB', model, { training: {}, layout: {} });
+    const low = gatherSeconds(2 * 4096 * 16, 4, cluster);
+    assert.equal(seconds('keyValueUp'), low);
+    assert.equal(seconds('keyValueDown'), low + gatherSeconds(2 * 4096 * (512 + 64), 4, cluster));
   });
 
   it('makes quantised weights again before each product, forward and backward', () => {
