@@ -7,7 +7,7 @@ import { mayFit } from '../../src/core/memory-model/verdict';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { load } from '../unit/core/config-files/files';
 import { golden } from './data';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 
 interface ExpertCase {
   readonly name: string;
@@ -64,9 +64,9 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
     fits: mayFit(launched.verdict),
     bestMs: best.iterationMs,
     regret: Math.max(0, 1 - best.iterationMs / launched.iterationMs),
-    expert: `${said(layoutText(launched.point))}, ${said(launched.name)}`,
-    best: `${said(layoutText(best.point))}, ${said(best.name)}`,
-    why: said(launchedAgainstBest(result)?.says),
+    expert: `${toText(layoutText(launched.point))}, ${toText(launched.name)}`,
+    best: `${toText(layoutText(best.point))}, ${toText(best.name)}`,
+    why: toText(launchedAgainstBest(result)?.says),
     note: note ?? null,
     proved,
   };

@@ -12,7 +12,7 @@ import { fewestLayers } from '../../src/core/partition/chunks';
 import { scheduleOn, runsVirtualStages } from '../../src/core/schedules/on-layout';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
 import type { Scheme } from '../../src/core/domain/scheme';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 
 /** A change whose direction is known. */
 export interface Relation {
@@ -261,7 +261,7 @@ export function predictAll(request: PlanRequest): Map<string, Prediction> {
   const all = new Map<string, Prediction>();
   for (const spec of fixedSpecs(request)) {
     try {
-      all.set(said(spec.name), measure(pipeline, spec));
+      all.set(toText(spec.name), measure(pipeline, spec));
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
     }

@@ -10,7 +10,7 @@ import { withSizes } from '../../src/core/plan-request/with-sizes';
 import type { Run } from '../../src/core/formats/run';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { loadRun } from '../load-run';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 import { cases } from './cases';
 
 interface Config {
@@ -115,7 +115,7 @@ describe('the scenario of a config', () => {
           if (isForced && key === 'cluster.nodes') continue;
           assert.ok(key.startsWith('layout.'), key);
           if (!sized && (key === 'layout.tensor' || key === 'layout.pipeline'))
-            assert.match(said(reason), /of the first plan no longer runs/);
+            assert.match(toText(reason), /of the first plan no longer runs/);
         }
       }),
       { numRuns: cases(200, 2000) },

@@ -7,7 +7,7 @@ import type { PlanRequest } from '../../src/core/domain/request';
 import { slicedStepTime } from '../../src/core/planner/candidates/terapipe-time';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn } from './random-runs';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 
 const runs = cases(15, 600);
 const near = 1e-9;
@@ -36,16 +36,16 @@ describe("TeraPipe's cut", () => {
         const timeMs = slicedStepTime(pipeline);
         for (const { spec, measured: own } of measured) {
           const stepMs = own.pipelineMs + own.gradientExchangeMs;
-          assert.ok(Math.abs(timeMs(spec.scheme) / stepMs - 1) < near, `${said(spec.name)}: ${timeMs(spec.scheme)} and ${stepMs}`);
-          if (own.fits === best.measured.fits) assert.ok(best.measured.iterationMs <= own.iterationMs * (1 + near), said(spec.name));
-          assert.ok(best.measured.fits || !own.fits, said(spec.name));
+          assert.ok(Math.abs(timeMs(spec.scheme) / stepMs - 1) < near, `${toText(spec.name)}: ${timeMs(spec.scheme)} and ${stepMs}`);
+          if (own.fits === best.measured.fits) assert.ok(best.measured.iterationMs <= own.iterationMs * (1 + near), toText(spec.name));
+          assert.ok(best.measured.fits || !own.fits, toText(spec.name));
         }
         const { certificate } = best.spec;
         assert.ok(certificate !== null);
-        const isProved = said(certificate.note).startsWith('proved optimal for');
+        const isProved = toText(certificate.note).startsWith('proved optimal for');
         if (isProved) assert.ok(Math.abs(best.measured.pipelineMs / certificate.lowerBoundMs - 1) < 1e-6);
         const how =
-          (said(certificate.note).split(/ for |;/)[0] ?? '') + (said(certificate.note).includes('and taken') ? ', another taken' : '');
+          (toText(certificate.note).split(/ for |;/)[0] ?? '') + (toText(certificate.note).includes('and taken') ? ', another taken' : '');
         judged.set(how, (judged.get(how) ?? 0) + 1);
         const unit = (request.slicing.unit ?? 0) / 2;
         const finer = terapipe({ ...request, slicing: { unit, scheme: null } }).best.measured;

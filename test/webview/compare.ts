@@ -6,7 +6,7 @@ import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, savedState: { tab: 'compare' } };
 let known: Plan | null = null;
@@ -108,12 +108,12 @@ export const compareCases: readonly Case[] = [
     state,
     steps: async ({ page }) => {
       const row = (name: string) =>
-        page.locator('.compare-table tbody tr').filter({ has: page.getByRole('button', { name: said(name), exact: true }) });
+        page.locator('.compare-table tbody tr').filter({ has: page.getByRole('button', { name: toText(name), exact: true }) });
       const plan = manySchedules();
       for (const { id, name, fits } of plan.candidates) {
         const text = await page.locator(`tr[data-candidate="${id}"]`).innerText();
-        assert.equal(/\bfits\b/.test(text), fits, `${said(name)}: ${text}`);
-        assert.equal(text.includes('chosen'), id === plan.chosen, `${said(name)}: ${text}`);
+        assert.equal(/\bfits\b/.test(text), fits, `${toText(name)}: ${text}`);
+        assert.equal(text.includes('chosen'), id === plan.chosen, `${toText(name)}: ${text}`);
       }
       await row('ZBVZeroBubble').getByText('another runtime').waitFor();
       assert.equal(await row('1F1B').getByText('another runtime').count(), 0);
@@ -143,9 +143,9 @@ export const compareCases: readonly Case[] = [
     steps: async ({ page }) => {
       for (const id of ['ZBVZeroBubble', 'DualPipeV', 'InterleavedZeroBubble', 'ZeroBubble', 'Seq1F1B', 'gpipe'] as const) {
         const { name } = manySchedules().candidates.find((candidate) => candidate.id === id)!;
-        await page.getByRole('button', { name: said(name), exact: true }).click();
+        await page.getByRole('button', { name: toText(name), exact: true }).click();
         await page.getByRole('tabpanel', { name: 'Timeline' }).waitFor();
-        await page.getByText(`${said(name)}, ${id === manySchedules().chosen ? 'chosen' : 'not the chosen plan'}`).waitFor();
+        await page.getByText(`${toText(name)}, ${id === manySchedules().chosen ? 'chosen' : 'not the chosen plan'}`).waitFor();
         assert.match(await page.locator('.lane-title').innerText(), /^Memory of stage \d+ · peak [\d.]+ GiB at [\d.]+ m?s/);
         await page.getByRole('tab', { name: 'Compare' }).click();
         assert.equal(await page.locator('tr.marked').getAttribute('data-candidate'), id);
@@ -192,7 +192,7 @@ export const compareCases: readonly Case[] = [
       const names = await page.locator('vscode-dropdown[aria-label="Schedule"] vscode-option').allInnerTexts();
       assert.deepEqual(new Set(names.slice(1)), can);
       const title = await page.getByRole('option', { name: 'DualPipeV' }).getAttribute('title');
-      assert.equal(title, said(scheduleDescriptions.DualPipeV.text));
+      assert.equal(title, toText(scheduleDescriptions.DualPipeV.text));
       return undefined;
     },
   },

@@ -1,4 +1,4 @@
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { formatDuration } from '../../src/core/format';
@@ -63,7 +63,7 @@ export const comparedCases: readonly Case[] = [
       const answer = plansCompared();
       assert.ok(answer.reported.kind === 'plan');
       const { a, b } = answer.reported;
-      assert.equal(await section(page).locator('.compared-sentences li').first().innerText(), said(answer.sentences[0]));
+      assert.equal(await section(page).locator('.compared-sentences li').first().innerText(), toText(answer.sentences[0]));
       const [left, right] = await rowOf(page, 'What comes out', 'Step');
       assert.deepEqual([left, right], [formatDuration(a.iterationMs), formatDuration(b.iterationMs)]);
       assert.deepEqual(await rowOf(page, 'Differences in the request', 'training.recompute'), ['none', 'full']);

@@ -5,7 +5,7 @@ import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { layoutOf, layoutState, searchedOf, usualSearch } from './layouts';
 import { sentence } from '../../src/core/sentence';
-import { said } from '../unit/said';
+import { toText } from '../unit/sentence-text';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 1100, savedState: { tab: 'layout' } };
 
@@ -145,12 +145,12 @@ export const layoutCases: readonly Case[] = [
       assert.equal(await figureOf(open, 'faster than launched'), `${Number(ratio.toPrecision(3))} ×`);
       const text = await textOf(open);
       assert.ok(text.includes(formatDurationRange(best.iterationMs, answer!.cost.range)));
-      assert.ok(text.toLowerCase().includes(said(best.words).toLowerCase()));
+      assert.ok(text.toLowerCase().includes(toText(best.words).toLowerCase()));
       const ties = answer!.plans.filter(({ tie }) => tie).length - 1;
       assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
       assert.match(text, /As launched: .*compared with tensor/);
       assert.match(text, /Proved: no layout with equal or optimized slices is faster/);
-      assert.ok(text.includes(said(answer!.improvements[0]!.says).slice(1)));
+      assert.ok(text.includes(toText(answer!.improvements[0]!.says).slice(1)));
       return undefined;
     },
   },
@@ -207,7 +207,7 @@ export const layoutCases: readonly Case[] = [
       const tooltip = plot.locator('.tooltip');
       // the slowest: nothing else lies where its point does
       const slowest = found().answer!.plans.reduce((a, b) => (a.iterationMs > b.iterationMs ? a : b));
-      const words = [said(slowest.name), formatDuration(slowest.iterationMs)];
+      const words = [toText(slowest.name), formatDuration(slowest.iterationMs)];
       const hit = await page.evaluate<{ readonly x: number; readonly y: number } | null>(pointWith(words));
       assert.ok(hit !== null, `no point of ${words.join(', ')}`);
       await page.mouse.move(hit.x, hit.y);
@@ -230,7 +230,7 @@ export const layoutCases: readonly Case[] = [
       const rows = await rowTexts(open);
       assert.equal(rows.length, Math.min(50, answer!.plans.length + 1));
       const { plan } = another();
-      assert.ok(rows.some((row) => row.toLowerCase().includes(said(plan.why).toLowerCase())));
+      assert.ok(rows.some((row) => row.toLowerCase().includes(toText(plan.why).toLowerCase())));
       await page.getByRole('button', { name: 'Memory', exact: true }).click();
       const least = Math.min(...answer!.plans.map(({ peakBytes }) => peakBytes));
       assert.ok((await rowTexts(open))[0]!.includes(formatBytes(least)));
@@ -255,10 +255,10 @@ export const layoutCases: readonly Case[] = [
     steps: async (open) => {
       const { page } = open;
       const { plan, index } = another();
-      const row = page.locator('.layout-table tbody tr', { hasText: said(plan.why).slice(1) }).first();
+      const row = page.locator('.layout-table tbody tr', { hasText: toText(plan.why).slice(1) }).first();
       await row.focus();
       await page.keyboard.press('Enter');
-      await until('the detail', async () => (await textOf(open, '.layout-detail')).includes(said(plan.why).slice(1)));
+      await until('the detail', async () => (await textOf(open, '.layout-detail')).includes(toText(plan.why).slice(1)));
       const parts = page.locator('.layout-parts tbody tr');
       assert.ok((await parts.count()) >= 3);
       const detail = page.locator('.layout-detail');
@@ -319,7 +319,7 @@ export const layoutCases: readonly Case[] = [
       const { page } = open;
       const { plan, index } = another();
       await page.getByText('A layout that the search found').waitFor();
-      assert.ok((await textOf(open, '.notice-opened')).includes(said(plan.words)));
+      assert.ok((await textOf(open, '.notice-opened')).includes(toText(plan.words)));
       const controls = page.getByRole('toolbar', { name: 'Plan' });
       assert.equal(await controls.getByRole('combobox').count(), 1);
       await controls.getByRole('combobox', { name: 'Compare with' }).waitFor();

@@ -10,7 +10,7 @@ import { recomputeRows } from '../../golden/recompute';
 import { errors, predictOneF1B, ptdpRows, vtrainRows } from '../../golden/rows';
 import { gpt, request } from '../../golden/requests';
 import { predictTeraPipe, readTeraPipeSamples, terapipePlan, terapipeRows, terapipeSettings, uniformRows } from '../../golden/terapipe';
-import { said } from '../said';
+import { toText } from '../sentence-text';
 
 function megatron(
   microBatch: number,
@@ -116,6 +116,6 @@ describe('the plan of setting 9', () => {
     assert.equal(best.certificate!.lowerBoundMs, best.certificate!.optimumMs);
     assert.ok(best.iterationMs <= predictTeraPipe(setting, setting.lengths!).iterationMs);
     for (const other of plan.candidates.filter(({ schedule }) => isPlanned(schedule)))
-      assert.ok(best.iterationMs <= other.iterationMs * (1 + 1e-9), said(other.name));
+      assert.ok(best.iterationMs <= other.iterationMs * (1 + 1e-9), toText(other.name));
   });
 });

@@ -15,7 +15,7 @@ import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { gpt, mixtral, request } from '../../../golden/requests';
 import { loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const { gpu, links, gpusPerNode } = gpuPresets.GB200;
 const rack: NodeGroup = { gpu, links, nodes: 36, gpusPerNode };
@@ -72,7 +72,7 @@ describe('NVLink beyond a node', () => {
 
   it('reports that experts or tensor ranks cross nodes only where they leave it', () => {
     const reason = (cluster: NodeGroup, layout: object): string =>
-      said(
+      toText(
         rooflineProvenance(
           { ...request('B200', mixtral(8), { training: {}, layout }), cluster: { ...cluster, gpu: { ...gpu, gemmEfficiencyKnown: true } } },
           1,

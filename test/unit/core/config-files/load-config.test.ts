@@ -7,7 +7,7 @@ import { loadConfig, type ConfigHost } from '../../../../src/core/config-files/l
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { sentence } from '../../../../src/core/sentence';
-import { said, saidSource } from '../../said';
+import { toText, plainSource } from '../../sentence-text';
 
 /** Files in memory; nothing else can be read. */
 function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly asked: string[] } {
@@ -115,7 +115,7 @@ ${more}`;
       assert.ok(run !== null);
       assert.equal(model, null);
       assert.deepEqual(
-        { ...run.model.layers, source: saidSource(run.model.layers) },
+        { ...run.model.layers, source: plainSource(run.model.layers) },
         { value: 64, source: { kind: 'default', reason: 'qwen3 32B of TorchTitan' } },
       );
       assert.deepEqual(
@@ -191,7 +191,7 @@ ${more}`;
       assert.ok(run !== null);
       const { training, layout, assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 4, gpusPerNode: null });
       assert.deepEqual([layout.data, training.globalBatch], [16, 64]);
-      const why = new Map(assumptions.map(({ key, reason }) => [key, said(reason)]));
+      const why = new Map(assumptions.map(({ key, reason }) => [key, toText(reason)]));
       assert.equal(why.get('training.globalBatch'), '4 on each replica, as the files set');
       assert.match(why.get('training.zeroStage') ?? '', /FSDP2/);
     });

@@ -10,7 +10,7 @@ import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { load } from '../config-files/files';
-import { saidSource } from '../../said';
+import { plainSource } from '../../sentence-text';
 
 function read(config: object) {
   return readHuggingFace('config.json', JSON.stringify(config));
@@ -185,7 +185,7 @@ describe('families of HuggingFace configs', () => {
     const config = { model_type: 'brandnew', hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4 };
     const { model: found, facts: said, remarks, assumedFields } = read({ ...config, intermediate_size: 128 });
     assert.deepEqual([found.layers.value, found.ffn.value, found.vocab.value, found.gatedMlp.value], [2, 128, 0, true]);
-    assert.deepEqual(saidSource(found.gatedMlp), { kind: 'default', reason: 'as in Llama: the model type is not known' });
+    assert.deepEqual(plainSource(found.gatedMlp), { kind: 'default', reason: 'as in Llama: the model type is not known' });
     assert.deepEqual([said.vocab, assumedFields], [undefined, ['vocab', 'tiedEmbeddings']]);
     assert.deepEqual(
       remarks.map(({ code, severity }) => [code, severity]),

@@ -9,7 +9,7 @@ import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { fixtures } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
-import { saidSource } from '../../said';
+import { plainSource } from '../../sentence-text';
 
 function read(config: object) {
   return readHuggingFace('config.json', JSON.stringify(config));
@@ -26,8 +26,8 @@ describe('HuggingFace config reader', () => {
     assert.equal(key, 'n_layer');
     assert.equal(text.slice(place.range.start, place.range.end), '6');
     assert.equal(model.ffn.value, 1024);
-    assert.deepEqual(saidSource(model.ffn), { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
-    assert.deepEqual(saidSource(model.tiedEmbeddings), { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
+    assert.deepEqual(plainSource(model.ffn), { kind: 'default', reason: 'GPT2Config: without n_inner, 4 times the hidden size' });
+    assert.deepEqual(plainSource(model.tiedEmbeddings), { kind: 'default', reason: 'GPT2Config default: tie_word_embeddings true' });
   });
 
   it('reads what no size gives: rotary base, its scaling, the rotated share, the epsilon of the norms', () => {

@@ -11,7 +11,7 @@ import { withStageLayers } from '../../../../src/core/launchers/stage-layers';
 import { shellReader } from './shell/shell-reader';
 import { anyPlan } from '../export/launchers/plans';
 import { launcherOf } from '../rules/launcher';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const sizes = { layers: 14, hidden: 1024, heads: 16, pipeline: 4 } as const;
 
@@ -59,7 +59,7 @@ describe('layers of each stage that a launcher gives', () => {
           );
           const read = run.layout.stageLayers?.value;
           const isEven = new Set(plan.stageLayers).size === 1;
-          if (plan.pipeline === 1 || gaps.some(({ what }) => /layers? on/.test(said(what)))) return;
+          if (plan.pipeline === 1 || gaps.some(({ what }) => /layers? on/.test(toText(what)))) return;
           if (read === undefined) assert.ok(isEven, plan.stageLayers.join());
           else assert.deepEqual(read, plan.stageLayers);
           if (plan.virtualStages > 1 && !isEven) assert.equal(run.layout.virtualStages?.value, plan.virtualStages);

@@ -12,7 +12,7 @@ import { sentence } from '../../../../src/core/sentence';
 import { cases } from '../../../property/cases';
 import { llama3, request } from '../../../golden/requests';
 import { loadObject } from '../config-files/files';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const because = sentence`runs took more than predicted`;
 const keeping = (share: number) => ({ keptFree: { share, because } });
@@ -47,8 +47,8 @@ describe('memory that a search keeps free', () => {
     assert.ok(shares.every(({ share }) => share >= 0 && share < 0.2));
     assert.equal(keptFreeFor({}).share, shares[0]?.share);
     assert.equal(shares[3]?.share, shares[4]?.share);
-    assert.match(said(shares[1]?.because), /^\d+ of \d+ measured runs of DeepSpeed took over [\d.]+ % more than predicted$/);
-    assert.match(said(shares[3]?.because), /of other runtimes/);
+    assert.match(toText(shares[1]?.because), /^\d+ of \d+ measured runs of DeepSpeed took over [\d.]+ % more than predicted$/);
+    assert.match(toText(shares[3]?.because), /of other runtimes/);
   });
 
   it('changes no answer where memory is plentiful', () => {
@@ -76,8 +76,8 @@ describe('memory that a search keeps free', () => {
     // verdicts are on the GPU as it is
     assert.equal(kept.best.verdict.capacityBytes, memory * 2 ** 30);
     assert.equal(kept.best.verdict.usableBytes, tight.best.verdict.usableBytes);
-    assert.ok(kept.notFitting.some(({ why }) => said(why).includes(' with 5 % of GPU memory kept free')));
-    assert.equal(said(keptFreeText(kept)), 'layouts keep 5 % of GPU memory free: runs took more than predicted');
+    assert.ok(kept.notFitting.some(({ why }) => toText(why).includes(' with 5 % of GPU memory kept free')));
+    assert.equal(toText(keptFreeText(kept)), 'layouts keep 5 % of GPU memory free: runs took more than predicted');
     assert.equal(keptFreeText(tight), null);
   });
 
@@ -85,7 +85,7 @@ describe('memory that a search keeps free', () => {
     const least = Math.min(...searchLayouts(problemOf(400)).paretoFront.map(({ peakBytes }) => peakBytes));
     const { keptFree, ...tight } = searchLayouts(problemOf((1.05 * least) / 2 ** 30 + 1.001, keeping(0.05)));
     assert.ok(tight.best.fits && keptFree?.best === 'tight' && keptFree.slowdown === null);
-    assert.match(said(keptFreeText({ keptFree, ...tight })), /^no layout keeps 5 % of GPU memory free, and the best fits tightly/);
+    assert.match(toText(keptFreeText({ keptFree, ...tight })), /^no layout keeps 5 % of GPU memory free, and the best fits tightly/);
 
     const { paretoFront, cost } = searchLayouts(problemOf(400));
     const step = 1 + cost.errorPercent / 100;
@@ -95,7 +95,7 @@ describe('memory that a search keeps free', () => {
     const costly = searchLayouts(problemOf(memory, keeping(0.01)));
     assert.equal(costly.best.iterationMs, much.iterationMs);
     assert.ok(costly.keptFree?.best === 'tight' && (costly.keptFree.slowdown ?? 0) > step);
-    assert.match(said(keptFreeText(costly)), /^the best fits tightly: layouts with 1 % of GPU memory free take [\d.]+x the time/);
+    assert.match(toText(keptFreeText(costly)), /^the best fits tightly: layouts with 1 % of GPU memory free take [\d.]+x the time/);
   });
 
   it('is not asked of the layout that a file launches: it keeps its verdict, and is the best where none is faster', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
@@ -76,7 +76,7 @@ describe('what a search may choose', () => {
 
   it('shows what each schedule needs that the runtime does not run', async () => {
     const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
-    assert.deepEqual(needs.map(said).sort(), [
+    assert.deepEqual(needs.map(toText).sort(), [
       "GPipe needs TorchTitan or TeraPipe's runtime",
       "ZB-H1 needs sail-sg's zero-bubble Megatron-LM",
     ]);
@@ -96,7 +96,7 @@ describe('what a search may choose', () => {
       searchLayouts({ ...problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true })), withoutPlanned: true }),
       'a',
     );
-    const says = needs.map(said).filter((need) => need.includes('not tried'));
+    const says = needs.map(toText).filter((need) => need.includes('not tried'));
     assert.deepEqual(says, [
       'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime runs it with overlapGradReduce; add it to schedules to try it',
     ]);

@@ -12,7 +12,7 @@ import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
 import { gpt, request } from '../../../golden/requests';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 /** Sixteen A100; a layer is half a millisecond a kilotoken forward. */
 const launched = request('A100-40GB', gpt(16, 2048, 16, 50304), {
@@ -77,15 +77,15 @@ function assertOpensTheSame(wanted: PlanRequest, { best, paretoFront, perSchedul
     assert.deepEqual(
       [chosen.iterationMs, peakBytesOf(chosen)],
       [found.iterationMs, found.peakBytes],
-      `${said(found.name)}, ${JSON.stringify(found.point)}`,
+      `${toText(found.name)}, ${JSON.stringify(found.point)}`,
     );
     const sum = stepParts.reduce((total, part) => total + found.parts[part], 0);
     assert.ok(Math.abs(sum - found.iterationMs) < 1e-9 * found.iterationMs);
-    for (const part of stepParts) assert.ok(found.parts[part] > -1e-6 * found.iterationMs, `${part} of ${said(found.name)}`);
+    for (const part of stepParts) assert.ok(found.parts[part] > -1e-6 * found.iterationMs, `${part} of ${toText(found.name)}`);
     // bounds are of equal slices
-    if (said(found.name).endsWith('solved slices')) continue;
+    if (toText(found.name).endsWith('solved slices')) continue;
     const bound = evaluatorOf(wanted).pointBound(found.point);
-    assert.ok(bound.iterationMs <= found.iterationMs && bound.peakBytes <= found.peakBytes, said(found.name));
+    assert.ok(bound.iterationMs <= found.iterationMs && bound.peakBytes <= found.peakBytes, toText(found.name));
   }
 }
 
@@ -144,7 +144,7 @@ describe('a search with measured times', () => {
       fixed: new Set(['tensor', 'recompute', 'zeroStage', 'offloadOptimizer', 'virtualStages', 'schedule'] as const),
     };
     const looks = whatIfs(problem, searchLayouts(problem));
-    assert.ok(!looks.some(({ change }) => said(change).includes('issued')));
+    assert.ok(!looks.some(({ change }) => toText(change).includes('issued')));
     for (const plan of looks.map(({ searchAgain: look }) => look().plan)) assert.ok(plan === null || plan.point.layout.tensor === 2);
   });
 });

@@ -12,7 +12,7 @@ import { stageLayersText } from '../../../../src/core/layout-search/labels';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { comparedSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 import { loadObject } from '../config-files/files';
 
 /** Sixteen A100 and a model that needs two of them. */
@@ -43,7 +43,7 @@ describe('layout search', () => {
 
   it('cuts layers evenly, and lighter at the ends with all others alike', () => {
     assert.deepEqual(stageCuts(8, 4), [[2, 2, 2, 2], [1, 3, 3, 1]]); // prettier-ignore
-    assert.ok(stageCuts(126, 16).some((cut) => said(stageLayersText({ stageLayers: cut })) === '7, 8 x 14, 7 layers'));
+    assert.ok(stageCuts(126, 16).some((cut) => toText(stageLayersText({ stageLayers: cut })) === '7, 8 x 14, 7 layers'));
     for (const [layers, stages, virtualStages] of [
       [126, 16, 4],
       [32, 4, 2],
@@ -85,14 +85,14 @@ describe('layout search', () => {
       new Set(perSchedule.map(({ point }) => point.schedule)),
       new Set(comparedSchedules.filter((name) => name !== 'Interleaved1F1B')),
     );
-    assert.ok(perSchedule.some(({ name }) => said(name).startsWith('interleaved 1F1B')));
+    assert.ok(perSchedule.some(({ name }) => toText(name).startsWith('interleaved 1F1B')));
   });
 
   it('shows where each step goes, all parts together', () => {
     for (const plan of [...result.paretoFront, ...result.perSchedule]) {
       const sum = stepParts.reduce((total, part) => total + plan.parts[part], 0);
       assert.ok(Math.abs(sum - plan.iterationMs) < 1e-9 * plan.iterationMs);
-      for (const part of stepParts) assert.ok(plan.parts[part] > -1e-6 * plan.iterationMs, `${part} of ${said(plan.name)}`);
+      for (const part of stepParts) assert.ok(plan.parts[part] > -1e-6 * plan.iterationMs, `${part} of ${toText(plan.name)}`);
     }
     assert.ok(result.paretoFront.some(({ parts }) => parts.recompute > 0));
   });
@@ -102,11 +102,11 @@ describe('layout search', () => {
     assert.ok(result.runnersUp.length > 2);
     for (const { plan, why } of result.runnersUp) {
       assert.equal(plan.tie, plan.iterationMs <= limitMs);
-      assert.equal(said(why).startsWith('within error'), plan.tie);
+      assert.equal(toText(why).startsWith('within error'), plan.tie);
     }
     assert.ok(
       result.runnersUp.some(({ why }) =>
-        /more (bubble|collectives inside layers|gradient exchange|kernel-launch overhead|compute)/.test(said(why)),
+        /more (bubble|collectives inside layers|gradient exchange|kernel-launch overhead|compute)/.test(toText(why)),
       ),
     );
   });
@@ -123,7 +123,7 @@ describe('layout search', () => {
     assert.ok(tight.notFitting.length > 0);
     for (const { iterationMs, peakBytes, why } of tight.notFitting) {
       assert.ok(iterationMs > 0 && iterationMs < tight.best.iterationMs && 1.05 * peakBytes + 2 ** 30 > 12 * 2 ** 30);
-      assert.match(said(why), /needs .* or more where .* are usable/);
+      assert.match(toText(why), /needs .* or more where .* are usable/);
     }
   });
 
@@ -155,10 +155,10 @@ describe('layout search', () => {
       gains,
       gains.toSorted((a, b) => b - a),
     );
-    const named = improvements.map(({ change }) => said(change));
+    const named = improvements.map(({ change }) => toText(change));
     for (const change of ['twice the nodes', 'twice the memory of each GPU', 'recompute chosen freely', 'the schedule chosen freely'])
       assert.ok(named.includes(change), change);
-    const doubled = improvements.find(({ change }) => said(change) === 'twice the nodes');
+    const doubled = improvements.find(({ change }) => toText(change) === 'twice the nodes');
     assert.ok(doubled?.plan && doubled.speedup > 1.5 && doubled.speedup < 2.5, String(doubled?.speedup));
   });
 
@@ -171,8 +171,8 @@ describe('layout search', () => {
     const roomy = searchProblemOf(run, resolveRun(run, { gpu: 'A10G', nodes: null, gpusPerNode: null }));
     const improvements = whatIfs(roomy, searchLayouts(roomy)).map(({ searchAgain: look }) => look());
     assert.ok(improvements.every(({ plan, speedup }) => (plan === null ? speedup === 1 : speedup > 1.0005)));
-    const larger = improvements.find(({ change }) => said(change) === 'twice the memory of each GPU');
-    assert.equal(said(larger?.says), 'twice the memory of each GPU: nothing gained');
+    const larger = improvements.find(({ change }) => toText(change) === 'twice the memory of each GPU');
+    assert.equal(toText(larger?.says), 'twice the memory of each GPU: nothing gained');
   });
 
   it('solves the token slices of the best that TeraPipe has', () => {
@@ -187,7 +187,7 @@ describe('layout search', () => {
       const { best, lowerBoundMs } = searchLayouts(sliced);
       assert.equal(best.point.schedule, schedule);
       // the program's slices are optimal for TeraPipe's sends; with Megatron-LM's, after every pass, equal ones may be faster
-      assert.match(said(best.name), schedule === 'TeraPipe' ? /^TeraPipe, solved slices$/ : /^Seq1F1B, (?:solved|\d+) slices$/);
+      assert.match(toText(best.name), schedule === 'TeraPipe' ? /^TeraPipe, solved slices$/ : /^Seq1F1B, (?:solved|\d+) slices$/);
       assert.ok(best.scheme.every(({ tokens }) => tokens.length > 1));
       assert.ok(best.iterationMs >= lowerBoundMs && best.scheme.length <= 2);
     }

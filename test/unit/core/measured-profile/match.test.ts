@@ -4,7 +4,7 @@ import { chooseProfile, compareProfiles, profileMismatch } from '../../../../src
 import { gpuPresetOf } from '../../../../src/core/cluster/presets';
 import type { Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerSamples, profileWith, requestWith } from './profiles';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 import { say } from '../../../../src/core/sentence';
 
 const gib = 2 ** 30;
@@ -89,7 +89,7 @@ describe('profile against a plan', () => {
     const h100 = profileWith({ device: { kind: 'gpu', name: 'NVIDIA H100 80GB HBM3', memoryBytes: null, driver: null } });
     assert.equal(refusalOf(h100, request), 'it was measured on NVIDIA H100 80GB HBM3, not on A100-80GB');
     const onCpu = profileWith({ device: { kind: 'cpu', name: 'AMD EPYC 7763', memoryBytes: null, driver: null } });
-    assert.equal(said(refusalOf(onCpu, request)), 'it was measured on a CPU (AMD EPYC 7763), not on A100-80GB');
+    assert.equal(toText(refusalOf(onCpu, request)), 'it was measured on a CPU (AMD EPYC 7763), not on A100-80GB');
     assert.equal(refusalOf(onCpu, requestWith({ gpu: 'AMD EPYC 7763' })), null);
     assert.match(refusalOf(profileWith(), requestWith({ gpu: 'AMD EPYC 7763' })) ?? '', /not on AMD EPYC 7763/);
   });
@@ -199,7 +199,7 @@ describe('profile comparison', () => {
 
   it('is refused for another layer and without a fit', () => {
     const other = profileWith({ shape: { ...profileWith().shape, hidden: 1024 } });
-    const reason = (found: ReturnType<typeof compareProfiles>): string => said('reason' in found ? found.reason : null);
+    const reason = (found: ReturnType<typeof compareProfiles>): string => toText('reason' in found ? found.reason : null);
     assert.equal(reason(compareProfiles(profileWith(), other)), 'its layer has hidden width 768, not 1,024');
     assert.equal(reason(compareProfiles(profileWith(), profileWith({ fit: null }))), 'one has too few samples to fit');
   });

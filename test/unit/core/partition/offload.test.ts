@@ -11,7 +11,7 @@ import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchKeys } from '../../../../src/core/domain/layout-choices';
 import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
 import { llama3, request } from '../../../golden/requests';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const shape = { layers: 8, first: true, last: true };
 const flash = {
@@ -62,7 +62,7 @@ describe('activations of some layers on the host', () => {
   });
 
   it('are shown with the plan: how many bytes, and what it waits for them', () => {
-    const offloads = (plan: Plan): string => said(plan.reasons.find((reason) => said(reason).includes('wait on the host')));
+    const offloads = (plan: Plan): string => toText(plan.reasons.find((reason) => toText(reason).includes('wait on the host')));
     assert.equal(offloads(makePlan(llama())), '');
     assert.match(
       offloads(makePlan(llama({ activationOffloadLayers: 2 }))),

@@ -10,7 +10,7 @@ import { sum } from '../../../../src/core/numbers';
 import { ExpectedError } from '../../../../src/core/errors';
 import { llama3, request } from '../../../golden/requests';
 import { load } from '../config-files/files';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const wanted = {
   ...request('H200', llama3('70b', 16), {
@@ -39,7 +39,7 @@ describe('calibration by one measured step', () => {
     );
     const { cost } = makePlan(slower);
     assert.equal(cost.errorPercent, 10);
-    assert.match(said(cost.description), /rescaled from 0\.75, which predicted .* to meet a measured step of/);
+    assert.match(toText(cost.description), /rescaled from 0\.75, which predicted .* to meet a measured step of/);
     assert.equal(makePlan(wanted).cost.errorPercent, 35);
     assert.equal(slower.calibration?.before, 0.75);
     assert.equal(slower.calibration.predictedMs, chosenOf(makePlan(wanted)).iterationMs);

@@ -20,7 +20,7 @@ import type { Layout, PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { verdictOf } from '../../../../src/core/memory-model/verdict';
 import { sentence } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const defaults = { gpu: assumedGpuName, nodes: null, gpusPerNode: null };
 
@@ -234,7 +234,7 @@ describe('a model without a layout', () => {
       const { layout, model, assumptions } = request;
       assert.ok(oneForwardOneBackward(request).mfu > mfu);
       assert.ok(layout.pipeline <= 16 && layout.tensor <= 8);
-      const reason = (key: string): string => said(assumptions.find((assumption) => assumption.key === key)?.reason);
+      const reason = (key: string): string => toText(assumptions.find((assumption) => assumption.key === key)?.reason);
       assert.match(reason('layout.tensor'), /^by a quick estimate the fastest that fits .*; search layouts for a better one$/);
       assert.equal(layout.expertTensor, model.experts === null ? undefined : 1);
       assert.equal(reason('layout.expertTensor') !== '', model.experts !== null);
@@ -269,7 +269,7 @@ describe('a model without a layout', () => {
     const { cluster, assumptions } = resolveRun(run, { ...defaults, gpu: 'V100-16GB' });
     assert.ok(cluster.nodes <= mostAssumedNodes);
     assert.match(
-      said(assumptions.find(({ key }) => key === 'cluster.nodes')?.reason),
+      toText(assumptions.find(({ key }) => key === 'cluster.nodes')?.reason),
       /does not fit on up to 256 nodes; this size comes closest/,
     );
   });

@@ -5,7 +5,7 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import type { ResolveDefaults } from '../../../../src/core/plan-request/defaults';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const llama8b = {
   layers: 32,
@@ -48,7 +48,7 @@ describe('resolving a run', () => {
     const request = await resolved({ model: llama8b });
     for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'training.sequenceLength', 'training.globalBatch']) {
       const assumption = request.assumptions.find((one) => one.key === key);
-      assert.ok(said(assumption?.reason).length > 0, key);
+      assert.ok(toText(assumption?.reason).length > 0, key);
     }
   });
 

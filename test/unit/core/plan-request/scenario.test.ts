@@ -6,7 +6,7 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { scenarioChanges, scenarioOf, type Scenario } from '../../../../src/core/plan-request/scenario';
 import { scenarioText } from '../../../../src/core/plan-request/scenario-text';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const llama8b = { layers: 32, hidden: 4096, heads: 32, kvHeads: 8, ffn: 14336, gatedMlp: true, vocab: 128256, maxPositions: 8192 };
 const defaults: ResolveDefaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null };
@@ -16,7 +16,7 @@ async function resolved(config: object, kept?: Scenario): Promise<PlanRequest> {
   return resolveRun(run, { ...defaults, kept });
 }
 
-const reasonOf = ({ assumptions }: PlanRequest, key: string): string => said(assumptions.find((one) => one.key === key)?.reason);
+const reasonOf = ({ assumptions }: PlanRequest, key: string): string => toText(assumptions.find((one) => one.key === key)?.reason);
 
 describe('the global batch that no file gives', () => {
   it('depends on the GPUs, the length of a sequence and a given micro-batch, and on nothing else', async () => {

@@ -4,7 +4,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { loadObject } from '../config-files/files';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 /** Llama-3 70B, sequences of 131,072 tokens, 128 H100. */
 const longSequences = {
@@ -20,7 +20,7 @@ describe('a plan of long sequences', () => {
     const plan = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
     assert.deepEqual([chosenOf(plan).schedule, chosenOf(plan).fits], ['1F1B', false]);
     assert.ok(plan.request.assumptions.some(({ key, value }) => key === 'training.runtime' && value === 'megatron'));
-    const reasons = plan.reasons.map((reason) => said(reason));
+    const reasons = plan.reasons.map((reason) => toText(reason));
     assert.ok(
       reasons.some((reason) => /^Seq1F1B, which the runtime of its authors runs: 1[456].* s in .* GiB, which fits$/.test(reason)),
       reasons.join('\n'),
@@ -32,7 +32,7 @@ describe('a plan of long sequences', () => {
     const run = await loadObject({ ...longSequences, schedules: 'all' });
     const plan = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
     assert.deepEqual([chosenOf(plan).schedule, chosenOf(plan).fits], ['Seq1F1B', true]);
-    const reasons = plan.reasons.map((reason) => said(reason));
+    const reasons = plan.reasons.map((reason) => toText(reason));
     assert.ok(reasons.includes('Megatron-LM, for which times are predicted, does not run Seq1F1B; the runtime of its authors does'));
   });
 });

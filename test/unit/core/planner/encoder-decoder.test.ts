@@ -24,7 +24,7 @@ import { request } from '../../../golden/requests';
 import { load } from '../config-files/files';
 import { bart, modelOf, t5, whisper } from './stacks';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const lengths = { sequenceLength: 512, decoderSequenceLength: 128 };
 const usual: Partial<TrainingSpec> = { ...lengths, attention: 'flash', dropout: false, fusedCrossEntropy: true, precision: 'bf16' };
@@ -123,9 +123,9 @@ describe('an encoder-decoder model', () => {
     assert.ok(ofEncoder > 4 && cut.length === 8, cut.join());
     const even = stackCut(t5(24, 24), { sequenceLength: 512, decoderSequenceLength: 512 }, 8);
     assert.ok(even.slice(0, 4).reduce((sum, layers) => sum + layers, 0) >= 24, even.join());
-    assert.equal(said(stacksText(asked(t5(24, 24), { pipeline: 2 }))), 'encoder 24; decoder 24');
+    assert.equal(toText(stacksText(asked(t5(24, 24), { pipeline: 2 }))), 'encoder 24; decoder 24');
     assert.equal(
-      said(stacksText(asked(t5(4, 2), { pipeline: 4, stageLayers: [2, 1, 2, 1] }))),
+      toText(stacksText(asked(t5(4, 2), { pipeline: 4, stageLayers: [2, 1, 2, 1] }))),
       'encoder 2, 1; encoder 1 with decoder 1; decoder 1',
     );
   });
@@ -144,7 +144,7 @@ describe('an encoder-decoder model', () => {
   it('is planned with whole sequences and one chunk only a stage, and reports it', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
-    assert.ok(plan.reasons.some((reason) => said(reason).startsWith('token slices and virtual stages')));
+    assert.ok(plan.reasons.some((reason) => toText(reason).startsWith('token slices and virtual stages')));
     const { scheme, tokensPerSecond, iterationMs } = chosenOf(plan);
     assert.ok(scheme.every(({ tokens }) => tokens.join() === '512'));
     assert.equal(tokensPerSecond, (16 * (512 + 128) * 1e3) / iterationMs);

@@ -9,7 +9,7 @@ import { neededFor } from '../../../../src/core/schedules/needs';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
   training: { globalBatch: 8, sequenceLength: 1024, attention: 'flash', dropout: false },
@@ -67,7 +67,7 @@ describe('plan', () => {
       const shortestMs = Math.min(...schedules.map(({ iterationMs }) => iterationMs));
       assert.ok(chosen.iterationMs <= 1.05 * shortestMs);
       for (const other of schedules.filter(({ iterationMs }) => iterationMs <= 1.05 * shortestMs))
-        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), said(other.name));
+        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), toText(other.name));
     }
   });
 
@@ -213,14 +213,14 @@ describe('plan', () => {
     );
     const best = faster.reduce((a, b) => (b.iterationMs < a.iterationMs ? b : a));
     assert.ok(
-      plan.reasons.some((reason) => said(reason).startsWith(`${said(best.name)}, which TorchTitan `)),
-      plan.reasons.map((one) => said(one)).join('\n'),
+      plan.reasons.some((reason) => toText(reason).startsWith(`${toText(best.name)}, which TorchTitan `)),
+      plan.reasons.map((one) => toText(one)).join('\n'),
     );
     const open = makePlan(wanted);
     assert.ok(chosenOf(open).fits && chosenOf(open).iterationMs <= 1.05 * best.iterationMs);
     assert.ok(
-      open.reasons.some((reason) => said(reason).includes(`does not run ${said(chosenOf(open).name)}; `)),
-      open.reasons.map((one) => said(one)).join('\n'),
+      open.reasons.some((reason) => toText(reason).includes(`does not run ${toText(chosenOf(open).name)}; `)),
+      open.reasons.map((one) => toText(one)).join('\n'),
     );
   });
 
@@ -263,7 +263,7 @@ describe('plan', () => {
     const many = { ...small, training: { ...small.training, globalBatch: 400 } };
     const plan = makePlan(many);
     assert.ok(!plan.candidates.some(({ id }) => id === 'ZeroBubble'));
-    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(said(reason))));
+    assert.ok(plan.reasons.some((reason) => /^not compared.*ZeroBubble, ZeroBubbleV/.test(toText(reason))));
     assert.equal(makePlan({ ...small, training: { ...small.training, globalBatch: 90 }, schedule: 'ZeroBubble' }).chosen, 'ZeroBubble');
   });
 

@@ -23,7 +23,7 @@ import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { group, hopperAndAmpere, llama70b, onGroups, resolved, runOf, small } from './mixed';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
@@ -205,9 +205,9 @@ describe('the text on stages on groups of nodes', () => {
       training: { globalBatch: 96 },
       slicing: { unit: 512 },
     });
-    const line = makePlan(wanted).reasons.find((reason) => said(reason).includes(' only: '));
-    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB only: ([\d.]+)x the time; 4 nodes of 8 A100-80GB only: ([\d.]+)x/.exec(said(line)) ?? []; // prettier-ignore
-    assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), said(line));
+    const line = makePlan(wanted).reasons.find((reason) => toText(reason).includes(' only: '));
+    const [, hopper, ampere] = /^2 nodes of 8 H100-80GB only: ([\d.]+)x the time; 4 nodes of 8 A100-80GB only: ([\d.]+)x/.exec(toText(line)) ?? []; // prettier-ignore
+    assert.ok(Number(hopper) > 1 && Number(ampere) > Number(hopper), toText(line));
   });
 
   it('compares groups with a plain cluster by what the clusters are, and two lists of groups by their figures', async () => {
@@ -306,7 +306,7 @@ describe('times on groups of nodes', () => {
 
   it('show what all kinds rest on, with the widest error bar', () => {
     const { cost } = makePlan(onGroups(base, [group('H100-80GB', 1), group('L40S', 2)], [1, 0, 1], [3, 6, 3]));
-    assert.match(said(cost.description), /L40S.*H100-80GB/);
+    assert.match(toText(cost.description), /L40S.*H100-80GB/);
     assert.equal(cost.errorPercent, 35);
   });
 
@@ -328,6 +328,6 @@ describe('times on groups of nodes', () => {
   });
 
   it('name a cluster by its groups', () => {
-    assert.equal(said(clusterText(wanted.cluster)), '1 node of 8 H100-80GB + 2 nodes of 8 A100-80GB');
+    assert.equal(toText(clusterText(wanted.cluster)), '1 node of 8 H100-80GB + 2 nodes of 8 A100-80GB');
   });
 });

@@ -9,7 +9,7 @@ import { profileText } from '../../../../src/core/measured-profile/file';
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const model = { layers: 8, hidden: 512, heads: 8, vocab: 1000 };
 const tokens = [8, 16, 32, 64, 128, 256, 512];
@@ -89,9 +89,9 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const { cost, request } = makePlan(resolveRun(run, defaults, [{ file: '/x/p.json', profile: profileFor(run, a100) }]));
     assert.equal(cost.kind, 'profile');
-    assert.match(said(cost.description), /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
-    assert.match(said(cost.errorBecause), /measured; sends, gradient exchange and optimizer are not/);
-    assert.match(said(cost.errorBecause), /weight gradients' share of a split backward is from the analytic model/);
+    assert.match(toText(cost.description), /NVIDIA A100-SXM4-40GB.*p\.json.*left out in turn/);
+    assert.match(toText(cost.errorBecause), /measured; sends, gradient exchange and optimizer are not/);
+    assert.match(toText(cost.errorBecause), /weight gradients' share of a split backward is from the analytic model/);
     assert.equal(request.profile?.file, '/x/p.json');
     assert.ok(request.assumptions.some(({ key, value }) => key === 'cost.profile' && value === 'p.json'));
   });
@@ -102,8 +102,8 @@ describe('a plan from a profile', () => {
     const analytic = makePlan(resolveRun(run, defaults));
     assert.equal(plan.analytic?.iterationMs, chosenOf(analytic).iterationMs);
     assert.ok(
-      plan.reasons.some((reason) => said(reason).startsWith('the analytic model predicts')),
-      plan.reasons.map((one) => said(one)).join('\n'),
+      plan.reasons.some((reason) => toText(reason).startsWith('the analytic model predicts')),
+      plan.reasons.map((one) => toText(one)).join('\n'),
     );
     assert.equal(analytic.analytic, null);
   });
@@ -131,7 +131,7 @@ describe('a plan from a profile', () => {
     assert.equal(request.profile, null);
     const assumed = request.assumptions.find(({ key }) => key === 'cost.profile');
     assert.equal(assumed?.value, 'none');
-    assert.match(said(assumed.reason), /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
+    assert.match(toText(assumed.reason), /^h100\.json: it was measured on NVIDIA H100 80GB HBM3, not on A100-40GB/);
   });
 
   it('passes over one where tokens further on are predicted or activations leave for the host, which it has no times of', async () => {
@@ -142,7 +142,7 @@ describe('a plan from a profile', () => {
       const run = await runOf({ training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', ...training } });
       const request = resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]);
       assert.equal(request.profile, null);
-      assert.match(said(request.assumptions.find(({ key }) => key === 'cost.profile')?.reason), reason);
+      assert.match(toText(request.assumptions.find(({ key }) => key === 'cost.profile')?.reason), reason);
     }
   });
 
@@ -191,7 +191,7 @@ describe('a plan from a profile', () => {
     );
     const { busyMs } = chosenOf(plan);
     assert.ok((busyMs[3] ?? 0) > (busyMs[1] ?? 0), busyMs.join(', '));
-    assert.match(said(plan.cost.errorBecause), /the embedding, the head/);
+    assert.match(toText(plan.cost.errorBecause), /the embedding, the head/);
   });
 
   it('plans for the tensor size of a named profile when no file fixes one', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/domain/request';
@@ -20,7 +20,7 @@ function assertSame(wanted: PlanRequest, found: FoundPlan): void {
   assert.deepEqual(
     [chosen.iterationMs, peakBytesOf(chosen), chosen.fits, chosen.bubbleRate, chosen.mfu],
     [found.iterationMs, found.peakBytes, found.fits, found.bubbleRate, found.mfu],
-    `${said(found.name)}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
+    `${toText(found.name)}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
   );
 }
 

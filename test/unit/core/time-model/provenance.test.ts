@@ -5,7 +5,7 @@ import { profileProvenance, rooflineProvenance } from '../../../../src/core/time
 import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../measured-profile/profiles';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 describe('error bar of an analytic cost', () => {
   const errorPercent = (model: ReturnType<typeof mixtral>, layout: object) =>
@@ -21,7 +21,7 @@ describe('error bar of an analytic cost', () => {
       ({ runtime, generation, experts, narrow }) => runtime === 'megatron' && generation === 'B200' && !experts && !narrow,
     )!;
     assert.deepEqual(dense.range, [kind.low, kind.high]);
-    assert.match(said(dense.errorBecause), new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
+    assert.match(toText(dense.errorBecause), new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
     assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
   });
 
@@ -33,7 +33,7 @@ describe('error bar of an analytic cost', () => {
     const mean = (end: 'low' | 'high'): number => near.reduce((product, kind) => product * kind[end] ** (kind.rows / rows), 1);
     const expected = [low * mean('low'), high * mean('high')];
     assert.ok(near.length > 0 && unseen.range.every((end, index) => Math.abs(end - expected[index]!) < 1e-12), String(unseen.range));
-    assert.match(said(unseen.errorBecause), /widened by the cross-validation error/);
+    assert.match(toText(unseen.errorBecause), /widened by the cross-validation error/);
   });
 
   it('is that of the same number format, else that of the other one, widened', () => {
@@ -41,7 +41,7 @@ describe('error bar of an analytic cost', () => {
       rooflineProvenance(request(gpu, llama3('70b', 4), { training: { attention: 'flash', ...training }, layout: {} }), 4, 8192);
     const [wide, fp8] = [of('B200', { precision: 'bf16' }), of('B200', { precision: 'bf16', gemmPrecision: 'fp8' })];
     assert.ok(fp8.range[1] - fp8.range[0] > wide.range[1] - wide.range[0]);
-    assert.match(said(fp8.errorBecause), /on B200 under Megatron-LM with Transformer Engine, with GEMMs in FP8 or NVFP4$/);
+    assert.match(toText(fp8.errorBecause), /on B200 under Megatron-LM with Transformer Engine, with GEMMs in FP8 or NVFP4$/);
     const measured = measuredKinds.filter(
       ({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'H100' && !experts,
     );
@@ -52,7 +52,7 @@ describe('error bar of an analytic cost', () => {
     const { low, high } = unseenWidening.dense;
     const other = of('H100-80GB', { precision: 'bf16' });
     assert.deepEqual(other.range, [low * measured[0]!.low, high * measured[0]!.high]);
-    assert.match(said(other.errorBecause), /none on H100-80GB under .*, with GEMMs in 16 bits or more, is known/);
+    assert.match(toText(other.errorBecause), /none on H100-80GB under .*, with GEMMs in 16 bits or more, is known/);
   });
 
   it('reaches further towards slow runs where attention has sinks', () => {
@@ -61,14 +61,14 @@ describe('error bar of an analytic cost', () => {
     const [plain, sinks] = [of(llama3('70b', 4)), of({ ...llama3('70b', 4), attentionSinks: true })];
     assert.equal(sinks.range[0], plain.range[0]);
     assert.equal(sinks.range[1], 1.6);
-    assert.match(said(sinks.errorBecause), /attention sinks are not measured/);
+    assert.match(toText(sinks.errorBecause), /attention sinks are not measured/);
   });
 
   it('is wider where nodes are linked by Ethernet, where a GPU was not measured, and where nobody ran the kind', () => {
     const of = (gpu: 'V100-32GB' | 'L40S' | 'A100-80GB', layout: object) =>
       rooflineProvenance(request(gpu, llama3('70b', 4), { training: {}, layout }), 1, 2048);
-    assert.match(said(of('V100-32GB', { data: 16 }).errorBecause), /nodes are linked by only 3.1 GB\/s/);
-    assert.match(said(of('L40S', {}).errorBecause), /no GEMM efficiency was measured on L40S; .* none on L40S under Megatron-LM/);
+    assert.match(toText(of('V100-32GB', { data: 16 }).errorBecause), /nodes are linked by only 3.1 GB\/s/);
+    assert.match(toText(of('L40S', {}).errorBecause), /no GEMM efficiency was measured on L40S; .* none on L40S under Megatron-LM/);
     assert.ok(of('L40S', {}).errorPercent > of('A100-80GB', {}).errorPercent);
   });
 });
@@ -82,9 +82,9 @@ describe('error bar of a profiled cost', () => {
 
   it('names the collectives inside a layer, which one GPU cannot measure', () => {
     const routed = { ...profile, shape: { ...profile.shape, experts: { count: 2, active: 2 } } };
-    assert.doesNotMatch(said(provenance(profile, { expert: 4 }).errorBecause), /parallel ranks/);
-    assert.match(said(provenance(profile, { tensor: 2, expert: 4 }).errorBecause), /between tensor-parallel ranks/);
-    assert.match(said(provenance(routed, { tensor: 2, expert: 4 }).errorBecause), /between tensor- and expert-parallel ranks/);
+    assert.doesNotMatch(toText(provenance(profile, { expert: 4 }).errorBecause), /parallel ranks/);
+    assert.match(toText(provenance(profile, { tensor: 2, expert: 4 }).errorBecause), /between tensor-parallel ranks/);
+    assert.match(toText(provenance(routed, { tensor: 2, expert: 4 }).errorBecause), /between tensor- and expert-parallel ranks/);
     assert.ok(provenance(routed, { expert: 4 }).errorPercent > provenance(routed, { expert: 1 }).errorPercent);
   });
 
@@ -92,8 +92,8 @@ describe('error bar of a profiled cost', () => {
     const inside = provenance(profile, {});
     const long = provenance(profile, {}, { sequenceLength: 2 * profile.sequenceLength });
     const large = provenance(profile, {}, { microBatch: 4 * profile.largestBatch });
-    assert.match(said(long.errorBecause), /sequences were measured to .* only/);
-    assert.match(said(large.errorBecause), /micro-batches were measured to .* only/);
+    assert.match(toText(long.errorBecause), /sequences were measured to .* only/);
+    assert.match(toText(large.errorBecause), /micro-batches were measured to .* only/);
     for (const { errorPercent } of [long, large]) assert.ok(errorPercent > inside.errorPercent);
   });
 
@@ -101,8 +101,8 @@ describe('error bar of a profiled cost', () => {
     const { fit } = profile;
     assert.ok(fit !== null);
     const cut = { ...profile, status: 'partial' as const, error: 'cancelled', fit: { ...fit, embedding: null, head: null } };
-    assert.match(said(provenance(cut, {}).errorBecause), /the embedding, the head/);
-    assert.match(said(provenance(cut, {}).description), /stopped early/);
+    assert.match(toText(provenance(cut, {}).errorBecause), /the embedding, the head/);
+    assert.match(toText(provenance(cut, {}).description), /stopped early/);
   });
 });
 

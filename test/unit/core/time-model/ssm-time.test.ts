@@ -15,7 +15,7 @@ import { modelSpecOf } from '../../../../src/core/formats/written-model';
 import { hybrid, stateOfKind } from '../../../golden/hybrids';
 import { request } from '../../../golden/requests';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const training = {
   sequenceLength: 4096,
@@ -104,7 +104,7 @@ describe('layers with a state', () => {
     assert.ok(chosen.scheme.some(({ tokens }) => tokens.length > 1));
     const { errorPercent, errorBecause } = rooflineProvenance(asked, 1, 4096);
     assert.ok(errorPercent >= 35);
-    assert.match(said(errorBecause), /SSM and linear-attention times/);
+    assert.match(toText(errorBecause), /SSM and linear-attention times/);
   });
 
   it('have no profile of one layer', () => {

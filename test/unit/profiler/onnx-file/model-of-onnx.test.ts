@@ -8,7 +8,7 @@ import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
 import { graphWriter, inBranches, renamed, type Extent } from './graphs';
 import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const gpt2Spec: ModelSpec = {
   modelType: 'onnx',
@@ -70,7 +70,7 @@ describe('modelOfOnnx', () => {
       const { model, precision, reason } = modelOfOnnx(fusedGpt2().model(), 'gpt2.onnx');
       assert.deepEqual(model, gpt2Spec);
       assert.equal(precision, 'fp16');
-      assert.equal(said(reason.heads), 'num_heads is 4 in the Attention nodes');
+      assert.equal(toText(reason.heads), 'num_heads is 4 in the Attention nodes');
     });
 
     it('in the branches of a merged decoder, counting its layers once', () => {
@@ -125,8 +125,8 @@ describe('modelOfOnnx', () => {
       Object.assign(gather, { opType: 'Identity', input: ['inputs_embeds'] });
       const { model, reason } = modelOfOnnx(g.model(), 'decoder.onnx');
       assert.deepEqual(model, { ...gpt2Spec, tiedEmbeddings: false });
-      assert.equal(said(reason.hidden), 'most norms are 48 wide, as transformer.h.0.ln_1.weight');
-      assert.equal(said(reason.vocab), 'lm_head.weight is a product of 48 x 211');
+      assert.equal(toText(reason.hidden), 'most norms are 48 wide, as transformer.h.0.ln_1.weight');
+      assert.equal(toText(reason.vocab), 'lm_head.weight is a product of 48 x 211');
     }
   });
 
@@ -153,11 +153,11 @@ describe('modelOfOnnx', () => {
 
   it('shows what of the graph each size was read from', () => {
     const { reason } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
-    assert.equal(said(reason.hidden), 'transformer.wte.weight is 211 x 48');
-    assert.equal(said(reason.maxPositions), 'transformer.wpe.weight is 96 x 48');
-    assert.equal(said(reason.layers), '3 layers have inputs for earlier keys and values');
-    assert.equal(said(reason.kvHeads), 'past_key_values.0.key is ? x 4 x ? x 12');
-    assert.equal(said(reason.ffn), 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
+    assert.equal(toText(reason.hidden), 'transformer.wte.weight is 211 x 48');
+    assert.equal(toText(reason.maxPositions), 'transformer.wpe.weight is 96 x 48');
+    assert.equal(toText(reason.layers), '3 layers have inputs for earlier keys and values');
+    assert.equal(toText(reason.kvHeads), 'past_key_values.0.key is ? x 4 x ? x 12');
+    assert.equal(toText(reason.ffn), 'transformer.h.0.mlp.c_proj.weight is a product of 160 x 48');
   });
 
   it('distinguishes a tied head from one of its own, and doubts a turned copy', () => {
@@ -245,6 +245,6 @@ describe('modelOfOnnx', () => {
   it('prints names out of the file without their invisible characters', () => {
     const g = gpt2();
     renamed(g.graph, { 'transformer.wte.weight': 'wte\u202e\n.weight' });
-    assert.equal(said(modelOfOnnx(g.model(), 'x.onnx').reason.hidden), 'wte\\u{202e}\\u{a}.weight is 211 x 48');
+    assert.equal(toText(modelOfOnnx(g.model(), 'x.onnx').reason.hidden), 'wte\\u{202e}\\u{a}.weight is 211 x 48');
   });
 });

@@ -13,7 +13,7 @@ import { runOfOnnx } from '../../../../src/profiler/onnx-file/run-of-onnx';
 import type { GraphWriter } from './graphs';
 import { gpt2, gpt2Sizes } from './models';
 import { say } from '../../../../src/core/sentence';
-import { said } from '../../said';
+import { toText } from '../../sentence-text';
 
 const { layers, hidden, heads, ffn, vocab, positions } = gpt2Sizes;
 const config = {
@@ -67,7 +67,7 @@ describe('runOfOnnx', () => {
     });
     assert.ok(makePlan(request).candidates.every(({ iterationMs }) => iterationMs > 0));
     assert.ok(
-      request.assumptions.some(({ key, reason }) => key === 'model.vocab' && said(reason) === 'transformer.wte.weight is 211 x 48'),
+      request.assumptions.some(({ key, reason }) => key === 'model.vocab' && toText(reason) === 'transformer.wte.weight is 211 x 48'),
     );
   });
 

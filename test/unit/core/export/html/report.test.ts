@@ -7,7 +7,7 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';
 import { sentence } from '../../../../../src/core/sentence';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const plan = makePlan(
   request('A100-80GB', gpt(8, 1024, 16, 50304), {
@@ -47,9 +47,9 @@ describe('a plan as an HTML page', () => {
     const shown = shownText(html);
     const chosen = chosenOf(plan);
     assert.match(shown, /Step \d[\d.,]* ms [\d.,]+ to [\d.,]+ ms Bubble [\d.]+ %/);
-    for (const { name } of plan.candidates) assert.ok(shown.includes(said(name)), said(name));
+    for (const { name } of plan.candidates) assert.ok(shown.includes(toText(name)), toText(name));
     for (const reason of plan.reasons)
-      assert.ok(html.includes(said(reason).replaceAll("'", '&#39;').replaceAll('"', '&quot;')), said(reason));
+      assert.ok(html.includes(toText(reason).replaceAll("'", '&#39;').replaceAll('"', '&quot;')), toText(reason));
     assert.ok(shown.includes(chosen.memory.runtime));
     assert.equal(html.match(/<rect class="[fb]\d"/g)?.length === 0, false);
     assert.equal((html.match(/<td class="bar">/g) ?? []).length > 0, true);

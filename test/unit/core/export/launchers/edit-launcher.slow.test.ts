@@ -16,7 +16,7 @@ import { traitFiles } from '../../../../fixtures/traits';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { deepspeedLayout, megatronLayout, smallLayout, titanLayout, type ReadLayout } from './read-layout';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const fixtures = path.join(import.meta.dirname, '../../../../fixtures/launchers');
 
@@ -66,7 +66,7 @@ describe("a plan written into a launcher's file", () => {
           const result = edited(plan, file, format, text);
           assert.equal(applied(text, result), result.text);
           const { facts } = readers[format](file, result.text);
-          layoutOf(format, facts, plan, result.text).assertSame(result.gaps.map(({ what }) => said(what)));
+          layoutOf(format, facts, plan, result.text).assertSame(result.gaps.map(({ what }) => toText(what)));
           assertRestKept(text, result.text);
           const again = edited(plan, file, format, result.text);
           assert.deepEqual(again.edits, []);
@@ -114,19 +114,19 @@ describe("a plan written into a launcher's file", () => {
     );
     const { edits, set, gaps, kept } = edited(shellPlan, 'run.sh', 'megatron-shell', text);
     assert.deepEqual([edits, set, gaps], [[], [], []]);
-    assert.ok(kept.map((each) => said(each)).includes('tensor parallel size 4'));
+    assert.ok(kept.map((each) => toText(each)).includes('tensor parallel size 4'));
   });
 
   it("leaves a template's placeholders to whoever fills it", () => {
     const text = readFileSync(path.join(fixtures, 'deepspeed-template.txt'), 'utf8');
     const { gaps, edits } = edited(shellPlan, 'ds.json', 'deepspeed', text);
     assert.deepEqual(edits, []);
-    assert.match(said(gaps.find(({ what }) => said(what).startsWith('global batch'))?.reason ?? ''), /GLOBAL_BATCH/);
+    assert.match(toText(gaps.find(({ what }) => toText(what).startsWith('global batch'))?.reason ?? ''), /GLOBAL_BATCH/);
   });
 
   it('reports a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
-    assert.equal(said(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason), 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
+    assert.equal(toText(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason), 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
   });
 
   it('never fails on a mangled file, and its edits give the text that was read back', () => {
@@ -209,7 +209,7 @@ describe("a plan written into launchers' files with the traits of those in publi
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore
       const plan = ofDepth(any, before.facts.layers?.value ?? 24);
       const result = writtenInto(plan, before, format, read);
-      layoutOf(format, read(name, result.text).facts, plan, result.text).assertSame(result.gaps.map(({ what }) => said(what)));
+      layoutOf(format, read(name, result.text).facts, plan, result.text).assertSame(result.gaps.map(({ what }) => toText(what)));
       assert.equal(applied(text, result), result.text);
       assertRestKept(text, result.text);
       assert.deepEqual(writtenInto(plan, read(name, result.text), format, read).edits, []);

@@ -11,7 +11,7 @@ import { parameterCount } from '../../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../../src/core/domain/model';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { planWith } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 function modelOf(config: object): ModelSpec {
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
@@ -65,7 +65,7 @@ describe('a hybrid handed to Megatron', () => {
       assert.equal(again.outputGate, model.outputGate);
       const attends = model.layerKinds?.some(({ mixer }) => mixer === undefined) === true;
       if (attends) assert.deepEqual([again.heads, again.kvHeads, again.headDim], [model.heads, model.kvHeads, model.headDim]);
-      const isShared = gaps.some(({ reason }) => said(reason).includes('gate of the shared experts'));
+      const isShared = gaps.some(({ reason }) => toText(reason).includes('gate of the shared experts'));
       if (attends && !isShared) assert.equal(parameterCount(again), parameterCount(model), config.model_type);
     }
   });
@@ -120,7 +120,7 @@ describe('a hybrid handed to Megatron', () => {
       const model = modelOf({ model_type, num_hidden_layers: 8 });
       const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), 'megatron-shell');
       assert.ok(
-        gaps.some(({ reason }) => said(reason).includes('SSM or linear-attention layers')),
+        gaps.some(({ reason }) => toText(reason).includes('SSM or linear-attention layers')),
         model_type,
       );
     }

@@ -3,7 +3,7 @@ import { writtenInto } from '../../../../../src/core/export/launchers/edit-launc
 import type { LauncherReader } from '../../../../../src/core/formats/facts';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { planWith } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 /** MindSpeed-LLM: 64 layers on 8 stages, three of which are not built. */
 const noops = `torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\
@@ -23,7 +23,7 @@ describe("a plan written into a script of MindSpeed-LLM's", () => {
     const layers = stageLayers.reduce((sum, count) => sum + count, 0);
     const plan = planWith({ tensor: 2, pipeline, data: 8 / pipeline, layers, stageLayers, sequenceParallel: true, globalBatch: 16 });
     const written = writtenInto(plan, read('run.sh', text), 'megatron-shell', read);
-    return { text: written.text, gaps: written.gaps.map(({ what }) => said(what)).filter((what) => what.includes('layers')) };
+    return { text: written.text, gaps: written.gaps.map(({ what }) => toText(what)).filter((what) => what.includes('layers')) };
   };
 
   it('leaves out the layers that a stage has too many, and deals as many as before where that divides', () => {

@@ -15,7 +15,7 @@ import { shellReader } from '../../launchers/shell/shell-reader';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
 import { say } from '../../../../../src/core/sentence';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const place = { file: 'config.json', range: { start: 0, end: 1 } };
 const joinedLlama = {
@@ -55,7 +55,7 @@ describe('a new launcher file', () => {
           assert.equal(recogniseConfig(fileName, text), format);
           const { facts, remarks } = readers[format](fileName, text);
           assert.deepEqual(remarks.filter(({ severity }) => severity === 'error').map(({ message }) => say(message)), []); // prettier-ignore
-          layouts[format](facts, plan, text).assertSame(gaps.map(({ what }) => said(what)));
+          layouts[format](facts, plan, text).assertSame(gaps.map(({ what }) => toText(what)));
         }),
         { seed: 6, numRuns: format === 'megatron-shell' ? 120 : 300 },
       );
@@ -74,7 +74,7 @@ describe('a new launcher file', () => {
       const plan = planWith({ gemmPrecision });
       const { text, fileName, gaps } = newLauncher(plan, format);
       const { facts } = readers[format](fileName, text);
-      const isGap = gaps.some(({ what }) => said(what) === `GEMMs in ${gemmPrecision}`);
+      const isGap = gaps.some(({ what }) => toText(what) === `GEMMs in ${gemmPrecision}`);
       return [runOfLauncher(readers[format](fileName, text), 'run', joinedLlama).training.precision?.value, facts.precision?.value, isGap];
     };
     assert.deepEqual(written('megatron-shell', 'fp8'), ['bf16', 'fp8', false]);
@@ -140,7 +140,7 @@ describe('a new launcher file', () => {
       [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
     );
     const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
-    assert.deepEqual(windows.gaps.map(({ reason }) => said(reason)), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
+    assert.deepEqual(windows.gaps.map(({ reason }) => toText(reason)), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
 
@@ -159,7 +159,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(facts.ropeScaling?.value, llama3);
     const linear = made({ ...bare, rotary: { base: 10_000, scaling: { kind: 'linear', factor: 4 } }, normEpsilon: 1e-5 });
     assert.match(linear.text, /--rotary-seq-len-interpolation-factor 4\n/);
-    const reasons = (model: LaunchSettings['model']) => made(model).gaps.map(({ reason }) => said(reason));
+    const reasons = (model: LaunchSettings['model']) => made(model).gaps.map(({ reason }) => toText(reason));
     assert.deepEqual(reasons(bare), [
       "Megatron-LM's flags leave out its rotary base, which the config does not give (Megatron-LM takes 10,000), the epsilon of its norms, which the config does not give (Megatron-LM takes 0.00001)",
     ]);
@@ -204,7 +204,7 @@ describe('a new launcher file', () => {
 
   it('shows what a launcher has no word for', () => {
     const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
-    const whats = (format: NewFormat) => newLauncher(plan, format).gaps.map(({ what }) => said(what));
+    const whats = (format: NewFormat) => newLauncher(plan, format).gaps.map(({ what }) => toText(what));
     assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);
     assert.deepEqual(whats('torchtitan'), ['token slices (TeraPipe)']);
     assert.ok(whats('deepspeed').includes('ZeRO 2 with a pipeline'));

@@ -3,7 +3,7 @@ import { writtenInto, type EditedLauncher } from '../../../../../src/core/export
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { readerOf } from '../../../../../src/core/config-files/readers';
 import { planWith } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 /** Axolotl: micro-batches of 3, 6 of them. */
 const axolotl = `base_model: Qwen/Qwen2.5-7B
@@ -35,7 +35,7 @@ describe("a plan written into a trainer's YAML", () => {
     assert.match(text, /- path: ours\/instructions # 40,000 of them\n/);
     assert.match(text, /^gradient_accumulation_steps: 4\nmicro_batch_size: 2\ngradient_checkpointing: false$/m);
     assert.deepEqual(
-      gaps.map(({ what }) => said(what)),
+      gaps.map(({ what }) => toText(what)),
       ['8 GPUs, so that data parallelism is 8'],
     );
   });
@@ -54,7 +54,7 @@ describe("a plan written into a trainer's YAML", () => {
       axolotl,
       planWith({ pipeline: 2, data: 4, globalBatch: 64, recompute: { granularity: 'selective', modules: ['layernorm'] } }),
     );
-    const words = gaps.map(({ what, reason }) => `${said(what)}: ${said(reason)}`);
+    const words = gaps.map(({ what, reason }) => `${toText(what)}: ${toText(reason)}`);
     assert.ok(words.includes('pipeline parallel size 2: trainers have no pipeline'), words.join('; '));
     assert.ok(words.includes('recompute selective: trainers recompute all layers, whole, or none'), words.join('; '));
   });

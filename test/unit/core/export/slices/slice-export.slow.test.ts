@@ -19,7 +19,7 @@ import { loadRun } from '../../../../load-run';
 import { cases } from '../../../../property/cases';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { restatedSplits } from './restated-splits';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
@@ -174,8 +174,8 @@ describe('slices in files of runtimes', () => {
     const { gaps, runs } = await of('zero-bubble').write(plan, shell);
     const fallback = chosenOf(runs);
     assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'equal slices alone');
-    const reason = gaps.find(({ what }) => said(what) === said(chosenOf(plan).name))?.reason ?? '';
-    assert.match(said(reason), /written and predicted here is Seq1F1B, \d+ equal slices/);
+    const reason = gaps.find(({ what }) => toText(what) === toText(chosenOf(plan).name))?.reason ?? '';
+    assert.match(toText(reason), /written and predicted here is Seq1F1B, \d+ equal slices/);
     for (const other of [2, 4, 8]) {
       const equal = chosenOf(asked(Array.from({ length: other }, () => 4096 / other)));
       assert.ok(fallback.iterationMs <= equal.iterationMs * (1 + 2e-3), `${other} equal slices are no faster`);
@@ -199,7 +199,7 @@ describe('slices in files of runtimes', () => {
     });
     const { runs, gaps } = await of('dp-results').write(mixed, shell);
     assert.equal(new Set(chosenOf(runs).scheme.map(({ tokens }) => tokens.join())).size, 1);
-    assert.match(gaps.map(({ reason }) => said(reason)).join(), /written and predicted here is TeraPipe, one scheme of/);
+    assert.match(gaps.map(({ reason }) => toText(reason)).join(), /written and predicted here is TeraPipe, one scheme of/);
   });
 
   it('are refused where the runtime runs no such plan', async () => {

@@ -6,7 +6,7 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { gpt, request } from '../../../../golden/requests';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const wanted = request('A100-80GB', gpt(16, 4096, 32, 51200, 32768), {
   training: {
@@ -36,8 +36,8 @@ describe('slices of the schedule that is asked for', () => {
     assert.ok(certificate.lowerBoundMs <= certificate.optimumMs && certificate.lowerBoundMs > 0.9 * certificate.optimumMs);
     for (const { rule, latencyMs } of certificate.cuts) assert.ok(certificate.optimumMs <= latencyMs * (1 + 1e-9), rule);
     assert.ok(scheme.every(({ tokens }) => tokens.join() === scheme[0]!.tokens.join()));
-    const [line] = plan.reasons.filter((reason) => said(reason).startsWith('its slices are'));
-    assert.match(said(line), /proved optimal|at most [\d.]+ % above the best possible/);
+    const [line] = plan.reasons.filter((reason) => toText(reason).startsWith('its slices are'));
+    assert.match(toText(line), /proved optimal|at most [\d.]+ % above the best possible/);
   });
 
   for (const [schedule, name, virtualStages] of [
@@ -54,7 +54,7 @@ describe('slices of the schedule that is asked for', () => {
       assert.ok(certificate !== null && certificate.judgedBy === 'makespan');
       assert.ok(nearly(certificate.optimumMs, pipelineMs), `${certificate.optimumMs} found, ${pipelineMs} predicted`);
       for (const { rule, latencyMs } of certificate.cuts) assert.ok(certificate.optimumMs <= latencyMs * (1 + 1e-9), rule);
-      assert.ok(plan.reasons.some((reason) => /its slices are .*(proved optimal|above the best possible)/.test(said(reason))));
+      assert.ok(plan.reasons.some((reason) => /its slices are .*(proved optimal|above the best possible)/.test(toText(reason))));
     });
 
   it('are not slower than those solved for by equation 5 for the same schedule', () => {
@@ -72,7 +72,7 @@ describe('slices of the schedule that is asked for', () => {
     assert.ok(found.fits);
     assert.ok(found.scheme[0]!.tokens.length > roomy.scheme[0]!.tokens.length);
     assert.ok(found.iterationMs >= roomy.iterationMs);
-    assert.match(said(found.certificate!.note), /5 to 256 of a sequence, as fewer do not fit memory/);
+    assert.match(toText(found.certificate!.note), /5 to 256 of a sequence, as fewer do not fit memory/);
   });
 
   it('are found where the best of this many slices never fit, with split backward too', () => {

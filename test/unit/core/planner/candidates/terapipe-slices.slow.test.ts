@@ -7,7 +7,7 @@ import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { latencyOf } from '../../../../../src/core/slicing/problem';
 import { solveSlicing, type IncumbentTimes } from '../../../../../src/core/slicing/solve';
 import { gpt, llama3, request } from '../../../../golden/requests';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 function long(sequenceLength: number, unit: number, globalBatch: number, layers = 8): PlanRequest {
   const wanted = request(
@@ -76,7 +76,7 @@ describe('slices of a plan', () => {
   it('are as fine as asked for in sequences too long for a table', () => {
     const { certificate, scheme } = solved(long(2 ** 17, 64, 1));
     assert.match(
-      said(certificate.note),
+      toText(certificate.note),
       /^proved optimal by equation 5 .* multiples of 64 tokens.*; simulated, equal slices are faster by .* and taken$/,
     );
     const cost = slicingCost(pipelineOf(long(2 ** 17, 64, 1)));
@@ -86,7 +86,7 @@ describe('slices of a plan', () => {
   it('are coarser where nothing is known of the cost', () => {
     const wanted = long(2 ** 17, 64, 1);
     const { note } = solved({ ...wanted, training: { ...wanted.training, attention: 'unfused' } }).certificate;
-    assert.match(said(note), /multiples of 128 tokens/);
+    assert.match(toText(note), /multiples of 128 tokens/);
   });
 
   it('come with the baselines, by the same objective', () => {

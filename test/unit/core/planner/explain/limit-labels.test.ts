@@ -4,7 +4,7 @@ import { costsText, limitedBy, stepCosts } from '../../../../../src/core/planner
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import { llama3, request } from '../../../../golden/requests';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const none = { issue: 0, memory: 0, math: 0, exchange: 0, send: 0, offload: 0 };
 const stage = (limiter: Limiter): StageLimits => ({ limiter, ms: none });
@@ -12,7 +12,7 @@ const stage = (limiter: Limiter): StageLimits => ({ limiter, ms: none });
 describe('what limits the stages, in words', () => {
   it('names the stages where not the same limits all', () => {
     assert.equal(
-      said(limitedBy([stage('math'), stage('send'), stage('send'), stage('math')])),
+      toText(limitedBy([stage('math'), stage('send'), stage('send'), stage('math')])),
       'stage 0 compute; stages 1-2 P2P transfers; stage 3 compute',
     );
   });
@@ -39,8 +39,8 @@ describe('what the step goes to', () => {
         shares,
         shares.toSorted((a, b) => b - a),
       );
-      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.002, said(candidate.name));
-      assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, said(candidate.name)); // prettier-ignore
+      assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 1) < 0.002, toText(candidate.name));
+      assert.equal(costs.some(([part]) => part === 'work'), candidate.id !== plan.chosen, toText(candidate.name)); // prettier-ignore
     }
   });
 
@@ -59,6 +59,6 @@ describe('what the step goes to', () => {
       few.candidates.find(({ id }) => id === 'whole')!,
     );
     assert.equal(costs[0]?.[0], 'bubble');
-    assert.match(said(costsText(costs)), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
+    assert.match(toText(costsText(costs)), /^bubble [\d.]+ % of the step, work [\d.]+ %/);
   });
 });

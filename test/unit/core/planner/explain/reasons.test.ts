@@ -5,7 +5,7 @@ import { chosenOf } from '../../../../../src/core/planner/plan';
 import { isTie } from '../../../../../src/core/planner/explain/reasons';
 import { gpt, request } from '../../../../golden/requests';
 import { sentence } from '../../../../../src/core/sentence';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const plan = makePlan({
   ...request('A100-80GB', gpt(24, 2048, 16, 50304), { training: { globalBatch: 16, precision: 'bf16' }, layout: { pipeline: 8 } }),
@@ -18,7 +18,7 @@ describe('ties between the schedules of a plan', () => {
     const share = 1 + plan.cost.errorPercent / 100;
     for (const candidate of plan.candidates) {
       const ratio = Math.max(candidate.iterationMs / chosen.iterationMs, chosen.iterationMs / candidate.iterationMs);
-      assert.equal(isTie(plan, candidate), candidate.id !== chosen.id && ratio <= share, said(candidate.name));
+      assert.equal(isTie(plan, candidate), candidate.id !== chosen.id && ratio <= share, toText(candidate.name));
     }
     const ties = plan.candidates.filter((candidate) => isTie(plan, candidate));
     assert.ok(ties.length > 0 && ties.length < plan.candidates.length - 1, 'the fixture has both');
@@ -31,8 +31,8 @@ describe('ties between the schedules of a plan', () => {
       ['1f1b', '1F1B'],
     ] as const) {
       const candidate = sliced.candidates.find((other) => other.id === id)!;
-      const line = sliced.reasons.find((reason) => said(reason).includes(` ${words}`))!;
-      assert.equal(said(line).includes('within error of'), isTie(sliced, candidate), said(line));
+      const line = sliced.reasons.find((reason) => toText(reason).includes(` ${words}`))!;
+      assert.equal(toText(line).includes('within error of'), isTie(sliced, candidate), toText(line));
     }
     const { comparisons } = planJson(plan).plan as { comparisons: readonly { id: string; tie: boolean }[] };
     for (const { id, tie } of comparisons)

@@ -9,7 +9,7 @@ import type { LengthShare } from '../../../../../src/core/domain/lengths';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import type { BatchSlice, Scheme } from '../../../../../src/core/domain/scheme';
 import { llama3, request } from '../../../../golden/requests';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
@@ -81,7 +81,7 @@ describe('steps of documents of many lengths', () => {
       isNear(worstMs, usual.iterationMs);
       assert.notEqual(way, 'chunks');
     }
-    assert.match(said(plan.reasons[0]), /^over 1 length of documents a step takes /);
+    assert.match(toText(plan.reasons[0]), /^over 1 length of documents a step takes /);
   });
 
   it('are shortest in chunks of the best length that fits, long documents cut and short ones packed', () => {

@@ -7,7 +7,7 @@ import { slicingStages } from '../../../../../src/core/planner/candidates/terapi
 import { bruteForce } from '../../../../property/brute-force';
 import { gpt, llama3, request } from '../../../../golden/requests';
 import { group, onGroups } from '../mixed';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const costTable = {
   tokens: [64, 256, 1024],
@@ -40,7 +40,7 @@ describe('slices over stages that differ', () => {
   it('are equal stages to the solver where a measured table is of every stage', () => {
     assert.equal(slicingStages(pipelineOf(tabled(null)), 128, 1).kind, 'equal');
     const { certificate } = certified(tabled(null));
-    assert.match(said(certificate.note), /^proved optimal for equal stages/);
+    assert.match(toText(certificate.note), /^proved optimal for equal stages/);
     assert.equal(certificate.judgedBy, 'formula');
   });
 
@@ -60,7 +60,7 @@ describe('slices over stages that differ', () => {
       const { cost, factors } = stages;
       const best = bruteForce({ batch: 2, tokens: 1024, unit: 128, stages: 4, cost, maximumBatchSlice: 1, stageFactors: factors! });
       assert.ok(best);
-      assert.match(said(certificate.note), /for stages that take 0.\d+ to 1 times as long/);
+      assert.match(toText(certificate.note), /for stages that take 0.\d+ to 1 times as long/);
       assert.ok(certificate.optimumMs >= best.latencyMs * (1 - 1e-9), `${certificate.optimumMs} and ${best.latencyMs}`);
       assert.ok(certificate.lowerBoundMs <= best.latencyMs * (1 + 1e-9));
       // Forward and backward of a slice stay in one proportion here, so the flow shop of both together is what a simulation takes, except
@@ -85,7 +85,7 @@ describe('slices over stages that differ', () => {
     const stages = slicingStages(pipelineOf(wanted), 512, 1);
     assert.equal(stages.kind, 'nearly');
     const [spec] = slicedSpecs(wanted, pipelineOf(wanted), 2, {});
-    assert.match(said(spec!.certificate!.note), /keep that proportion within .* so the simulation judges it$/);
+    assert.match(toText(spec!.certificate!.note), /keep that proportion within .* so the simulation judges it$/);
     assert.equal(spec!.certificate!.judgedBy, 'simulation');
   });
 
@@ -105,7 +105,7 @@ describe('slices over stages that differ', () => {
     assert.equal(slicingStages(pipelineOf(wanted), 512, 1).kind, 'slowest');
     const [spec] = slicedSpecs(wanted, pipelineOf(wanted), 2, {});
     assert.match(
-      said(spec!.certificate!.note),
+      toText(spec!.certificate!.note),
       /^proved optimal by equation 5 for stages all as slow as the slowest, .*; stages differ, so the simulation judges it; simulated, .* are faster by .* and taken$/,
     );
   });

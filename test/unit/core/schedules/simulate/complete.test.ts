@@ -6,7 +6,7 @@ import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
 import type { ExpectedError } from '../../../../../src/core/errors';
 import { say } from '../../../../../src/core/sentence';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const whole = (microBatches: number): { batch: number; tokens: number[] }[] =>
   Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
@@ -104,6 +104,6 @@ describe('generating a schedule', () => {
 describe('sentences about schedules', () => {
   it('exist for every schedule, in the order of the registry', () => {
     assert.deepEqual(Object.keys(scheduleDescriptions), scheduleNames);
-    for (const { text } of Object.values(scheduleDescriptions)) assert.match(said(text), /^[A-Z0-9].*\.$/);
+    for (const { text } of Object.values(scheduleDescriptions)) assert.match(toText(text), /^[A-Z0-9].*\.$/);
   });
 });

@@ -8,7 +8,7 @@ import { parameterCount } from '../../../../../src/core/model/parameters';
 import { sequenceFlops } from '../../../../../src/core/model/flops';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import { fourStages, planOf } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const request = fourStages('1F1B');
 const { model, training } = request;
@@ -48,7 +48,7 @@ describe('A log', () => {
     const judged = judgeLog(logWith({ gpus: 16, 'layout.data': 2, 'training.globalBatch': 64 }), request);
     assert.equal(judged.match, 'replicas');
     assert.match(
-      said(differenceSentences(judged)[0]),
+      toText(differenceSentences(judged)[0]),
       /different batch or number of replicas: GPUs 16 \(planned 8\), data parallel size 2 \(planned 1\), global batch 64 \(planned 16\)\.$/,
     );
   });
@@ -81,7 +81,7 @@ describe('A log', () => {
       const judged = judgeLog(logWith({}, told, bare), request);
       assert.equal(judged.match, 'other');
       assert.match(
-        said(differenceSentences(judged)[0]),
+        toText(differenceSentences(judged)[0]),
         /The log is from another run: .* TFLOP\/s per GPU \(the planned model and batch make/,
       );
     }
@@ -94,12 +94,12 @@ describe('A log', () => {
     const judged = judgeLog(logWith({}, logged, { 'training.globalBatch': 16, 'training.sequenceLength': long }), request);
     assert.equal(judged.match, 'other');
     assert.equal(judged.flops?.agree, true);
-    assert.match(said(differenceSentences(judged)[0]), /^The log is from another run: sequence length 8,192 \(planned 4,096\)\.$/);
+    assert.match(toText(differenceSentences(judged)[0]), /^The log is from another run: sequence length 8,192 \(planned 4,096\)\.$/);
   });
 
   it('names what the log does not have, which is taken as planned', () => {
     const plan = planOf('1F1B');
-    const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => said(one)).join(' '); // prettier-ignore
+    const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => toText(one)).join(' '); // prettier-ignore
     assert.match(told(logWith({}, null, {})), /does not say its model, sequence length, global batch, parallel sizes: taken as planned/);
     assert.match(told(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not say its parallel sizes: taken as planned/);
     assert.doesNotMatch(told(logWith()), /does not say/);
@@ -114,7 +114,7 @@ describe('A log', () => {
       compared.memory,
       [[0, 31], [1, 33], [3, 37]].map(([stage, gib]) => ({ stage, of: 'allocated', measuredBytes: gib! * 2 ** 30, predictedBytes: stages[stage!]?.peakBytes })), // prettier-ignore
     );
-    assert.match(said(logSentences(compared)[0]), /^Peak memory allocated is 37 GiB, predicted [\d.]+ GiB on stage 3\.$/);
+    assert.match(toText(logSentences(compared)[0]), /^Peak memory allocated is 37 GiB, predicted [\d.]+ GiB on stage 3\.$/);
     const reserved = compareWithLog(plan, { ...logWith(), memory: [{ rank: null, allocatedBytes: null, reservedBytes: 2 ** 30 }] });
     assert.deepEqual(reserved.memory, [
       {
@@ -130,7 +130,7 @@ describe('A log', () => {
     const plan = planOf('1F1B');
     const text = `using world size: 8, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 4
  iteration 85/ 100 | elapsed time per iteration (ms): ${3 * chosenOf(plan).iterationMs} | global batch size: 16 |`;
-    const sentences = timesSentences(compareWithTimes(plan, readTimes(text, 'run.log'))).map((one) => said(one));
+    const sentences = timesSentences(compareWithTimes(plan, readTimes(text, 'run.log'))).map((one) => toText(one));
     assert.match(sentences[0] ?? '', /^The log is from another run: tensor parallel size 1 \(planned 2\)/);
     assert.doesNotMatch(sentences.join('\n'), /calibration\.iterationMs/);
   });

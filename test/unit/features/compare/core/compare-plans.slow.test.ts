@@ -4,7 +4,7 @@ import { planSentences } from '../../../../../src/features/compare/core/plan-lab
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { fourStages } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const names = { a: 'A', b: 'B' };
 
@@ -25,7 +25,7 @@ describe('Two plans side by side', () => {
     assert.deepEqual([comparison.requestDiff, comparison.speedup, comparison.tie], [[], 1, true]);
     assert.match(
       planSentences(comparison)
-        .map((one) => said(one))
+        .map((one) => toText(one))
         .join('\n'),
       /^A and B are the same plan: .* a step\.$/,
     );
@@ -50,15 +50,15 @@ describe('Two plans side by side', () => {
     const comparison = comparePlans(plan, makePlan(changed(base, { recompute: 'full' })), names);
     assert.deepEqual(comparison.requestDiff, [{ key: 'training.recompute', a: 'none', b: 'full' }]);
     const [speed, memory] = planSentences(comparison);
-    assert.match(said(speed), /^B is 1\.\d+x slower \(.*\): .* more recompute, since training\.recompute is full, not none/);
-    assert.match(said(memory), /^B needs [\d.]+ GiB less memory: [\d.]+ GiB on stage \d, A [\d.]+ GiB on stage \d\.$/);
+    assert.match(toText(speed), /^B is 1\.\d+x slower \(.*\): .* more recompute, since training\.recompute is full, not none/);
+    assert.match(toText(memory), /^B needs [\d.]+ GiB less memory: [\d.]+ GiB on stage \d, A [\d.]+ GiB on stage \d\.$/);
   });
 
   it('call what is within the error bar a tie, in either direction', () => {
     const close = makePlan(changed(base, { fusedCrossEntropy: true, sequenceParallel: true }));
     assert.ok(Math.abs(comparePlans(plan, close, names).speedup - 1) > 0.001, 'not the same plan');
     assert.equal(comparePlans(plan, close, names).tie, true);
-    assert.match(said(planSentences(comparePlans(plan, close, names))[0]), /^Within error: /);
+    assert.match(toText(planSentences(comparePlans(plan, close, names))[0]), /^Within error: /);
     const [there, back] = [comparePlans(plan, close, names).speedup, comparePlans(close, plan, names).speedup];
     assert.ok(Math.abs(there * back - 1) < 1e-12);
   });
@@ -66,16 +66,16 @@ describe('Two plans side by side', () => {
   it('name the slices that fill the pipeline when the bubble shrinks', () => {
     const few = { ...base, training: { ...base.training, globalBatch: 2 } };
     const comparison = comparePlans(makePlan(few), makePlan({ ...few, schedule: 'TeraPipe' }), names);
-    assert.match(said(planSentences(comparison)[0]), /less bubble, since it has \d+ slices a sequence, not 1/);
+    assert.match(toText(planSentences(comparison)[0]), /less bubble, since it has \d+ slices a sequence, not 1/);
     const back = comparePlans(makePlan({ ...few, schedule: 'TeraPipe' }), makePlan(few), names);
-    assert.match(said(planSentences(back)[0]), /more bubble, since it has 1 slice a sequence, not \d+/);
+    assert.match(toText(planSentences(back)[0]), /more bubble, since it has 1 slice a sequence, not \d+/);
   });
 
   it('give no cause that would have made the bubble longer', () => {
     const short = changed(base, { microBatch: 1, globalBatch: 8 });
     const comparison = comparePlans(makePlan(short), makePlan(changed(short, {}, { pipeline: 2, data: 2, virtualStages: 2 })), names);
     assert.deepEqual(comparison.requestDiff.find(({ key }) => key === 'microBatches'), { key: 'microBatches', a: '8', b: '4' }); // prettier-ignore
-    assert.match(said(planSentences(comparison)[0]), /less bubble, since it has 2 (chunks of layers per stage, not 1|stages, not 4)/);
+    assert.match(toText(planSentences(comparison)[0]), /less bubble, since it has 2 (chunks of layers per stage, not 1|stages, not 4)/);
   });
 
   it('compare tokens, not steps, when a step has other work, and count GPUs', () => {
@@ -84,7 +84,7 @@ describe('Two plans side by side', () => {
     assert.ok(comparison.speedup > 1.5, 'twice the GPUs on twice the work');
     assert.match(
       planSentences(comparison)
-        .map((one) => said(one))
+        .map((one) => toText(one))
         .join('\n'),
       /^A step of B has[^]*B uses 16 GPUs, A 8[^]*tokens\/s/,
     );

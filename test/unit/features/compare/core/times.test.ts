@@ -5,7 +5,7 @@ import { steadySteps } from '../../../../../src/features/compare/core/logs/stead
 import { ExpectedError } from '../../../../../src/core/errors';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import { planOf } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const log = `training ...
  [2025-08-01 07:19:37] iteration        1/    5000 | consumed samples:          128 | elapsed time per iteration (ms): 19138.8 | throughput per GPU (TFLOP/s/GPU): 80.2 | lm loss: 1.04E+01 |
@@ -68,11 +68,11 @@ describe('Measured times', () => {
     const { iterationMs } = chosenOf(plan);
     const near = compareWithTimes(plan, { stepsMs: [1.02 * iterationMs], stages: [] });
     assert.equal(near.within, true);
-    assert.match(said(timesSentences(near)[0]), /2 % longer than predicted .*within the error bar of \d+ %/);
+    assert.match(toText(timesSentences(near)[0]), /2 % longer than predicted .*within the error bar of \d+ %/);
     const far = compareWithTimes(plan, { stepsMs: [2 * iterationMs], stages: [] });
     assert.match(
       timesSentences(far)
-        .map((one) => said(one))
+        .map((one) => toText(one))
         .join('\n'),
       /beyond the error bar[^]*calibration\.iterationMs/,
     );

@@ -9,7 +9,7 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { operationKind } from '../../../../../src/core/schedules/schedule';
 import { eventsOf, exported, fourStages, planOf, pytorchName, slowed, timelineOf } from './plans';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 function readTrace(text: string): MeasuredTrace {
   const measured = readMeasured(text, 'run.json');
@@ -45,7 +45,7 @@ describe('A plan compared with a trace', () => {
       const comparison = compared(own, exported(timelineOf(own)));
       assert.equal(comparison.equal, true, schedule);
       assert.deepEqual([comparison.straggler, comparison.firstLate, comparison.otherOrder], [null, null, null], schedule);
-      assert.deepEqual(traceSentences(comparison).map(said), ['Measured and predicted are equal, pass by pass.']);
+      assert.deepEqual(traceSentences(comparison).map(toText), ['Measured and predicted are equal, pass by pass.']);
     }
   });
 
@@ -54,10 +54,10 @@ describe('A plan compared with a trace', () => {
     assert.deepEqual([comparison.equal, comparison.straggler], [false, 3]);
     for (const { stage, ratio } of comparison.stages)
       assert.ok(Math.abs(ratio - (stage === 3 ? 1.2 : 1)) < 1e-3, `stage ${stage}: ${ratio}`);
-    assert.ok(traceSentences(comparison).some((one) => /^Stage 3 is the straggler: .* 1\.2x .* 1x\.$/.test(said(one))));
+    assert.ok(traceSentences(comparison).some((one) => /^Stage 3 is the straggler: .* 1\.2x .* 1x\.$/.test(toText(one))));
     const much = compared(plan, exported(slowed(timeline, 3, 1.6)));
     assert.equal(much.firstLate === null, false);
-    assert.ok(traceSentences(much).some((one) => /^First late pass: (forward|backward) \d+ on stage \d/.test(said(one))));
+    assert.ok(traceSentences(much).some((one) => /^First late pass: (forward|backward) \d+ on stage \d/.test(toText(one))));
     assert.ok(much.bubble.measured > much.bubble.predicted);
   });
 
@@ -65,14 +65,14 @@ describe('A plan compared with a trace', () => {
     const comparison = compared(plan, exported(slowed(timeline, -2, 1.5)));
     assert.equal(comparison.straggler, null);
     assert.ok(Math.abs(comparison.ratio - 1.5) < 1e-6);
-    assert.ok(traceSentences(comparison).some((one) => said(one).includes('calibration.iterationMs')));
+    assert.ok(traceSentences(comparison).some((one) => toText(one).includes('calibration.iterationMs')));
   });
 
   it('does not ask to calibrate by a run with other virtual stages, whose passes are longer', () => {
     const asked = fourStages('1F1B');
     const interleaved = makePlan({ ...asked, layout: { ...asked.layout, virtualStages: 2 } });
     const sentences = traceSentences(compared(interleaved, exported(timeline)))
-      .map((one) => said(one))
+      .map((one) => toText(one))
       .join('\n');
     // a pass of one chunk of two takes half as long and, under Megatron-LM, a share of a send
     assert.match(sentences, /Passes take (?:2(?:\.\d+)?|1\.9\d)x their predicted time, the pipeline (0\.9|1)[\d.]*x: .* virtual stages/);
@@ -91,7 +91,7 @@ describe('A plan compared with a trace', () => {
       comparison.equal,
       true,
       traceSentences(comparison)
-        .map((one) => said(one))
+        .map((one) => toText(one))
         .join('\n'),
     );
   });
@@ -107,7 +107,7 @@ describe('A plan compared with a trace', () => {
     const comparison = compared(plan, json(one));
     assert.deepEqual(comparison.stages.map(({ stage }) => stage), [2]); // prettier-ignore
     assert.ok(Math.abs(comparison.pipeline.measuredMs - comparison.pipeline.predictedMs) < 1e-3);
-    assert.ok(traceSentences(comparison).map(said).includes('Of 4 stages the trace shows 1.'));
+    assert.ok(traceSentences(comparison).map(toText).includes('Of 4 stages the trace shows 1.'));
   });
 
   it("reads Megatron-LM's timers of two replicas, known by order where no micro-batch is named", () => {
@@ -146,9 +146,9 @@ describe('A plan compared with a trace', () => {
     assert.ok(gpipe);
     const comparison = compared(many, exported(gpipe));
     assert.deepEqual([comparison.candidate, comparison.chosen, comparison.equal], ['gpipe', false, true]);
-    assert.ok(traceSentences(comparison).some((one) => said(one).includes('Compared with gpipe, whose order matches the trace')));
+    assert.ok(traceSentences(comparison).some((one) => toText(one).includes('Compared with gpipe, whose order matches the trace')));
     const only = compared(plan, exported(gpipe));
-    assert.ok(traceSentences(only).some((one) => /^Stage 0 runs forward \d+ where the plan has backward 0\.$/.test(said(one))), traceSentences(only).map(said).join('\n')); // prettier-ignore
+    assert.ok(traceSentences(only).some((one) => /^Stage 0 runs forward \d+ where the plan has backward 0\.$/.test(toText(one))), traceSentences(only).map(toText).join('\n')); // prettier-ignore
   });
 
   it('reads the bare array without its end, brackets in names, and events known by beginning and end', () => {

@@ -7,7 +7,7 @@ import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../../src/fe
 import type { ElasticRequest, Throughput } from '../../../../../src/features/elastic/core/request';
 import { operationKind } from '../../../../../src/core/schedules/schedule';
 import { bertLarge, requestOf, trainingOf } from './models';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 import { sentence } from '../../../../../src/core/sentence';
 
 function speedupOf({ variants }: ElasticPlan, id: VariantId): number {
@@ -111,7 +111,7 @@ describe('an elastic run', () => {
       frozenLayers: (epoch) => [0, 9, 4, 99][epoch] ?? 0,
     });
     assert.deepEqual(plan.epochs.map(({ frozenLayers }) => frozenLayers), [0, 9, 9, 12]); // prettier-ignore
-    assert.equal(said(plan.freezing), 'by hand');
+    assert.equal(toText(plan.freezing), 'by hand');
   });
 
   it('keeps no gradients, states or activations of frozen layers', () => {
@@ -164,9 +164,9 @@ describe('an elastic run', () => {
     assert.ok(waysOn(1.0001 * (1.05 * widest + 2 ** 30)).includes('time'));
     assert.ok(!waysOn(1.001 * (widest + 2 ** 30)).includes('time'));
     const { reasons } = planOn(2 ** 30 + 2 ** 29);
-    const [unfit] = reasons.filter((reason) => said(reason).includes('does not fit'));
+    const [unfit] = reasons.filter((reason) => toText(reason).includes('does not fit'));
     assert.match(
-      said(unfit),
+      toText(unfit),
       /^Epoch 0: Stage \d of 8 needs [\d.]+ GiB, and 488 MiB are usable: does not fit, [\d.]+ GiB over; give a smaller batch, or recompute$/,
     );
   });
@@ -256,12 +256,12 @@ describe('an elastic run', () => {
       return planElastic({ ...request, cache: { ...request.cache, ...cache } }).epochs[4]?.cache;
     };
     assert.deepEqual([cached({})?.state, cached({})?.hostBytes, cached({})?.diskBytes], ['read', bytesPerNode, 0]);
-    assert.equal(said(cached({ hostMemoryBytes: 1e9 })?.reason), 'the activations exceed host memory and disk');
+    assert.equal(toText(cached({ hostMemoryBytes: 1e9 })?.reason), 'the activations exceed host memory and disk');
     const onDisk = cached({ hostMemoryBytes: 1e9, diskBytes: 1e12 });
     assert.deepEqual([onDisk?.state, onDisk?.diskBytes], ['read', bytesPerNode - 1e9]);
     assert.ok((onDisk?.movedMs ?? NaN) > (cached({})?.movedMs ?? NaN));
     assert.equal(cached({ hostMemoryBytes: 1e9, diskBytes: 1e12, diskBytesPerSecond: 1e6 })?.used, false);
-    assert.equal(said(cached({ enabled: false })?.reason), 'caching is switched off');
+    assert.equal(toText(cached({ enabled: false })?.reason), 'caching is switched off');
   });
 
   it('plans a BERT of which only the head is left at the end', () => {

@@ -10,7 +10,7 @@ import { rehearsalJson } from '../../../../../src/features/rehearsal/json';
 import { handlingOf } from '../../../../../src/features/rehearsal/core/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../../src/features/rehearsal/core/result';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../../src/features/rehearsal/profiler/run';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 import { runStages } from '../../../../../src/features/rehearsal/profiler/running';
 import { forwardOnlySchedule } from '../../../../../src/core/schedules/forward-only';
 import { bundleChild, profilerEntry, type BundledChild } from '../../../profiler/bundle';
@@ -56,7 +56,7 @@ describe('a rehearsal in processes', () => {
     assert.ok(rehearsal.memory.every(({ peakRssBytes }) => (peakRssBytes ?? 0) > 2 ** 20));
     const { sentences } = comparedStep(rehearsal, await tinyPlan({}), 'here') ?? assert.fail('nothing is compared');
     assert.match(
-      sentences.map((each) => said(each)).join(' '),
+      sentences.map((each) => toText(each)).join(' '),
       /^Gradients are those .* The process of stage [01] took most memory: .* estimated /,
     );
     assertNothingRuns();

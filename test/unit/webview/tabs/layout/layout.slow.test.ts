@@ -7,7 +7,7 @@ import { layoutSettings, pressedColumn } from '../../../../../webview/tabs/layou
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../../../webview/layouts';
 import { sentence } from '../../../../../src/core/sentence';
-import { said } from '../../../said';
+import { toText } from '../../../sentence-text';
 
 const initialSettings = layoutSettings.read(undefined);
 
@@ -101,9 +101,9 @@ describe('found layouts', () => {
     assert.equal(fastest[0]?.plan.tokensPerSecond, Math.max(...rows().map(({ plan }) => plan.tokensPerSecond)));
     const some = shownRows(rows(), { ...initialSettings, text: '1F1B tp 2' });
     assert.ok(some.length > 0 && some.length < rows().length);
-    assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && said(plan.name).includes('1F1B')));
+    assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && toText(plan.name).includes('1F1B')));
     const schedule = schedulesOf(rows()).at(-1)!;
-    assert.ok(shownRows(rows(), { ...initialSettings, schedule }).every(({ plan }) => said(plan.name).startsWith(schedule)));
+    assert.ok(shownRows(rows(), { ...initialSettings, schedule }).every(({ plan }) => toText(plan.name).startsWith(schedule)));
     assert.equal(shownRows(rows(), { ...initialSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
 
