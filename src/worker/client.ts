@@ -7,7 +7,7 @@ import type { PreparedRehearsal, RehearsalAsked, RehearsalRoom } from '../featur
 import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedy';
 import type { PlanRequest } from '../core/domain/request';
-import type { SearchAsked, SearchUpdate } from '../core/layout-search/answer';
+import type { SearchExtras, SearchUpdate } from '../core/layout-search/answer';
 import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
@@ -27,7 +27,7 @@ interface PlanJobOptions {
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
 
-interface SearchJobOptions extends Partial<SearchAsked> {
+interface SearchJobOptions extends Partial<SearchExtras> {
   readonly signal?: AbortSignal | undefined;
   /**
    * Called with how far it is: whenever a better layout is found, with the result before improvements are searched for, and with each of

@@ -23,4 +23,4 @@ export const namedSchedules = [...plannedSchedules, ...otherSchedules, ...askedS
 export type ScheduleName = (typeof namedSchedules)[number];
 
 /** What to choose a schedule from: names, or all that plans and searches compare. */
-export type SchedulesGiven = readonly ScheduleName[] | 'all';
+export type ScheduleChoices = readonly ScheduleName[] | 'all';

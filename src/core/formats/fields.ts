@@ -3,11 +3,11 @@ import { instanceNames } from '../cluster/instances';
 import type { GpuSpec, LinkSpec } from '../domain/cluster';
 import type { CostConstants } from '../domain/cost-constants';
 import type { Layout } from '../domain/request';
-import { namedSchedules, type SchedulesGiven } from '../domain/schedule-names';
+import { namedSchedules, type ScheduleChoices } from '../domain/schedule-names';
 import { integer, list, nonNegative, oneOf, positive, type Rule } from '../domain/settings/rules';
 import { keyRules } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
-import type { CalibrationGiven, TrainingGiven } from './given';
+import type { CalibrationSettings, TrainingSettings } from './given';
 import { sentence } from '../sentence';
 import type { WrittenModel } from './written-model';
 
@@ -20,7 +20,7 @@ export const modelFields: {
 } = keyRules(settings.model);
 
 /** Under `training`. */
-export const trainingFields: Fields<TrainingGiven> = { ...keyRules(settings.training), mtpLayers: settings.model.mtpLayers.key };
+export const trainingFields: Fields<TrainingSettings> = { ...keyRules(settings.training), mtpLayers: settings.model.mtpLayers.key };
 
 /** Under `layout`. */
 export const layoutFields: Fields<Layout> = keyRules(settings.layout);
@@ -82,7 +82,7 @@ const setting = v.union([
 const changedSettings = v.record(v.pipe(v.string(), v.maxLength(200)), setting);
 
 /** Under `calibration`. */
-export const calibrationFields: Fields<CalibrationGiven> = {
+export const calibrationFields: Fields<CalibrationSettings> = {
   iterationMs: positive(1e9),
   steps: list(
     v.strictObject({ iterationMs: positive(1e9).schema, set: changedSettings }),
@@ -93,7 +93,7 @@ export const calibrationFields: Fields<CalibrationGiven> = {
 };
 
 const schedulesList = list(v.picklist(namedSchedules), 1, 64, sentence`"all", or a list of ${namedSchedules.join(', ')}`);
-export const schedulesRule: Rule<SchedulesGiven> = { ...schedulesList, schema: v.union([v.literal('all'), schedulesList.schema]) };
+export const schedulesRule: Rule<ScheduleChoices> = { ...schedulesList, schema: v.union([v.literal('all'), schedulesList.schema]) };
 /** A share of each GPU's memory. */
 export const keepFreeRule = nonNegative(0.5);
 

@@ -1,6 +1,6 @@
 import type { DatasetName } from './elastic-datasets';
 import type { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from './elastic-names';
-import type { Given } from './given';
+import type { LocatedPartial } from './given';
 
 /** `[frozen layers, pipeline length, samples per second]` of all pipelines together. */
 type WrittenThroughput = [frozenLayers: number, pipelineLength: number, samplesPerSecond: number];
@@ -51,4 +51,4 @@ export interface WrittenElastic {
   readonly fillingThroughputs: WrittenThroughput[];
 }
 
-export type GivenElastic = Given<WrittenElastic>;
+export type GivenElastic = LocatedPartial<WrittenElastic>;

@@ -2,11 +2,11 @@ import type { AttentionKernel } from '../domain/attention-kernel';
 import type { Located } from '../domain/located';
 import type { TrainingSpec } from '../domain/request';
 
-/** The fields of `T` that some file (or override) gives; what is missing is filled later and reported. */
-export type Given<T> = { readonly [K in keyof T]?: Located<T[K]> };
+/** The fields of `T` that a file or an override sets; the missing ones are resolved later and reported. */
+export type LocatedPartial<T> = { readonly [K in keyof T]?: Located<T[K]> };
 
 /** Under `training`. */
-export interface TrainingGiven extends Omit<TrainingSpec, 'adapter' | 'attentionKernel' | 'narrowCopies'> {
+export interface TrainingSettings extends Omit<TrainingSpec, 'adapter' | 'attentionKernel' | 'narrowCopies'> {
   /** `unfused` is the same as `attention: unfused`. */
   readonly attentionKernel?: AttentionKernel;
   /** Depths that predict further tokens and are trained along; absent: as many as the model's config has. */
@@ -14,14 +14,14 @@ export interface TrainingGiven extends Omit<TrainingSpec, 'adapter' | 'attention
 }
 
 /** Under `calibration`. */
-export interface CalibrationGiven {
+export interface CalibrationSettings {
   readonly iterationMs: number;
-  readonly steps: readonly MeasuredStepGiven[];
+  readonly steps: readonly MeasuredStepSettings[];
 }
 
 /** A measured step of another run: what differs there from this file, by the keys of `--set`. */
-export interface MeasuredStepGiven {
+export interface MeasuredStepSettings {
   readonly iterationMs: number;
-  readonly set: Readonly<Record<string, SettingGiven>>;
+  readonly set: Readonly<Record<string, OverrideValue>>;
 }
-type SettingGiven = string | number | boolean | readonly number[];
+type OverrideValue = string | number | boolean | readonly number[];

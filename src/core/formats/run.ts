@@ -1,5 +1,5 @@
 import type { GivenAdapters } from './adapters';
-import type { Given, TrainingGiven, CalibrationGiven } from './given';
+import type { LocatedPartial, TrainingSettings, CalibrationSettings } from './given';
 import type { ConfigFormat } from './config-format';
 import type { InstanceName } from '../cluster/instances';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
@@ -10,7 +10,7 @@ import type { Located, LocatedFields, Place } from '../domain/located';
 import type { NamedProfile } from '../domain/profile';
 import type { EncoderSizes } from '../model/ends';
 import type { Layout } from '../domain/request';
-import type { ScheduleName, SchedulesGiven } from '../domain/schedule-names';
+import type { ScheduleName, ScheduleChoices } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import type { SequenceSplit } from '../domain/sequence-split';
 import type { GivenElastic } from './given-elastic';
@@ -52,24 +52,24 @@ export interface Run {
   readonly gpusPerNode?: Located<number>;
   /** Nodes of several kinds, in place of the four above. */
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
-  readonly training: Given<TrainingGiven>;
+  readonly training: LocatedPartial<TrainingSettings>;
   /** The run trains adapters and freezes the weights. */
   readonly adapters?: GivenAdapters;
-  readonly layout: Given<Layout>;
+  readonly layout: LocatedPartial<Layout>;
   /** Sequences of one step on each replica, where that is what the files give instead of a global batch. */
   readonly batchPerReplica?: Located<number>;
   readonly schedule?: Located<ScheduleName>;
   /** What there is to choose the schedule from where none is given. */
-  readonly schedules?: Located<SchedulesGiven>;
+  readonly schedules?: Located<ScheduleChoices>;
   /** Share of each GPU's memory that layouts of a search keep free; absent: as measured runs of the runtime ask for. */
   readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   /** How the launcher's flags have its runtime cut sequences. */
   readonly split?: Located<SequenceSplit>;
-  readonly constants: Given<CostConstants>;
+  readonly constants: LocatedPartial<CostConstants>;
   /** A step of this very run, measured. */
-  readonly calibration?: Given<CalibrationGiven>;
+  readonly calibration?: LocatedPartial<CalibrationSettings>;
   readonly costTable?: Located<CostTable>;
   /** A profile the files name; null when they want none, even if one is found. */
   readonly profile?: Located<NamedProfile | null>;

@@ -1,7 +1,7 @@
 import { valuesOf, type LocatedFields } from '../domain/located';
 import type { Experts, ModelSpec, Stacks } from '../domain/model';
 import { stackKinds, usualStacks } from '../model/stacks';
-import type { Given, TrainingGiven } from './given';
+import type { LocatedPartial, TrainingSettings } from './given';
 
 type TraitName =
   | 'normsPerLayer'
@@ -72,7 +72,7 @@ export function trainedModelOf({
 }: {
   readonly model: LocatedFields<WrittenModel>;
   readonly traits?: ModelTraits;
-  readonly training: Given<TrainingGiven>;
+  readonly training: LocatedPartial<TrainingSettings>;
 }): ModelSpec {
   const { mtpLayers, ...spec } = modelSpecOf(model, traits);
   const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;

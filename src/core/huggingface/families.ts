@@ -12,7 +12,7 @@ import { otherFamilies } from './other-families';
 import { remoteFamilies } from './remote-families';
 import { stateFamilies } from './ssm-families';
 import { unmodelledReason } from './unmodelled';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { WrittenModel } from '../formats/written-model';
 import { sentence, type Sentence } from '../sentence';
 
@@ -85,7 +85,11 @@ export function familyOfModel({ value, source }: Located<string>): Family | null
 }
 
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */
-export function completeFamily(family: Family, modelType: Located<string>, given: Given<WrittenModel>): LocatedFields<WrittenModel> {
+export function completeFamily(
+  family: Family,
+  modelType: Located<string>,
+  given: LocatedPartial<WrittenModel>,
+): LocatedFields<WrittenModel> {
   const { configClass, keys, defaults, always, stacks } = family;
   const reason =
     family.assumed === true ? sentence`as in Llama: the model type is not known` : sentence`every ${modelType.value} model has this`;

@@ -13,7 +13,7 @@ import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';
 import { sentence } from '../sentence';
 
-type Found = { -readonly [K in FactName]?: Located<FactValues[K]> };
+type MutableFacts = { -readonly [K in FactName]?: Located<FactValues[K]> };
 
 const modelFacts = ['modelType', ...sharedNames(settings.model)] as const satisfies readonly (FactName & keyof WrittenModel)[];
 
@@ -25,7 +25,7 @@ const modelFacts = ['modelType', ...sharedNames(settings.model)] as const satisf
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
   const extras = withoutDefaultsOf(source, readExtras(source));
   const kinds = attentionKinds(source, model.layers.value);
-  const found: Found = {
+  const found: MutableFacts = {
     ...modelOf(source, model),
     ...(state !== null && model.experts.value === null ? withoutShared(extras) : extras),
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
@@ -51,7 +51,7 @@ function factOf<T>({ value, source }: Located<T>): Fact<T> {
   return source.kind === 'file' ? { value, source, name: source.key } : { value, source };
 }
 
-function modelOf(source: Source, model: LocatedFields<WrittenModel>): Found {
+function modelOf(source: Source, model: LocatedFields<WrittenModel>): MutableFacts {
   const assumedFields = assumedFieldsOf(source, model);
   return Object.fromEntries(
     modelFacts.flatMap((name) => {
@@ -99,7 +99,7 @@ const patternRule: Rule<string> = {
 };
 
 /** Which layers have experts or are not attention, in addition to the numbers of `extraKeys`. */
-function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): Found {
+function kindsByLayer(source: Source, { layers }: LocatedFields<WrittenModel>): MutableFacts {
   const listed = source.members.get('mlp_only_layers');
   const networks = listedNetworks(source) ?? layersBetween(source, layers.value);
   const dense =
@@ -149,7 +149,7 @@ function indicesOf<T>(values: readonly T[], holds: (value: T) => boolean): numbe
 }
 
 /** Layers of encoder and decoder; `layers` is the encoder's, as in launchers. */
-function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>): Found {
+function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>): MutableFacts {
   const { value, source: said } = encoderLayers;
   if (value === null) return {};
   const encoder = { value, source: said };
@@ -157,7 +157,7 @@ function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>):
   return { layers: encoder, encoderLayers: encoder, ...(decoder === undefined ? {} : { decoderLayers: decoder }) };
 }
 
-function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenModel>): Found {
+function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenModel>): MutableFacts {
   const { family, members } = source;
   const member = members.get('sliding_window');
   const used = family.window?.when === 'always' || flag(source, 'use_sliding_window', family.assumed === true).value;

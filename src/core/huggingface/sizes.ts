@@ -1,6 +1,6 @@
 import { boolean, integer, list, type Rule } from '../domain/settings/rules';
 import { modelFields } from '../formats/fields';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { ModelTraits, WrittenModel } from '../formats/written-model';
 import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../domain/located';
 import * as v from 'valibot';
@@ -16,23 +16,23 @@ import { sentence } from '../sentence';
  * @param around members of the file around a text_config: some keep the tie of embedding and head there.
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
-export function readSizes(source: Source, around: Members | null): Given<WrittenModel> {
+export function readSizes(source: Source, around: Members | null): LocatedPartial<WrittenModel> {
   const given = { ...readGiven(source), ...tieAround(source, around) };
   const switches = familySwitches[source.family.configClass]?.(source, given) ?? {};
   return { ...given, ...switches, ...denseInstead(given), ...bothStacks(source, given) };
 }
 
-function readGiven(source: Source): Given<WrittenModel> {
+function readGiven(source: Source): LocatedPartial<WrittenModel> {
   const { document, members, family } = source;
-  const read = <K extends FamilyField>(field: K, rule: Rule<WrittenModel[K]> = modelFields[field]): Given<WrittenModel> => {
+  const read = <K extends FamilyField>(field: K, rule: Rule<WrittenModel[K]> = modelFields[field]): LocatedPartial<WrittenModel> => {
     const found = readMember(source, memberNamed(members, family.keys[field]), rule);
     return found === undefined ? {} : { [field]: found };
   };
-  const sizes: Given<WrittenModel> = { ...read('hidden'), ...read('heads') };
+  const sizes: LocatedPartial<WrittenModel> = { ...read('hidden'), ...read('heads') };
   const hidden = sizes.hidden?.value ?? family.defaults.hidden;
   const heads = sizes.heads?.value ?? family.defaults.heads;
   /** For keys whose null transformers replaces: by the derived value, which is also the default of most families. */
-  const readNullable = (field: 'kvHeads' | 'headDim' | 'ffn', derived: number): Given<WrittenModel> => {
+  const readNullable = (field: 'kvHeads' | 'headDim' | 'ffn', derived: number): LocatedPartial<WrittenModel> => {
     const member = memberNamed(members, family.keys[field]);
     if (member?.value.type !== 'null') return read(field);
     return family.defaults[field] === null ? {} : { [field]: located(document, member, derived) };
@@ -63,7 +63,7 @@ function leavesActiveOpen({ members, family }: Source): boolean {
 }
 
 /** No experts, written as 0 of them (Granite 4). */
-function noExperts({ document, members, family }: Source): Given<WrittenModel> {
+function noExperts({ document, members, family }: Source): LocatedPartial<WrittenModel> {
   const member = memberNamed(members, family.keys.experts);
   return member === undefined ? {} : { experts: located(document, member, null) };
 }
@@ -72,7 +72,7 @@ function noExperts({ document, members, family }: Source): Given<WrittenModel> {
  * Whether embedding and head are tied, as the whole file sets it: from transformers 5 on that wins over its text_config, before it the
  * other way round.
  */
-function tieAround(source: Source, around: Members | null): Given<WrittenModel> {
+function tieAround(source: Source, around: Members | null): LocatedPartial<WrittenModel> {
   const isInner = memberNamed(source.members, source.family.keys.tiedEmbeddings)?.value.type === 'boolean';
   if (around === null || (isInner && versionOf(around) < 5)) return {};
   const member = around.get('tie_word_embeddings');
@@ -88,24 +88,24 @@ function versionOf(root: Members): number {
 }
 
 /** A family of experts whose config has none is dense. */
-function denseInstead({ experts }: Given<WrittenModel>): Given<WrittenModel> {
+function denseInstead({ experts }: LocatedPartial<WrittenModel>): LocatedPartial<WrittenModel> {
   return experts?.value === null ? { activeExperts: from(experts, null), expertFfn: from(experts, null) } : {};
 }
 
 /** Layers of encoder and decoder together, where there are both. */
-function bothStacks(source: Source, { layers }: Given<WrittenModel>): Given<WrittenModel> {
+function bothStacks(source: Source, { layers }: LocatedPartial<WrittenModel>): LocatedPartial<WrittenModel> {
   const stacks = readStackLayers(source, layers);
   if (stacks === null) return {};
   const { encoder, decoder } = stacks;
   return { layers: from(encoder.source.kind === 'file' ? encoder : decoder, encoder.value + decoder.value), encoderLayers: encoder };
 }
 
-type Switches = (source: Source, given: Given<WrittenModel>) => Given<WrittenModel>;
+type Switches = (source: Source, given: LocatedPartial<WrittenModel>) => LocatedPartial<WrittenModel>;
 
-const headsOf = ({ family }: Source, { heads }: Given<WrittenModel>): number => heads?.value ?? family.defaults.heads;
+const headsOf = ({ family }: Source, { heads }: LocatedPartial<WrittenModel>): number => heads?.value ?? family.defaults.heads;
 
 /** Only what the file switches itself: what follows from a default is the family's own default. */
-function given<T>(found: Located<T>, field: keyof WrittenModel): Given<WrittenModel> {
+function given<T>(found: Located<T>, field: keyof WrittenModel): LocatedPartial<WrittenModel> {
   return found.source.kind === 'file' ? { [field]: found } : {};
 }
 
@@ -140,7 +140,7 @@ const falcon: Switches = (source, sizes) => {
   };
 };
 
-const noBias = (source: Source): Given<WrittenModel> => {
+const noBias = (source: Source): LocatedPartial<WrittenModel> => {
   const none = flag(source, 'no_bias', true);
   const bias = from(none, !none.value);
   return { ...given(bias, 'qkvBias'), ...given(bias, 'attentionOutputBias'), ...given(bias, 'mlpBias') };
@@ -184,7 +184,7 @@ const nemotronHybrid: Switches = (source) => {
   };
 };
 
-function withoutExperts(reason: Located<unknown>): Given<WrittenModel> {
+function withoutExperts(reason: Located<unknown>): LocatedPartial<WrittenModel> {
   return { experts: from(reason, null), activeExperts: from(reason, null), expertFfn: from(reason, null) };
 }
 
@@ -227,7 +227,7 @@ const dbrx: Switches = (source) => {
     return member?.value.type === 'object' ? membersOf(source.document, member.value, name) : new Map();
   };
   const [attention, network] = [inside('attn_config'), inside('ffn_config')];
-  const read = (field: 'kvHeads' | 'ffn' | 'experts' | 'activeExperts', members: Members, key: string): Given<WrittenModel> => {
+  const read = (field: 'kvHeads' | 'ffn' | 'experts' | 'activeExperts', members: Members, key: string): LocatedPartial<WrittenModel> => {
     const found = readMember(source, members.get(key), integer(1, 10_000_000));
     return found === undefined ? {} : { [field]: found };
   };

@@ -1,11 +1,11 @@
 import type { Node } from 'jsonc-parser';
 import type { Located } from '../domain/located';
 import type { TrainingSpec } from '../domain/request';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { located, type Source } from './members';
 
 /** What a model config sets for training. */
-export type TrainingOfModel = Given<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe'>>;
+export type TrainingOfModel = LocatedPartial<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe'>>;
 
 /** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */
 const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dropout', 'dropout_rate', 'resid_dropout', 'residual_dropout'];

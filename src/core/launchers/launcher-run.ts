@@ -15,7 +15,7 @@ import { batchPerReplicaOf } from './batch-of-replica';
 import { launcherTraitsOf } from './registry';
 import { frequencyPattern, latentOf, traitsOf } from '../formats/traits';
 import type { Run, RunModel } from '../formats/run';
-import type { Given, TrainingGiven } from '../formats/given';
+import type { LocatedPartial, TrainingSettings } from '../formats/given';
 import type { WrittenModel } from '../formats/written-model';
 import { optimizerOf } from './tables/optimizer-facts';
 import { greatestDivisor } from '../numbers';
@@ -157,7 +157,7 @@ function isReadFrequency({ moeLayerFrequency, layers }: Facts): boolean {
   return moeLayerFrequency === undefined || frequencyPattern(moeLayerFrequency.value, layers?.value ?? 1) !== null;
 }
 
-function modelNumbers(facts: Facts): Given<WrittenModel> {
+function modelNumbers(facts: Facts): LocatedPartial<WrittenModel> {
   const numbers = pick(facts, ['modelType', ...sharedNames(settings.model)]);
   const { bias, encoderLayers, decoderLayers } = facts;
   const biases =
@@ -175,7 +175,7 @@ function modelNumbers(facts: Facts): Given<WrittenModel> {
   return { ...numbers, ...biases, ...stacks };
 }
 
-function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
+function trainingOf(facts: Facts, layers: number): LocatedPartial<TrainingSpec> {
   const { sequenceLength, encoderSequenceLength, decoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity } =
     facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
@@ -191,7 +191,7 @@ function trainingOf(facts: Facts, layers: number): Given<TrainingSpec> {
   const length = sequenceLength ?? encoderSequenceLength;
   const zero =
     zeroStage ?? (distributedOptimizer === undefined ? undefined : from(distributedOptimizer, distributedOptimizer.value ? 1 : 0));
-  return defined<Given<TrainingSpec>>({
+  return defined<LocatedPartial<TrainingSpec>>({
     ...pick(facts, ['attentionKernel', ...sharedNames(settings.training)]),
     sequenceLength: length && from(length, length.value),
     decoderSequenceLength: facts.decoderLayers && decoderSequenceLength && from(decoderSequenceLength, decoderSequenceLength.value),
@@ -226,7 +226,7 @@ function dropoutOf({ hiddenDropout, attentionDropout, attention }: Facts): Locat
 }
 
 /** Further tokens are predicted where a launcher sets it; a recipe of Megatron-Bridge may set it in Python. */
-function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<Given<TrainingGiven>, 'mtpLayers'> {
+function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<LocatedPartial<TrainingSettings>, 'mtpLayers'> {
   if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
   if (launcherTraitsOf(format).leavesOpen) return {};
   return {
@@ -246,7 +246,7 @@ function offloadOf(
 }
 
 /** Frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
-function runtimeOfLauncher(launcher: LauncherFile): Given<TrainingSpec> {
+function runtimeOfLauncher(launcher: LauncherFile): LocatedPartial<TrainingSpec> {
   const { runtime } = programTraitsOf(launcher);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };
   const sign = settingOfDeepSpeed(launcher);
@@ -274,13 +274,13 @@ function everyOf({ recomputeGranularity, recomputeOption }: Facts): Located<numb
   return isEvery ? from(recomputeOption, Number(recomputeOption.value)) : undefined;
 }
 
-function layoutOf(facts: Facts, layers: number): Given<Layout> {
+function layoutOf(facts: Facts, layers: number): LocatedPartial<Layout> {
   const { pipeline, virtualStages, layersPerVirtualStage, stagesBeforeReplicas } = facts;
   const perStage = layers / (pipeline?.value ?? 1);
   const interleaved =
     virtualStages ??
     (layersPerVirtualStage === undefined ? undefined : from(layersPerVirtualStage, perStage / layersPerVirtualStage.value));
-  return defined<Given<Layout>>({
+  return defined<LocatedPartial<Layout>>({
     ...pick(facts, sharedNames(settings.layout)),
     order: stagesBeforeReplicas === undefined ? undefined : from(stagesBeforeReplicas, rankOrderBy(stagesBeforeReplicas.value)),
     virtualStages:

@@ -7,7 +7,7 @@ import type { SearchProblem } from './search-problem';
 import type { Sentence } from '../sentence';
 
 /** What a search should answer in addition to the best layout. */
-export interface SearchAsked {
+export interface SearchExtras {
   /** Tokens to train on, for GPU hours; null: no GPU hours. */
   readonly tokenBudget: number | null;
   /** Also what would help most: a search of its own for each change. */
@@ -35,7 +35,7 @@ export type SearchUpdate =
  */
 export function answerSearch(
   problem: SearchProblem,
-  { tokenBudget, improvements }: SearchAsked,
+  { tokenBudget, improvements }: SearchExtras,
   { signal, onUpdate }: { readonly signal?: CancelSignal; readonly onUpdate?: (update: SearchUpdate) => void } = {},
 ): SearchResult {
   const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });

@@ -1,4 +1,4 @@
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import { keptFreeFor } from '../memory-model/search-margin';
@@ -59,7 +59,7 @@ export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly 
 function fixedBy(run: Run): Set<SearchKey> {
   const { layout, training } = run;
   const fixed = new Set<SearchKey>();
-  const note = <T>(given: Given<T>): void => {
+  const note = <T>(given: LocatedPartial<T>): void => {
     for (const key of searchKeys) {
       const located = (given as Readonly<Record<string, Located<unknown> | undefined>>)[key];
       if (located !== undefined && located.source.kind !== 'default') fixed.add(key);

@@ -121,7 +121,7 @@ function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, na
   return own === 'several' ? all.slice(1) : [own];
 }
 
-interface Wanted {
+interface ScheduleVariant {
   readonly asked: boolean;
   readonly name: ScheduleName;
   readonly kind: ScheduleOnLayout;
@@ -136,7 +136,7 @@ function hidesExpertExchange({ model, training }: PlanRequest): boolean {
   return model.experts !== null && training.overlapExpertComm === true;
 }
 
-function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: Wanted): boolean {
+function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: number, wanted: ScheduleVariant): boolean {
   const { request, fixed, strict = false } = problem;
   const { asked, name, kind, virtualStages } = wanted;
   const { chunks } = kind;

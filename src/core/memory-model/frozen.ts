@@ -3,7 +3,7 @@ import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { runtimeOf } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
-import { heldBytes, heldOf, layerOfRank, matricesOf, type Held, type StaticBytes } from './held';
+import { heldBytes, heldOf, layerOfRank, matricesOf, type RankParameters, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { gatheredAtOnce } from './zero';
@@ -17,7 +17,13 @@ import { gatheredAtOnce } from './zero';
  * that they are held in, sharded as the runtime shards weights.
  * @param trained of `held`, as without frozen weights.
  */
-export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, trained: StaticBytes): StaticBytes {
+export function withFrozen(
+  inputs: MemoryInputs,
+  stage: StageContents,
+  adapter: Adapter,
+  held: RankParameters,
+  trained: StaticBytes,
+): StaticBytes {
   const { training } = inputs;
   const all = heldOf(inputs, stage);
   // What is quantised of a stage: embedding, head, router, norms and biases stay as they are.
@@ -36,7 +42,7 @@ export function withFrozen(inputs: MemoryInputs, stage: StageContents, adapter: 
 }
 
 /** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, in addition to the trained. */
-function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: Held, all: Held): number {
+function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter, held: RankParameters, all: RankParameters): number {
   const { training } = inputs;
   const element = elementBytes(training);
   const less = element - frozenBytes(adapter, element);

@@ -2,7 +2,7 @@ import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { adapterParameters } from '../model/adapters';
 import { paddedVocab } from '../model/parameters';
-import { heldBytes, layerOfRank, type Held, type StaticBytes } from './held';
+import { heldBytes, layerOfRank, type RankParameters, type StaticBytes } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
@@ -19,7 +19,7 @@ import { optimizerStates } from './optimizer-states';
  * up whole in fp32 until the last micro-batch (`reshard_after_forward` and `set_requires_gradient_sync` as TorchTitan sets them); under
  * FSDP1's SHARD_GRAD_OP (ZeRO 2) everything stays gathered.
  */
-export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
+export function shardedBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): StaticBytes {
   const { training, layout } = inputs;
   const element = elementBytes(training);
   // Weights in 16 bits stay so where no master weight is kept.

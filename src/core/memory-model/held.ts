@@ -70,7 +70,7 @@ function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageCont
 }
 
 /** What a rank holds of its parameters, and over how many ranks it may be divided. */
-export interface Held {
+export interface RankParameters {
   readonly shared: number;
   readonly experts: number;
   readonly shards: number;
@@ -92,13 +92,13 @@ export interface StaticBytes {
 }
 
 /** All that a rank of a stage holds except for adapters. */
-export function heldOf(inputs: MemoryInputs, stage: StageContents): Held {
+export function heldOf(inputs: MemoryInputs, stage: StageContents): RankParameters {
   const { layout } = inputs;
   return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
 /** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
-export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
+export function trainedOf(inputs: MemoryInputs, stage: StageContents): RankParameters {
   const { model, training, layout } = inputs;
   const { adapter } = training;
   if (adapter === undefined) return heldOf(inputs, stage);
@@ -116,12 +116,12 @@ export function trainedOf(inputs: MemoryInputs, stage: StageContents): Held {
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */
-export function heldBytes({ shared, experts, shards, expertShards }: Held, bytes: number, sharded: boolean): number {
+export function heldBytes({ shared, experts, shards, expertShards }: RankParameters, bytes: number, sharded: boolean): number {
   return bytes * (sharded ? shared / shards + experts / expertShards : shared + experts);
 }
 
 /** Of what a rank holds the matrices of the layers: without embedding, head, router, norms and biases. */
-export function matricesOf({ model, layout }: MemoryInputs, stage: StageContents, held: Held): Held {
+export function matricesOf({ model, layout }: MemoryInputs, stage: StageContents, held: RankParameters): RankParameters {
   let shared = 0;
   let experts = 0;
   for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {

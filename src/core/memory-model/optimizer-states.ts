@@ -4,17 +4,17 @@ import { paddedVocab } from '../model/parameters';
 import type { Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../domain/optimizer';
-import { heldBytes, matricesOf, type Held } from './held';
+import { heldBytes, matricesOf, type RankParameters } from './held';
 import { groupsOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 
 /** Master weights and the optimizer's states of a rank, bytes. See docs/model/memory.md, Static memory. */
-export function optimizerBytes(inputs: MemoryInputs, stage: StageContents, held: Held, sharded: boolean): number {
+export function optimizerBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters, sharded: boolean): number {
   return heldBytes(held, masterBytes(inputs.training), sharded) + optimizerStates(inputs, stage, held, sharded);
 }
 
 /** The optimizer's states without master weights, bytes: what differs by the kind of parameter is counted by kind. */
-export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held: Held, sharded: boolean): number {
+export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held: RankParameters, sharded: boolean): number {
   const { training } = inputs;
   const { others, embedding, projection, keepsSquares } = traitsOfOptimizer(training.optimizer);
   const state = stateBytes(training);
@@ -27,16 +27,16 @@ export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held
   return keepsSquares === true ? all + squareBytes(inputs, stage) / (sharded ? held.shards : 1) : all;
 }
 
-function parametersOf(held: Held, sharded: boolean): number {
+function parametersOf(held: RankParameters, sharded: boolean): number {
   return heldBytes(held, 1, sharded);
 }
 
-function without(held: Held, part: Held): Held {
+function without(held: RankParameters, part: RankParameters): RankParameters {
   return { ...held, shared: held.shared - part.shared, experts: held.experts - part.experts };
 }
 
 /** The word embedding, as far as a rank of the stage has it. */
-function wordsOf({ model, layout }: MemoryInputs, { first }: StageContents, held: Held): Held {
+function wordsOf({ model, layout }: MemoryInputs, { first }: StageContents, held: RankParameters): RankParameters {
   return { ...held, shared: first ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0, experts: 0 };
 }
 

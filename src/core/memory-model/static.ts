@@ -6,7 +6,7 @@ import { traitsOfOptimizer } from '../domain/optimizer';
 import { runtimeOf } from '../domain/runtime';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';
-import { heldBytes, layerOfRank, trainedOf, type Held, type StaticBytes } from './held';
+import { heldBytes, layerOfRank, trainedOf, type RankParameters, type StaticBytes } from './held';
 import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerBytes, optimizerStates } from './optimizer-states';
@@ -46,14 +46,14 @@ export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): 
  * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), except by the optimizer that has
  * types of its own for its moments, which takes them as they are (`--use-precision-aware-optimizer`).
  */
-function megatronStepBytes({ training }: MemoryInputs, held: Held): number {
+function megatronStepBytes({ training }: MemoryInputs, held: RankParameters): number {
   const { gradAccumulationFp32, precision, optimizer, optimizerStateBytes, offloadOptimizer, zeroStage } = training;
   const isAware = optimizer === 'adam-bf16' || optimizerStateBytes !== undefined;
   const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && !isAware && optimizer !== 'none';
   return isCopied && offloadOptimizer !== true ? heldBytes(held, 4, zeroStage >= 1) : 0;
 }
 
-function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
+function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): StaticBytes {
   const { training } = inputs;
   const element = elementBytes(training);
   return {
@@ -139,7 +139,7 @@ function workspaceBytes({ model, layout }: MemoryInputs, stage: StageContents): 
  * buckets that they are copied into to be all-reduced (`gradient_as_bucket_view` is off by default; torch/nn/parallel/distributed.py and
  * torch/csrc/distributed/c10d/reducer.cpp of PyTorch 2.6).
  */
-function replicatedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
+function replicatedBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): StaticBytes {
   const { training, layout } = inputs;
   const element = elementBytes(training);
   const kept = training.masterWeightBytes === 0 ? element : 4;

@@ -1,5 +1,5 @@
 import { elementBytes } from '../domain/number-formats';
-import { heldBytes, type Held, type StaticBytes } from './held';
+import { heldBytes, type RankParameters, type StaticBytes } from './held';
 import type { StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerBytes } from './optimizer-states';
@@ -22,7 +22,7 @@ const subGroupElements = 1e9;
  * Weights and gradients in the training precision; from stage 1 on, and with BF16_Optimizer, the states divided, from 2 the gradients, with
  * 3 the weights. Gradients that add up in fp32 have a buffer of their own up to stage 1.
  */
-export function deepspeedBytes(inputs: MemoryInputs, stage: StageContents, held: Held): StaticBytes {
+export function deepspeedBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): StaticBytes {
   const { zeroStage } = inputs.training;
   const element = elementBytes(inputs.training);
   const wide = addsUpInFp32(inputs);
@@ -36,7 +36,7 @@ export function deepspeedBytes(inputs: MemoryInputs, stage: StageContents, held:
 }
 
 /** Parameters that stage 3 keeps gathered at once. */
-export function gatheredAtOnce({ shared, experts }: Held): number {
+export function gatheredAtOnce({ shared, experts }: RankParameters): number {
   return Math.min(liveElements, shared + experts);
 }
 
@@ -62,7 +62,7 @@ function bucketsInBackward(inputs: MemoryInputs): number {
 }
 
 /** Made for the optimizer's step of the rank's gradients: joined in one tensor, and that in fp32. */
-function stepCopies(inputs: MemoryInputs, held: Held): { readonly joined: number; readonly fp32: number } {
+function stepCopies(inputs: MemoryInputs, held: RankParameters): { readonly joined: number; readonly fp32: number } {
   const { precision, zeroStage } = inputs.training;
   if (precision === 'fp32' || (addsUpInFp32(inputs) && zeroStage <= 1)) return { joined: 0, fp32: 0 };
   const copy = (bytes: number): number => {
@@ -75,7 +75,7 @@ function stepCopies(inputs: MemoryInputs, held: Held): { readonly joined: number
 /**
  * Held at the optimizer's step in addition to static memory, bytes: its copies, less the gradients of parameters that other ranks update.
  */
-export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
+export function zeroStepBytes(inputs: MemoryInputs, held: RankParameters): number {
   const { joined, fp32 } = stepCopies(inputs, held);
   const element = elementBytes(inputs.training);
   const freed = inputs.training.zeroStage === 1 ? heldBytes(held, element, false) - heldBytes(held, element, true) : 0;
@@ -87,7 +87,7 @@ export function zeroStepBytes(inputs: MemoryInputs, held: Held): number {
  * gradient of the word embedding, which each backward makes again, in fp32 where gradients add up in it; the bucket; the copies of the
  * step. Blocks serve again what comes later.
  */
-export function zeroBlocks(inputs: MemoryInputs, held: Held, embedding: number): number {
+export function zeroBlocks(inputs: MemoryInputs, held: RankParameters, embedding: number): number {
   const { joined, fp32 } = stepCopies(inputs, held);
   const wide = addsUpInFp32(inputs) ? (4 / elementBytes(inputs.training)) * embedding : 0;
   const bucket = inputs.layout.pipeline > 1 ? bucketBytes(inputs) : 0;

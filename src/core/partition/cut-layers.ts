@@ -12,7 +12,7 @@ interface CutProblem {
 }
 
 /** A cut and its cost. */
-interface LayerCut {
+interface LayerSplit {
   readonly stageLayers: readonly number[];
   readonly slowestMs: number;
   readonly totalMs: number;
@@ -29,7 +29,7 @@ const maximumTimes = 8_000_000;
  * by a dynamic program over the same windows: `best[s][j] = min over i of best[s - 1][i] + time(s, i, j)`. Exact, except for the second
  * where its windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
-export function cutLayers(problem: CutProblem): LayerCut | null {
+export function cutLayers(problem: CutProblem): LayerSplit | null {
   const bounded = boundedOf(problem);
   const quickest = fastestSlowest(bounded);
   if (quickest === null) return null;

@@ -1,5 +1,5 @@
 import { clusterText } from '../cluster/groups';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatNumber } from '../format';
 import type { Located } from '../domain/located';
@@ -37,7 +37,7 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Senten
 }
 
 /** Sizes that a layout keeps on other nodes. */
-function kept(sizes: Pick<Layout, 'context' | 'expert' | 'expertTensor'>): Given<Layout> {
+function kept(sizes: Pick<Layout, 'context' | 'expert' | 'expertTensor'>): LocatedPartial<Layout> {
   const located = Object.entries(sizes).map(([key, value]): [string, Located<number>] => [
     key,
     { value, source: { kind: 'default', reason: sentence`as on all nodes` } },

@@ -1,6 +1,6 @@
 import { clusterText, gpusOfGroup } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { CostConstants } from '../domain/cost-constants';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
@@ -23,7 +23,7 @@ import { counted, type Sentence, sentence } from '../sentence';
 
 /** The input of the search for a layout on nodes of several kinds. */
 export interface MixedProblem extends Watch {
-  readonly given: Given<Layout>;
+  readonly given: LocatedPartial<Layout>;
   readonly model: ModelSpec;
   readonly cluster: ClusterSpec;
   readonly constants: CostConstants;
@@ -102,7 +102,7 @@ function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly Siz
 const mostAssumedStages = 128;
 
 /** Sizes that make whole stages of every group, least model parallelism first. */
-function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
+function sizesOf(given: LocatedPartial<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
   const gpus = groups.map(gpusOfGroup);
   const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
   const divides = (size: number): boolean => gpus.every((count) => count % size === 0);
@@ -123,7 +123,12 @@ function sizesOf(given: Given<Layout>, model: ModelSpec, groups: readonly NodeGr
  * Sizes for stages whose groups are decided: each group has room for its stages; of tensor and data what is open is as large as the fullest
  * group allows.
  */
-function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, groups: readonly NodeGroup[], context: number): Sizes[] {
+function sizesWith(
+  stageNodeGroups: readonly number[],
+  given: LocatedPartial<Layout>,
+  groups: readonly NodeGroup[],
+  context: number,
+): Sizes[] {
   const missing = stageNodeGroups.find((group) => groups[group] === undefined);
   if (missing !== undefined)
     throw groupsError(
@@ -152,7 +157,7 @@ function sizesWith(stageNodeGroups: readonly number[], given: Given<Layout>, gro
     .sort((a, b) => a.tensor - b.tensor);
 }
 
-function noSizes(given: Given<Layout>, cluster: ClusterSpec, context: number): ExpectedError {
+function noSizes(given: LocatedPartial<Layout>, cluster: ClusterSpec, context: number): ExpectedError {
   const groups = cluster.groups ?? [];
   const common = groups.map(gpusOfGroup).reduce(greatestCommonDivisor);
   const [tensor, data] = [given.tensor?.value ?? 1, given.data?.value ?? 1];

@@ -12,7 +12,7 @@ type Lengths = Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>;
 type BatchTraining = Lengths & Pick<TrainingSpec, 'microBatch'>;
 
 /** What files give of the batch. */
-export type BatchGiven = Pick<Run, 'batchPerReplica'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
+export type BatchSettings = Pick<Run, 'batchPerReplica'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
 
 /**
  * Sequences of a step for each GPU where no file gives a batch: the largest power of two within `assumedTokensPerGpu`, at least one, in
@@ -32,7 +32,7 @@ function assumedGlobalBatch(training: BatchTraining, layout: Layout): number {
  * config is edited, else the assumed one.
  */
 export function batchFallback(
-  { batchPerReplica: each }: Pick<BatchGiven, 'batchPerReplica'>,
+  { batchPerReplica: each }: Pick<BatchSettings, 'batchPerReplica'>,
   training: BatchTraining,
   layout: Layout,
   kept: Scenario | undefined,
@@ -58,12 +58,12 @@ export function batchFallback(
 }
 
 /** The batch of a layout that is looked into: what the files give, else `batchFallback`. */
-export function batchOn(given: BatchGiven, training: BatchTraining, layout: Layout, kept: Scenario | undefined): number {
+export function batchOn(given: BatchSettings, training: BatchTraining, layout: Layout, kept: Scenario | undefined): number {
   return given.training.globalBatch?.value ?? batchFallback(given, training, layout, kept).value;
 }
 
 /** The batch that layouts have to divide: given, or kept; null where it follows the layout or divides over each. */
-export function fixedBatch({ training, batchPerReplica }: BatchGiven, kept: Scenario | undefined): number | null {
+export function fixedBatch({ training, batchPerReplica }: BatchSettings, kept: Scenario | undefined): number | null {
   return training.globalBatch?.value ?? (batchPerReplica === undefined ? keptBatch(kept) : null);
 }
 

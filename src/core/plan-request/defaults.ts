@@ -1,6 +1,6 @@
 import type { GpuPresetName } from '../cluster/presets';
 import type { Runtime } from '../domain/runtime';
-import type { SchedulesGiven } from '../domain/schedule-names';
+import type { ScheduleChoices } from '../domain/schedule-names';
 import type { Scenario } from './scenario';
 import { sentence, type Sentence } from '../sentence';
 
@@ -15,7 +15,7 @@ export interface ResolveDefaults {
   /** The runtime of files that name none; absent: Megatron-LM. */
   readonly runtime?: Runtime;
   /** What there is to choose the schedule from where no file sets it; absent: what the runtime runs. */
-  readonly schedules?: SchedulesGiven;
+  readonly schedules?: ScheduleChoices;
   /** The scenario of the config's last plan, which stays while it is edited; absent: it is planned for the first time. */
   readonly kept?: Scenario | undefined;
   /** Why each of them is taken, as the face shows it; absent: its settings say so. */

@@ -1,7 +1,7 @@
 import type { Run } from '../formats/run';
-import { batchOn, fixedBatch, type BatchGiven } from './assumed-batch';
+import { batchOn, fixedBatch, type BatchSettings } from './assumed-batch';
 import type { Scenario } from './scenario';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { ClusterSpec } from '../domain/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../domain/cost-constants';
@@ -36,7 +36,7 @@ export interface PlannedModel {
 }
 
 /** What is given of a run, as far as its layout goes. */
-export type LayoutGiven = Pick<Run, 'layout' | 'schedule' | 'format'> & BatchGiven;
+export type LayoutSettings = Pick<Run, 'layout' | 'schedule' | 'format'> & BatchSettings;
 
 export interface FoundLayout {
   readonly layout: Layout;
@@ -76,7 +76,7 @@ const mostAssumedStages = 128;
 const mostAssumedExpert = 64;
 
 /** GPUs of the sizes that are given. Where no file gives the replicas, enough of them that the experts are shared out evenly. */
-export function requestedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Given<Layout>): number {
+export function requestedGpus({ tensor, pipeline, data, context, expert, expertTensor = tensor }: LocatedPartial<Layout>): number {
   const replica = (tensor?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
   const stages = pipeline?.value ?? 1;
   if (data !== undefined || expert === undefined || stages * replica === 1) return stages * replica;
@@ -88,7 +88,7 @@ export function requestedGpus({ tensor, pipeline, data, context, expert, expertT
  * The fewest nodes, doubled from `least`, on which a layout fits with room and divides the batch; else the fewest on which one fits, else
  * on which one comes closest to fitting: more nodes count as closer only where the peak falls by at least the share `room`.
  */
-export function fewestNodes(given: LayoutGiven, planned: PlannedModel, oneNode: ClusterSpec, least = 1): FoundCluster | null {
+export function fewestNodes(given: LayoutSettings, planned: PlannedModel, oneNode: ClusterSpec, least = 1): FoundCluster | null {
   let best: FoundCluster | null = null;
   let [evaluations, estimates] = [0, 0];
   const batch = fixedBatch(given, planned.kept);
@@ -121,7 +121,7 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
  * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a
  * faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
  */
-export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
+export function firstLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
   const { model } = planned;
   const judge = judgeOf(given, planned, cluster);
   const layouts = possibleLayouts(given, planned, cluster);
@@ -137,19 +137,25 @@ export function firstLayout(given: LayoutGiven, planned: PlannedModel, cluster: 
 }
 
 /** A layout by its memory. */
-export function judgedLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec, layout: Layout): FoundLayout {
+export function judgedLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec, layout: Layout): FoundLayout {
   const judge = judgeOf(given, planned, cluster);
   return { ...judge.look(layout, 1), ...judge.counts };
 }
 
 /** Every layout that is assumed where it is the best, least model parallelism first. */
-export function layoutsFor(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
+export function layoutsFor(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
   const layouts = possibleLayouts(given, planned, cluster);
   return [...layouts, ...withWholeExperts(layouts, given, planned.model)];
 }
 
 /** A layout faster than `first`, where one of those that are worth a look has room too; else `first`. */
-function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Judge, given: LayoutGiven, model: ModelSpec): JudgedLayout {
+function fasterLayout(
+  first: JudgedLayout,
+  layouts: readonly Layout[],
+  judge: Judge,
+  given: LayoutSettings,
+  model: ModelSpec,
+): JudgedLayout {
   if (layouts.length === 1) return first;
   const { pipeline } = first.layout;
   const isUsual = (layout: Layout): boolean =>
@@ -171,7 +177,7 @@ function fasterLayout(first: JudgedLayout, layouts: readonly Layout[], judge: Ju
 }
 
 /** The one layout of a run whose files give tensor and pipeline sizes, which leave nothing to look for; null for others. */
-export function givenLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout | null {
+export function givenLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): Layout | null {
   const { tensor, pipeline } = given.layout;
   return tensor === undefined || pipeline === undefined ? null : (possibleLayouts(given, planned, cluster)[0] ?? null);
 }
@@ -186,7 +192,7 @@ interface Judge {
   readonly counts: { evaluations: number; estimates: number };
 }
 
-function judgeOf(given: LayoutGiven, { model, draft, signal, kept }: PlannedModel, cluster: ClusterSpec): Judge {
+function judgeOf(given: LayoutSettings, { model, draft, signal, kept }: PlannedModel, cluster: ClusterSpec): Judge {
   const wanted = given.schedule?.value ?? usualSchedule;
   const schedule = scheduleKind(wanted).judgedAs ?? wanted;
   const counts = { evaluations: 0, estimates: 0 };
@@ -256,7 +262,7 @@ function peakOf(
  * Layouts that respect what is given and use all GPUs, least model parallelism first. Those whose replicas divide a given batch and share
  * out a given expert size, where there are any.
  */
-function possibleLayouts(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
+function possibleLayouts(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): Layout[] {
   const { model, draft, kept, capabilities } = planned;
   const { layout: fixed } = given;
   const context = fixed.context?.value ?? 1;
@@ -292,7 +298,7 @@ function orAll(layouts: Layout[], isWanted: (layout: Layout) => boolean): Layout
 /**
  * The same with experts that tensor parallelism does not split, as launchers run many small ones, where nothing sets how they are split.
  */
-function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model: ModelSpec): Layout[] {
+function withWholeExperts(layouts: readonly Layout[], given: LayoutSettings, model: ModelSpec): Layout[] {
   const { expert, expertTensor } = given.layout;
   if (model.experts === null || expert !== undefined || expertTensor !== undefined || areExpertsDecided(given)) return [];
   const { count } = model.experts;
@@ -307,7 +313,7 @@ function withWholeExperts(layouts: readonly Layout[], given: LayoutGiven, model:
 
 /** Expert sizes: as given, 1 where a launcher's file or whole sizes leave it out, else whatever divides the experts and their replicas. */
 function expertSizes(
-  given: LayoutGiven,
+  given: LayoutSettings,
   model: ModelSpec,
   { data, context, tensor }: Pick<Layout, 'data' | 'context' | 'tensor'>,
 ): number[] {
@@ -319,7 +325,7 @@ function expertSizes(
 }
 
 /** A launcher's file decides by what it leaves out, and whole sizes do. */
-function areExpertsDecided({ layout, format }: LayoutGiven): boolean {
+function areExpertsDecided({ layout, format }: LayoutSettings): boolean {
   return schedulesOfFormat(format) !== null || (layout.tensor !== undefined && layout.pipeline !== undefined);
 }
 
@@ -329,7 +335,7 @@ type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
  * Sizes that respect what is given, divide heads, stay in a node with tensor parallelism, and use `gpus`; least model parallelism first, of
  * equal ones those that divide the layers evenly, and of these the longest pipeline.
  */
-function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
+function possibleSizes(given: LocatedPartial<Layout>, model: ModelSpec, cluster: ClusterSpec, gpus: number): Sizes[] {
   if (given.tensor !== undefined && given.pipeline !== undefined) {
     const modelParallel = given.tensor.value * given.pipeline.value;
     return [
@@ -353,7 +359,7 @@ function possibleSizes(given: Given<Layout>, model: ModelSpec, cluster: ClusterS
 }
 
 /** Numbers of stages: those that divide the layers, and where nothing depends on equal stages those that divide the GPUs too. */
-function stageCounts({ virtualStages }: Given<Layout>, { layers, stacks }: ModelSpec, gpus: number): number[] {
+function stageCounts({ virtualStages }: LocatedPartial<Layout>, { layers, stacks }: ModelSpec, gpus: number): number[] {
   const most = Math.min(layers, mostAssumedStages);
   const even = divisorsOf(layers).filter((stages) => stages <= most);
   if ((virtualStages?.value ?? 1) > 1 || stacks !== undefined) return even;

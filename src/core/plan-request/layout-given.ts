@@ -1,4 +1,4 @@
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { Run } from '../formats/run';
 import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
@@ -18,7 +18,7 @@ export function withLayoutGiven(run: Run, model: ModelSpec, valueOrDefault: Valu
   return { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
 }
 
-function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): Given<Layout> {
+function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
   const measured = profile?.value?.profile.tensor;
   if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
@@ -29,7 +29,7 @@ function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOr
  * Experts that ranks share out are whole, where a file of no launcher leaves that open: so are those of every recipe of Megatron-Bridge
  * with tensor and expert parallelism.
  */
-function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): Given<Layout> {
+function withWholeExperts(layout: LocatedPartial<Layout>, format: Run['format'], valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
   const isShared = (layout.expert?.value ?? 1) > 1 && (layout.tensor?.value ?? 1) > 1;
   if (layout.expertTensor !== undefined || !isShared || isLauncher(format)) return layout;
   const reason = sentence`experts whole on a GPU, as launchers run them with expert parallelism`;
@@ -37,7 +37,11 @@ function withWholeExperts(layout: Given<Layout>, format: Run['format'], valueOrD
 }
 
 /** A cut with an entry for each chunk of the schedule that is asked for means that the stages have this many. */
-function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefined, valueOrDefault: ValueOrDefault): Given<Layout> {
+function withChunksOfCut(
+  layout: LocatedPartial<Layout>,
+  schedule: ScheduleName | undefined,
+  valueOrDefault: ValueOrDefault,
+): LocatedPartial<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const chunks = schedule === undefined ? 1 : scheduleOn(schedule, { virtualStages: 1 }).chunksPerStage;
   if (chunks === 'several' || chunks === 1 || virtualStages !== undefined || pipeline === undefined) return layout;
@@ -47,7 +51,7 @@ function withChunksOfCut(layout: Given<Layout>, schedule: ScheduleName | undefin
 }
 
 /** A cut gives the number of stages. */
-function withStagesOfCut(layout: Given<Layout>, valueOrDefault: ValueOrDefault): Given<Layout> {
+function withStagesOfCut(layout: LocatedPartial<Layout>, valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
   const { stageLayers, pipeline, virtualStages } = layout;
   const stages = (stageLayers?.value?.length ?? 0) / (virtualStages?.value ?? 1);
   if (stages === 0 || pipeline !== undefined || !Number.isInteger(stages)) return layout;

@@ -1,10 +1,10 @@
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
 import { sentence } from '../sentence';
 import { scheduleOn } from '../schedules/on-layout';
 import { derivedValue, type ValueOrDefault } from './defaults-recorder';
-import { isOwnMegatron, type Given as GivenRun } from './release-recipe';
+import { isOwnMegatron, type RecipeSettings } from './release-recipe';
 
 /** Layers of DeepSeek-V3 and of Kimi K2, which no number of chunks divides. */
 const oddLayers = 61;
@@ -26,7 +26,7 @@ function alike(chunks: number, layers: number): number[] {
   return Array.from({ length: chunks }, () => layers);
 }
 
-type CutRun = Omit<GivenRun, 'layout'> & { readonly layout: Given<Layout> };
+type CutRun = Omit<RecipeSettings, 'layout'> & { readonly layout: LocatedPartial<Layout> };
 
 /** What of a model decides it: its layers, and whether it has experts and latent attention. */
 interface CutModel extends Pick<ModelSpec, 'layers' | 'latent'> {
@@ -48,7 +48,7 @@ export function recipeCut(run: CutRun, { layers, experts, latent = null }: CutMo
 }
 
 /** What is given of a layout, with that cut, which is reported. */
-export function withCutOfRecipe(run: CutRun, model: ModelSpec, valueOrDefault: ValueOrDefault): Given<Layout> {
+export function withCutOfRecipe(run: CutRun, model: ModelSpec, valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
   const cut = recipeCut(run, model);
   if (cut === null) return run.layout;
   const reason = sentence`as the recipes of Megatron-Bridge cut it`;

@@ -15,7 +15,7 @@ import type { ValueOrDefault } from './defaults-recorder';
  */
 
 /** What is given of a run. */
-export type Given = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
+export type RecipeSettings = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
 
 /** NVIDIA's releases go by year and month; Megatron-LM's own versions began at 0. */
 function releaseOf(runtimeVersion = ''): number | null {
@@ -24,7 +24,7 @@ function releaseOf(runtimeVersion = ''): number | null {
 }
 
 /** Whether Megatron runs a file of no launcher, whose recipe nothing else tells. */
-export function isOwnMegatron({ training, format }: Pick<Given, 'training' | 'format'>): boolean {
+export function isOwnMegatron({ training, format }: Pick<RecipeSettings, 'training' | 'format'>): boolean {
   const runtime = training.runtime?.value;
   return runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
 }
@@ -36,7 +36,7 @@ const firstWithWholeIterations = 26.06;
  * What recipes set for experts. Hopper's record nothing; racks, and a single stage elsewhere, record parts of each layer. Between nodes
  * without a rack's NVLink, virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them.
  */
-function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {
+function expertKeys({ training, layout }: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {
   const stages = layout.pipeline?.value ?? 1;
   const isHopper = cluster.gpu.peakTflops.nvfp4 === undefined;
   const isRack = joinedGpus(cluster) > cluster.gpusPerNode;
@@ -55,7 +55,7 @@ function expertKeys({ training, layout }: Given, model: ModelSpec, cluster: Clus
  * that each token crosses to a node once (arXiv 2412.19437, 3.2.2); virtual stages, or a schedule made for it, run the exchange during
  * compute (3.2.1).
  */
-function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: ClusterSpec): Partial<TrainingSpec> {
+function unnamedKeys({ layout, schedule }: RecipeSettings, model: ModelSpec, cluster: ClusterSpec): Partial<TrainingSpec> {
   const { expert, expertTensor, virtualStages } = layout;
   if (model.experts === null || (expert?.value ?? 1) * (expertTensor?.value ?? 1) <= joinedGpus(cluster)) return {};
   const hides = (virtualStages?.value ?? 1) > 1 || (schedule !== undefined && scheduleKind(schedule.value).hidesExpertExchange === true);
@@ -66,7 +66,12 @@ function unnamedKeys({ layout, schedule }: Given, model: ModelSpec, cluster: Clu
 }
 
 /** What a run leaves out and the recipes of the release that it names set, or what is usual where it names none, each said. */
-export function releaseRecipe(run: Given, model: ModelSpec, cluster: ClusterSpec, valueOrDefault: ValueOrDefault): Partial<TrainingSpec> {
+export function releaseRecipe(
+  run: RecipeSettings,
+  model: ModelSpec,
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): Partial<TrainingSpec> {
   const { training: given, layout } = run;
   const runtimeVersion = given.runtimeVersion?.value;
   if (!isOwnMegatron(run)) return {};

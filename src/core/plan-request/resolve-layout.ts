@@ -1,12 +1,20 @@
 import type { ClusterSpec } from '../domain/cluster';
 import type { Run } from '../formats/run';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';
 import type { ModelSpec } from '../domain/model';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
-import { firstLayout, givenLayout, judgedLayout, layoutsFor, type FoundLayout, type LayoutGiven, type PlannedModel } from './first-layout';
+import {
+  firstLayout,
+  givenLayout,
+  judgedLayout,
+  layoutsFor,
+  type FoundLayout,
+  type LayoutSettings,
+  type PlannedModel,
+} from './first-layout';
 import { keptFallback, sizesText } from './scenario';
 import { ordersDiffer } from '../cluster/boundaries';
 import type { Layout, PlanRequest } from '../domain/request';
@@ -96,7 +104,7 @@ function hasKeptLayout({ kept }: PlannedModel): boolean {
  * The layout of the last plan with the sizes that files give by now; null where there is none, it does not divide the model, the GPUs or
  * the batch any more, or no longer fits while another does.
  */
-function keptLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
+function keptLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
   const before = planned.kept?.layout;
   if (before === undefined || !hasKeptLayout(planned)) return null;
   const isSame = (layout: Layout): boolean => decidedSizes.every((key) => given.layout[key] !== undefined || layout[key] === before[key]);
@@ -111,7 +119,7 @@ function keptLayout(given: LayoutGiven, planned: PlannedModel, cluster: ClusterS
  * assumed.
  */
 export function resolveOrder(
-  { order }: Given<Layout>,
+  { order }: LocatedPartial<Layout>,
   layout: Layout,
   { training, cluster }: Pick<PlanRequest, 'training' | 'cluster'>,
   valueOrDefault: ValueOrDefault,
@@ -124,7 +132,7 @@ export function resolveOrder(
 }
 
 /** Refuses a cut that does not fit the stages and the model where it is written. */
-export function requireCutGiven({ stageLayers, pipeline, virtualStages }: Given<Layout>, model: ModelSpec): void {
+export function requireCutGiven({ stageLayers, pipeline, virtualStages }: LocatedPartial<Layout>, model: ModelSpec): void {
   if (stageLayers?.value === undefined) return;
   const { value, source } = stageLayers;
   const virtual = virtualStages?.value ?? 1;

@@ -1,6 +1,6 @@
 import { nodeGroups } from '../cluster/groups';
 import { sharesHeads } from '../model/mixers';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { isLauncher } from '../launchers/registry';
 import type { Run } from '../formats/run';
 import { lacksBf16, type ClusterSpec } from '../domain/cluster';
@@ -143,7 +143,7 @@ const asGiven = openNames(settings.training).filter(
   (name): name is Exclude<typeof name, Apart> => !(apart as readonly string[]).includes(name),
 );
 
-function optional(given: Run['training']): Given<Pick<TrainingSpec, (typeof asGiven)[number]>> {
+function optional(given: Run['training']): LocatedPartial<Pick<TrainingSpec, (typeof asGiven)[number]>> {
   return Object.fromEntries(asGiven.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]] as const])));
 }
 
@@ -214,6 +214,6 @@ export function resolveContextParallelComm(
 }
 
 /** Plain values of located fields. */
-export function givenValues<T extends object>(given: Given<T>): Partial<T> {
+export function givenValues<T extends object>(given: LocatedPartial<T>): Partial<T> {
   return Object.fromEntries(Object.entries(given).map(([key, located]) => [key, (located as Located<unknown>).value])) as Partial<T>;
 }

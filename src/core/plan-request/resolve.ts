@@ -5,9 +5,9 @@ import type { ModelSpec } from '../domain/model';
 import type { NamedProfile } from '../domain/profile';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { runtimeOf, usualSequenceParallel } from '../domain/runtime';
-import type { SchedulesGiven } from '../domain/schedule-names';
+import type { ScheduleChoices } from '../domain/schedule-names';
 import { ExpectedError, type CancelSignal } from '../errors';
-import type { Given, MeasuredStepGiven } from '../formats/given';
+import type { LocatedPartial, MeasuredStepSettings } from '../formats/given';
 import type { Run } from '../formats/run';
 import { trainedModelOf } from '../formats/written-model';
 import { isLauncher } from '../launchers/registry';
@@ -124,7 +124,7 @@ function resolveSchedule(
   run: Run,
   layout: Layout,
   model: ModelSpec,
-  runs: SchedulesGiven,
+  runs: ScheduleChoices,
 ): Pick<PlanRequest, 'schedule' | 'runs' | 'freeVirtualStages' | 'launches'> {
   return {
     schedule: scheduleOf(run, layout),
@@ -220,7 +220,7 @@ function measuredStep(
   run: Run,
   defaults: ResolveDefaults,
   request: PlanRequest,
-  { iterationMs, set }: MeasuredStepGiven,
+  { iterationMs, set }: MeasuredStepSettings,
   signal: CancelSignal | undefined,
 ): MeasuredStep {
   const { layout, cluster } = request;
@@ -228,7 +228,7 @@ function measuredStep(
   const isRepartitioned = keys.some((key) => key === 'layout.pipeline' || key === 'layout.virtualStages');
   const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isRepartitioned && key === 'stageLayers'));
   const source = { kind: 'default', reason: sentence`as in this file` } as const;
-  const sizes = Object.fromEntries(asHere.map(([key, value]) => [key, { value, source }])) as Given<Layout>;
+  const sizes = Object.fromEntries(asHere.map(([key, value]) => [key, { value, source }])) as LocatedPartial<Layout>;
   const settings = Object.entries(set).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
   const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };

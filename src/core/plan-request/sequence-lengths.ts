@@ -1,4 +1,4 @@
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { formatCount } from '../format';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
@@ -12,7 +12,11 @@ const mostAssumed = 4096;
 
 /** Length of the sequence, and of the target where an encoder reads the source. */
 export function sequenceLengths(
-  { sequenceLength, decoderSequenceLength, lengths }: Given<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength' | 'lengths'>>,
+  {
+    sequenceLength,
+    decoderSequenceLength,
+    lengths,
+  }: LocatedPartial<Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength' | 'lengths'>>,
   { stacks, maxPositions }: ModelSpec,
   valueOrDefault: ValueOrDefault,
   kept?: Scenario,

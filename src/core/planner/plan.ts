@@ -93,7 +93,7 @@ export interface Certificate {
    */
   readonly judgedBy: 'formula' | 'simulation' | 'makespan';
   /** How others cut a sequence, by the same objective. */
-  readonly cuts: readonly Cut[];
+  readonly cuts: readonly BaselineSlicing[];
   readonly note: Sentence;
 }
 
@@ -101,7 +101,7 @@ export interface Certificate {
  * Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal compute (Seq1F1B) or of equal
  * time.
  */
-export interface Cut {
+export interface BaselineSlicing {
   readonly rule: 'whole' | 'uniform' | 'equal-work' | 'equal-time';
   readonly tokens: readonly number[];
   /** Objective of eq. 5; `Infinity` where a slice is forbidden. */

@@ -44,12 +44,12 @@ interface SlicesOfFlags {
 }
 
 /** A flag as far as it matters here. */
-interface Given {
+interface FlagWords {
   readonly words: readonly { readonly text: string | null }[];
 }
 
 /** The runtime that runs slices with these flags, by `flagKey`; null: none is asked for. */
-export function slicesOf(flags: ReadonlyMap<string, Given>): SlicesOfFlags | null {
+export function slicesOf(flags: ReadonlyMap<string, FlagWords>): SlicesOfFlags | null {
   const runtime = sliceRuntimes.find(({ on, splits }) => (on === null ? flags.has(splits.flag) : isGiven(flags, on)));
   // a schedule by name that is another one runs no slices
   if (runtime === undefined || (runtime.on === null && flags.has('schedule-method'))) return null;
@@ -57,7 +57,7 @@ export function slicesOf(flags: ReadonlyMap<string, Given>): SlicesOfFlags | nul
   return { runtime, at, missing: runtime.needs.filter((need) => !isGiven(flags, need)).map(asWritten) };
 }
 
-function isGiven(flags: ReadonlyMap<string, Given>, { flag, word }: FlagWord): boolean {
+function isGiven(flags: ReadonlyMap<string, FlagWords>, { flag, word }: FlagWord): boolean {
   const given = flags.get(flag);
   if (given === undefined) return false;
   const [first] = given.words;

@@ -1,4 +1,4 @@
-import type { ChunkCut } from './token-program';
+import type { ChunkSlices } from './token-program';
 
 /** Section 3.4: batches of 0..n sequences composed of chunks, an unbounded knapsack. n + 1 entries each. */
 export interface BatchProgram {
@@ -10,7 +10,7 @@ export interface BatchProgram {
 }
 
 /** Composes batches of up to `sequences` sequences of chunks of `sizes[k]` sequences cut as `cuts[k]`. O(sequences x kinds). */
-export function composeBatch(sequences: number, sizes: readonly number[], cuts: readonly ChunkCut[]): BatchProgram {
+export function composeBatch(sequences: number, sizes: readonly number[], cuts: readonly ChunkSlices[]): BatchProgram {
   const totals = new Float64Array(sequences + 1);
   const counts = new Float64Array(sequences + 1);
   const last = new Uint32Array(sequences + 1);

@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, rowsBetweenPolls, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** What a plan that is to be kept looks like. */
-interface Wanted {
+interface PlanLimits {
   /** Its slowest slice lies above `aboveMs` and not above `limitMs`. */
   readonly aboveMs: number;
   readonly limitMs: number;
@@ -49,7 +49,7 @@ function grown<T extends Uint32Array | Float64Array>(from: T, to: T): T {
 export function wantedSlices(
   rows: SliceRows,
   suffixCosts: Float64Array,
-  wanted: Wanted,
+  wanted: PlanLimits,
   columns: PruneScratch,
   signal: CancelSignal | undefined,
 ): SliceGraph | null {
@@ -85,7 +85,7 @@ function keepInRow(
   headMs: number,
   heads: Float64Array,
   suffixCosts: Float64Array,
-  { aboveMs, limitMs, withinMs, weight }: Wanted,
+  { aboveMs, limitMs, withinMs, weight }: PlanLimits,
   kept: PruneScratch,
 ): number {
   const apart = ms !== peakMs;

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../errors';
 import { composeBatch, kindsUsed, type BatchProgram } from './batch-program';
 import type { CutLowerBound, SliceRows } from './slice-rows';
-import { cheapestCut, noCut, tokenScratch, type ChunkCut, type TokenScratch } from './token-program';
+import { cheapestCut, noCut, tokenScratch, type ChunkSlices, type TokenScratch } from './token-program';
 
 /**
  * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs`
@@ -13,7 +13,7 @@ export interface Step {
   readonly totalMs: number;
   readonly slowestMs: number;
   /** Per kind of chunk the cheapest cut, where `solved`; else something no dearer and of no more slices. */
-  readonly cuts: readonly ChunkCut[];
+  readonly cuts: readonly ChunkSlices[];
   readonly solved: readonly boolean[];
   readonly batch: BatchProgram;
 }
@@ -101,7 +101,7 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
 }
 
 /** The cut's estimate raised to the lower bound where that is higher; the cut itself is dropped then. */
-function raised(cut: ChunkCut, lowerBound: CutLowerBound | undefined): ChunkCut {
+function raised(cut: ChunkSlices, lowerBound: CutLowerBound | undefined): ChunkSlices {
   return lowerBound !== undefined && lowerBound.totalMs > cut.totalMs
     ? { ...noCut, totalMs: lowerBound.totalMs, slices: Math.max(cut.slices, lowerBound.slices) }
     : cut;

@@ -2,7 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, rowsBetweenPolls, type SuffixCosts, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
 /** Cheapest cut of one chunk with no slice above a threshold (eq. 7). */
-export interface ChunkCut {
+export interface ChunkSlices {
   /** Sum of the slices, ms; `Infinity` when there is no such cut, and then no slices either. */
   readonly totalMs: number;
   readonly slowestMs: number;
@@ -12,7 +12,7 @@ export interface ChunkCut {
 }
 
 /** No cut at all. */
-export const noCut: ChunkCut = { totalMs: Infinity, slowestMs: 0, slices: 0, ends: new Uint32Array(0) };
+export const noCut: ChunkSlices = { totalMs: Infinity, slowestMs: 0, slices: 0, ends: new Uint32Array(0) };
 
 /** Working memory of the token program. */
 export interface TokenScratch extends SuffixCosts {
@@ -137,7 +137,13 @@ function suffixCostsInGraph(
 }
 
 /** Solves one threshold: the cheapest cut of the whole sequence, `noCut` where it may take more than `withinMs`. */
-export function cheapestCut(rows: SliceRows, limitMs: number, scratch: TokenScratch, signal?: CancelSignal, withinMs = Infinity): ChunkCut {
+export function cheapestCut(
+  rows: SliceRows,
+  limitMs: number,
+  scratch: TokenScratch,
+  signal?: CancelSignal,
+  withinMs = Infinity,
+): ChunkSlices {
   cheapestSuffixes(rows, limitMs, scratch, signal, withinMs);
   const { totals, counts, next, peaks } = scratch;
   const totalMs = totals[0] ?? Infinity;

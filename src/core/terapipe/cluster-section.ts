@@ -22,7 +22,7 @@ import { mostGroups } from '../domain/settings/layout';
 import { path } from '../domain/settings/rules';
 import type { PlanValues } from '../domain/settings/setting';
 import type { settings } from '../domain/settings/table';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from '../suggest';
 import { sentence, type Sentence } from '../sentence';
@@ -39,7 +39,7 @@ interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency'
 }
 
 /** What a file sets for the cluster. `links` are those of the preset unless given. */
-export interface GivenCluster extends Given<PlanValues<typeof settings.cluster>> {
+export interface GivenCluster extends LocatedPartial<PlanValues<typeof settings.cluster>> {
   readonly instance?: Located<InstanceName>;
   readonly gpu?: Located<GpuSpec>;
   readonly links?: Located<LinkSpec>;

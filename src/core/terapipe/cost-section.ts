@@ -4,7 +4,7 @@ import type { Located, Place } from '../domain/located';
 import { configError } from '../config-errors';
 import { constantFields, tableFields } from '../formats/fields';
 import { placeOf } from '../languages/json/document';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { path } from '../domain/settings/rules';
 import { openChild, readField, readFields, type Section } from './section';
 import { sentence, type Sentence } from '../sentence';
@@ -13,7 +13,7 @@ export const costKeys = [...Object.keys(constantFields), 'profile', 'table'] as 
 
 /** What a file sets for slice times: constants of the analytic model, and measured times that replace it. */
 export interface GivenCost {
-  readonly constants: Given<CostConstants>;
+  readonly constants: LocatedPartial<CostConstants>;
   readonly costTable?: Located<CostTable>;
   /** Path of a profile as written, or `none`: use none, even if one is found. */
   readonly profile?: Located<string>;

@@ -1,7 +1,7 @@
 import { byDefault, type Place, type LocatedFields } from '../domain/located';
 import { configError } from '../config-errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../huggingface/families';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import type { WrittenModel } from '../formats/written-model';
 import { sentence } from '../sentence';
 
@@ -12,7 +12,7 @@ const required = ['layers', 'hidden', 'heads'] as const;
  * GPT-like one (LayerNorm, biases, learned positions where their number is given). Without a vocabulary it has neither embedding nor head.
  * @throws ExpectedError `config-model-incomplete` at `place` when layers, hidden or heads is missing.
  */
-export function completeInline(given: Given<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {
+export function completeInline(given: LocatedPartial<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {
   const { layers, hidden, heads } = given;
   if (layers === undefined || hidden === undefined || heads === undefined) {
     const missing = required.filter((key) => given[key] === undefined);
@@ -64,14 +64,14 @@ export function completeInline(given: Given<WrittenModel>, place: Place | undefi
  * Fills a model again after some of its fields were replaced: what was only derived or defaulted follows the new numbers.
  * @throws ExpectedError as `completeInline`.
  */
-export function overrideModel(model: LocatedFields<WrittenModel>, overrides: Given<WrittenModel>): LocatedFields<WrittenModel> {
-  const given: Given<WrittenModel> = { ...withoutDefaults(model), ...overrides };
+export function overrideModel(model: LocatedFields<WrittenModel>, overrides: LocatedPartial<WrittenModel>): LocatedFields<WrittenModel> {
+  const given: LocatedPartial<WrittenModel> = { ...withoutDefaults(model), ...overrides };
   const { modelType } = model;
   const family = familyOfModel(modelType);
   return family === null ? completeInline({ ...given, modelType }, undefined) : completeFamily(family, modelType, given);
 }
 
-function withoutDefaults(model: LocatedFields<WrittenModel>): Given<WrittenModel> {
+function withoutDefaults(model: LocatedFields<WrittenModel>): LocatedPartial<WrittenModel> {
   return Object.fromEntries(Object.entries(model).filter(([, { source }]) => source.kind !== 'default'));
 }
 

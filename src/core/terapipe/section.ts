@@ -5,7 +5,7 @@ import type { Node } from 'jsonc-parser';
 import { unknownKey } from './unknown-key';
 import type { Rule } from '../domain/settings/rules';
 import { readByRule } from '../languages/json/read-by-rule';
-import type { Given } from '../formats/given';
+import type { LocatedPartial } from '../formats/given';
 import { withCurrentKeys } from './renamed-keys';
 
 /** More unknown keys than this in one object are not remarked on: it is something else than a config. */
@@ -57,16 +57,19 @@ export function readField<T>(section: Section, name: string, rule: Rule<T>): Loc
 }
 
 /** All fields of a table that a section gives. */
-export function readFields<T extends object>(section: Section | undefined, fields: { readonly [K in keyof T]-?: Rule<T[K]> }): Given<T> {
+export function readFields<T extends object>(
+  section: Section | undefined,
+  fields: { readonly [K in keyof T]-?: Rule<T[K]> },
+): LocatedPartial<T> {
   if (section === undefined) return {};
   const entries = Object.entries<Rule<unknown>>(fields).flatMap(([name, rule]) => {
     const value = readField(section, name, rule);
     return value === undefined ? [] : [[name, value] as const];
   });
-  return Object.fromEntries(entries) as Given<T>;
+  return Object.fromEntries(entries) as LocatedPartial<T>;
 }
 
 /** Plain values of fields, without their places. */
-export function plain<T extends object>(given: Given<T>): Partial<T> {
+export function plain<T extends object>(given: LocatedPartial<T>): Partial<T> {
   return Object.fromEntries(Object.entries(given).map(([name, located]) => [name, (located as Located<unknown>).value])) as Partial<T>;
 }

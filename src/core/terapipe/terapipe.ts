@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located, Place } from '../domain/located';
 import type { Layout } from '../domain/request';
-import type { ScheduleName, SchedulesGiven } from '../domain/schedule-names';
+import type { ScheduleName, ScheduleChoices } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
@@ -25,7 +25,7 @@ import {
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../languages/json/document';
 import { path } from '../domain/settings/rules';
 import { settings } from '../domain/settings/table';
-import type { CalibrationGiven, Given, TrainingGiven } from '../formats/given';
+import type { CalibrationSettings, LocatedPartial, TrainingSettings } from '../formats/given';
 import { openChild, openSection, readField, readFields, type Section } from './section';
 import type { WrittenModel } from '../formats/written-model';
 import { sentence } from '../sentence';
@@ -69,7 +69,7 @@ export const terapipeKeys: Readonly<Record<string, readonly string[]>> = {
 /** What `model` gives: another config to start from, numbers, or both (the numbers win). */
 export interface GivenModel {
   readonly from?: Located<string>;
-  readonly numbers: Given<WrittenModel>;
+  readonly numbers: LocatedPartial<WrittenModel>;
   readonly place: Place;
 }
 
@@ -80,15 +80,15 @@ export interface TerapipeFile {
   readonly place: Place;
   readonly model: GivenModel;
   readonly cluster: GivenCluster;
-  readonly training: Given<TrainingGiven>;
-  readonly layout: Given<Layout>;
+  readonly training: LocatedPartial<TrainingSettings>;
+  readonly layout: LocatedPartial<Layout>;
   readonly schedule?: Located<ScheduleName>;
-  readonly schedules?: Located<SchedulesGiven>;
+  readonly schedules?: Located<ScheduleChoices>;
   readonly keepFree?: Located<number>;
   readonly unit?: Located<number>;
   readonly scheme?: Located<Scheme>;
   readonly cost: GivenCost;
-  readonly calibration: Given<CalibrationGiven>;
+  readonly calibration: LocatedPartial<CalibrationSettings>;
   readonly elastic?: GivenElastic;
   readonly remarks: readonly Finding[];
 }
@@ -130,7 +130,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
 }
 
 /** Refuses stages on groups where the file has none. @throws ExpectedError `config-inconsistent`, placed. */
-function requireGroups(layout: Given<Layout>, root: Section): Given<Layout> {
+function requireGroups(layout: LocatedPartial<Layout>, root: Section): LocatedPartial<Layout> {
   const { stageNodeGroups } = layout;
   const cluster = root.members.get('cluster')?.value;
   const hasGroups = cluster !== undefined && membersOf(root.document, cluster, 'cluster').has('groups');

@@ -2,7 +2,7 @@ import { formatPercent, plural } from '../../core/format';
 import { linkKind, waitedFor } from '../../core/schedules/simulate/critical-path';
 import { indexParts, rowOf } from '../../core/schedules/parts';
 import { actionType, isPass } from '../../core/schedules/pytorch-csv/actions';
-import { actionsAround, type ActionFound } from '../../core/schedules/pytorch-csv/cells';
+import { actionsAround, type LocatedAction } from '../../core/schedules/pytorch-csv/cells';
 import type { OperationKind, Timeline } from '../../core/schedules/schedule';
 import type { HoverText } from './hover';
 import type { SessionState } from '../sessions/session-state';
@@ -37,7 +37,7 @@ export function scheduleHover({ schedule, staleEdits }: SessionState, text: stri
 }
 
 /** Sentences about one action. */
-function actionTexts(timeline: Timeline, action: ActionFound, t: Translate): string[] {
+function actionTexts(timeline: Timeline, action: LocatedAction, t: Translate): string[] {
   const { type, chunk, microBatch } = action;
   const rank = timeline.stageOfChunk[chunk] ?? 0;
   if (!isPass(type)) return [transferText(timeline, action, rank, t)];
@@ -66,7 +66,7 @@ function waitText(timeline: Timeline, row: number, t: Translate): string {
 }
 
 /** What a rank sends, receives or does to the weights of a stage. */
-function transferText({ stageOfChunk }: Timeline, { type, chunk, microBatch }: ActionFound, rank: number, t: Translate): string {
+function transferText({ stageOfChunk }: Timeline, { type, chunk, microBatch }: LocatedAction, rank: number, t: Translate): string {
   const before = stageOfChunk[chunk - 1] ?? 0;
   const after = stageOfChunk[chunk + 1] ?? 0;
   switch (type) {

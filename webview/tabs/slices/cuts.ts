@@ -1,10 +1,10 @@
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
-import type { Candidate, Certificate, Cut } from '../../../src/core/planner/plan';
+import type { Candidate, Certificate, BaselineSlicing } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
 
 /** One way to cut the batch and what it takes by the objective that was solved for. */
 export interface CutRow {
-  readonly rule: Cut['rule'] | 'solved';
+  readonly rule: BaselineSlicing['rule'] | 'solved';
   /** Fewest and most slices of a sequence. */
   readonly slices: readonly [fewest: number, most: number];
   readonly latencyMs: number;

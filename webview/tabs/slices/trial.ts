@@ -1,6 +1,6 @@
 import { predict } from '../../../src/core/planner/predict/predict';
 import { pipelineOf, type Pipeline } from '../../../src/core/planner/predict/pipeline';
-import type { Candidate, Cut, Plan } from '../../../src/core/planner/plan';
+import type { Candidate, BaselineSlicing, Plan } from '../../../src/core/planner/plan';
 import { sliceWork } from '../../../src/core/slicing/chunk-rules';
 import { unlessUnmet } from '../../../src/core/schedules/on-layout';
 import { scheduleKind } from '../../../src/core/schedules/registry';
@@ -83,7 +83,7 @@ export function workShares(request: PlanRequest, lengths: Lengths): number[] {
 
 /** Slicing schemes that can be tried: the plan's own, and how others would. */
 export interface KnownCut {
-  readonly rule: Cut['rule'] | 'plan';
+  readonly rule: BaselineSlicing['rule'] | 'plan';
   readonly lengths: Lengths;
 }
 

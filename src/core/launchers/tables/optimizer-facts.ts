@@ -5,7 +5,7 @@ import { optimizerNamed, type MasterBytes } from '../../domain/optimizer';
 import type { TrainingSpec } from '../../domain/request';
 import { quoted } from '../../text';
 import type { Facts } from '../../formats/facts';
-import type { Given } from '../../formats/given';
+import type { LocatedPartial } from '../../formats/given';
 import { fixed, on } from '../../languages/reads';
 import { row, type Table } from './table';
 import { anyOf, word } from './reads';
@@ -64,7 +64,7 @@ export const factorySwitches = {
 /** The optimizer of a launcher's file as planning takes it; nothing of one that is not known (`optimizerRemarks`). */
 export function optimizerOf(
   facts: Facts,
-): Given<Pick<TrainingSpec, 'optimizer' | 'optimizerStateBytes' | 'masterWeightBytes' | 'optimizerRank'>> {
+): LocatedPartial<Pick<TrainingSpec, 'optimizer' | 'optimizerStateBytes' | 'masterWeightBytes' | 'optimizerRank'>> {
   const { optimizer, optimizerRank } = facts;
   const name = optimizer === undefined ? null : optimizerNamed(optimizer.value);
   const [states, master] = [stateOf(facts), masterOf(facts)];

@@ -13,7 +13,7 @@ import { fitsOn } from '../../partition/chunk-order';
 import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike } from './makespan-problem';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
-import { candidateIdOf, type Certificate, type Cut } from '../plan';
+import { candidateIdOf, type Certificate, type BaselineSlicing } from '../plan';
 import type { CandidateSpec } from '../predict/predict';
 import type { SlicingListener } from './terapipe-slices';
 import { sentence, type Sentence } from '../../sentence';
@@ -32,7 +32,7 @@ export interface CutListener extends Pick<SlicingListener, 'signal'> {
 }
 
 /** What was found, and what was looked through. */
-interface FoundCut {
+interface MakespanSearchResult {
   readonly lengths: readonly number[];
   readonly solution: MakespanSolution;
   /** Takes as long as simulating tens of other cuts. */
@@ -56,7 +56,7 @@ export function shortestCut(
   pipeline: Pipeline,
   schedule: ScheduleName,
   { effort, known, signal, onSteps }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & CutListener,
-): FoundCut | null {
+): MakespanSearchResult | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
   const microBatches = training.globalBatch / layout.data / microBatch;
@@ -174,7 +174,7 @@ function gapText({ exact, makespanMs, lowerBoundMs }: Pick<MakespanSolution, 'ex
 }
 
 /** A schedule that has one candidate, with these slices. */
-export function shortestSpec(request: PlanRequest, schedule: ScheduleName, found: FoundCut): CandidateSpec {
+export function shortestSpec(request: PlanRequest, schedule: ScheduleName, found: MakespanSearchResult): CandidateSpec {
   const { training, layout } = request;
   const { microBatch } = training;
   const scheme = cutAlike({ microBatches: training.globalBatch / layout.data / microBatch, microBatch }, found.lengths);
@@ -215,12 +215,12 @@ function unitsOf(
 }
 
 /** Whole sequences, the best equal slices and the best of equal work, by the same makespan. */
-function comparedCuts(problem: MakespanProblem, equalWork: readonly (readonly number[])[]): readonly Cut[] {
+function comparedCuts(problem: MakespanProblem, equalWork: readonly (readonly number[])[]): readonly BaselineSlicing[] {
   const { tokens, unit } = problem;
   const most = Math.min(problem.mostSlices, Math.ceil(tokens / unit), 2 * mostEqualWork);
   const equal = Array.from({ length: most }, (_, index) => uniformLengths(tokens, unit, index + 1));
-  const best = (rule: Cut['rule'], cuts: readonly (readonly number[])[]): Cut[] => {
-    const judged = cuts.map((cut): Cut => ({ rule, tokens: cut, latencyMs: simulatedMs(problem, cut) }));
+  const best = (rule: BaselineSlicing['rule'], cuts: readonly (readonly number[])[]): BaselineSlicing[] => {
+    const judged = cuts.map((cut): BaselineSlicing => ({ rule, tokens: cut, latencyMs: simulatedMs(problem, cut) }));
     const [first, ...others] = judged;
     return first === undefined ? [] : [others.reduce((least, each) => (each.latencyMs < least.latencyMs ? each : least), first)];
   };

@@ -5,7 +5,7 @@ import type { Scheme } from '../../domain/scheme';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
-import { bestCut, type BestCut, type SlicingListener } from './terapipe-slices';
+import { bestCut, type BestSlices, type SlicingListener } from './terapipe-slices';
 
 /** Every number of sequences up to this many is a round that is tried; of more, only even splits of the batch. */
 const mostSizes = 8;
@@ -15,7 +15,7 @@ const rounding = 1e-12;
 /** Sequences that go through the pipeline together, cut as is best for this many. */
 interface Round {
   readonly sequences: number;
-  readonly best: BestCut;
+  readonly best: BestSlices;
 }
 
 /**

@@ -11,10 +11,10 @@ import { solvedAlike } from './terapipe-slices';
 import { sentence } from '../../sentence';
 
 /** What decides how a runtime cuts a sequence. */
-type Cut = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
+type SplitRequest = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
 
 /** Slices must be of a multiple of this many tokens: sequence parallelism divides each over the tensor-parallel ranks. */
-export function sliceMultiple({ training, layout }: Pick<Cut, 'training' | 'layout'>): number {
+export function sliceMultiple({ training, layout }: Pick<SplitRequest, 'training' | 'layout'>): number {
   return training.sequenceParallel ? layout.tensor : 1;
 }
 
@@ -24,7 +24,7 @@ export function sliceMultiple({ training, layout }: Pick<Cut, 'training' | 'layo
  * @returns null where the runtime would stop: the sequence is not a multiple of the slices, or a slice would be empty.
  */
 export function splitLengths(
-  { model, training, layout }: Cut,
+  { model, training, layout }: SplitRequest,
   { slices, rule, lengths, ffn }: Omit<SequenceSplit, 'runtime'>,
 ): readonly number[] | null {
   const tokens = training.sequenceLength;
@@ -55,7 +55,7 @@ function paddedVocab(vocab: number, tensor: number): number {
 const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
 /** The whole batch of a replica, every micro-batch cut alike; null where it is not a whole number of micro-batches. */
-export function schemeAlike({ training, layout }: Pick<Cut, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {
+export function schemeAlike({ training, layout }: Pick<SplitRequest, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   if (!Number.isInteger(microBatches)) return null;
   return Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: lengths }));

@@ -9,7 +9,7 @@ import { uniformLengths, uniformScheme, type Baselines } from '../../slicing/bas
 import type { SlicingProblem } from '../../slicing/problem';
 import type { Scheme } from '../../domain/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../../slicing/solve';
-import type { Certificate, Cut } from '../plan';
+import type { Certificate, BaselineSlicing } from '../plan';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { fitsOn } from '../../partition/chunk-order';
@@ -62,7 +62,7 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
 }
 
 /** The cut of a batch that is fastest of those known that fit, and what is proved of it. */
-export interface BestCut {
+export interface BestSlices {
   readonly scheme: Scheme;
   readonly certificate: Certificate;
   /** Simulated, without what follows the pipeline where that is the same for all cuts, ms. */
@@ -73,7 +73,7 @@ export interface BestCut {
 }
 
 /** The best cut of `batch` sequences that go through the pipeline together. @throws CancelledError. */
-export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): BestCut {
+export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): BestSlices {
   const solved = solveGrid(request, pipeline, batch, listener);
   const { solution, grid } = solved;
   const best = fastestCut(request, pipeline, batch, solved, listener);
@@ -181,7 +181,7 @@ export function solvedAlike(
 const mostUnitsTried = 6;
 
 /** The cut that is taken, and what says so. */
-interface FastestCut {
+interface FastestSlices {
   readonly scheme: Scheme;
   readonly judgedBy: Certificate['judgedBy'];
   /** The simulated time is that of eq. 5 to the rounding, which no cut is below. */
@@ -204,7 +204,7 @@ const rounding = 1e-9;
  * forward and backward of a slice wait for the same one, so that where stages differ another cut can win. In addition to the optimum of eq.
  * 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
  */
-function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestCut {
+function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestSlices {
   const { grid, solution } = first;
   const timeMs = slicedStepTime(pipeline);
   const solvedMs = timeMs(solution.scheme);
@@ -341,7 +341,7 @@ function attendingLayers(groups: readonly LayerGroup[] | undefined): number | un
 }
 
 /** How others would cut every sequence. */
-function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number, unit: number): readonly Cut[] {
+function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number, unit: number): readonly BaselineSlicing[] {
   return [
     { rule: 'whole', tokens: [tokens], latencyMs: wholeMs },
     { rule: 'uniform', tokens: uniformLengths(tokens, unit, uniform.slices), latencyMs: uniform.latencyMs },
@@ -355,7 +355,7 @@ function certificateNote(
   { unit, largestChunk, stages: { kind, factors, apart } }: Grid,
   { stages, nodeKinds }: Pipeline,
   { exact }: SlicingSolution,
-  { isOptimum, instead, solvedMs, bestMs }: FastestCut,
+  { isOptimum, instead, solvedMs, bestMs }: FastestSlices,
   batch: number,
 ): Sentence {
   const multiples = sentence`slices in multiples of ${unit} tokens`;

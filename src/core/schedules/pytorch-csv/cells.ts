@@ -5,7 +5,7 @@ import { operationKind } from '../schedule';
 import { sentence, type Sentence } from '../../sentence';
 
 /** An action and where it is in the text. */
-export interface ActionFound {
+export interface LocatedAction {
   readonly type: number;
   readonly chunk: number;
   readonly microBatch: number;
@@ -37,7 +37,7 @@ export function actionsAt(
   text: string,
   from: number,
   to: number,
-): ActionFound | readonly [forward: ActionFound, backward: ActionFound] | null {
+): LocatedAction | readonly [forward: LocatedAction, backward: LocatedAction] | null {
   const start = spacesEnd(text, from, to);
   const end = spacesStart(text, start, to);
   if (text[start] !== '(') return actionAt(text, start, end);
@@ -51,13 +51,13 @@ export function actionsAt(
   return isPair(first, second) ? [first, second] : isPair(second, first) ? [second, first] : null;
 }
 
-function isPair(forward: ActionFound, backward: ActionFound): boolean {
+function isPair(forward: LocatedAction, backward: LocatedAction): boolean {
   return (
     forward.type === operationKind.forward && (backward.type === operationKind.backward || backward.type === operationKind.backwardInput)
   );
 }
 
-function actionAt(text: string, from: number, to: number): ActionFound | null {
+function actionAt(text: string, from: number, to: number): LocatedAction | null {
   const start = spacesEnd(text, from, to);
   const end = spacesStart(text, start, to);
   const nameStart = digitsEnd(text, start, end);
@@ -163,7 +163,7 @@ export function isScheduleCsv(text: string): boolean {
 export function actionsAround(
   text: string,
   offset: number,
-): { readonly actions: readonly ActionFound[]; readonly range: TextRange } | null {
+): { readonly actions: readonly LocatedAction[]; readonly range: TextRange } | null {
   let from = Math.min(offset, text.length);
   while (from > 0 && !isSeparator(text.charCodeAt(from - 1))) from -= 1;
   let to = offset;

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format';
 import type { TextRange } from '../../domain/located';
 import { ranksOfRows } from './actions';
-import { actionsAt, spacesEnd, spacesStart, faultOfCell, isSeparator, type ActionFound } from './cells';
+import { actionsAt, spacesEnd, spacesStart, faultOfCell, isSeparator, type LocatedAction } from './cells';
 import { mostProblems, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { sentence, type Sentence } from '../../sentence';
 
@@ -130,7 +130,7 @@ function tableOf(capacity: number) {
   const rowStart = [0];
   const line: number[] = [];
   let row = 0;
-  const put = (action: ActionFound, cell: number) => {
+  const put = (action: LocatedAction, cell: number) => {
     type[row] = action.type;
     chunk[row] = action.chunk;
     microBatch[row] = action.microBatch;

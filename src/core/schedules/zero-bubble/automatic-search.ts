@@ -68,7 +68,7 @@ interface Trial<From> {
   readonly recipe: From;
 }
 
-type Tried<From> = TimedOrder & Trial<From>;
+type TimedTrial<From> = TimedOrder & Trial<From>;
 
 function* trialsOf(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Generator<Trial<OrderRecipe>> {
   for (const recipe of recipes) {
@@ -95,12 +95,12 @@ function* longer(
 }
 
 /** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
-function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): Tried<From>[] {
+function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): TimedTrial<From>[] {
   const { stages, length, operationCount } = pipeline;
   const times = makeTimes(pipeline);
   const counts = new Int32Array(operationCount);
   const allStages = Array.from({ length: stages }, (_, stage) => stage);
-  let best: Tried<From>[] = [];
+  let best: TimedTrial<From>[] = [];
   let left = mostTrials;
   for (const trial of trials) {
     throwIfCancelled(pipeline.problem.signal);

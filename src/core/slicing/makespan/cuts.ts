@@ -3,7 +3,7 @@ import type { SliceTimes } from './slice-times';
 import type { OpenSlices, Weights, Windows } from './layers';
 
 /** A cut at boundaries of units, and the times of its slices as a graph takes them. */
-export interface Cut {
+export interface TimedSlices {
   /** Units at which slices end, without the last. */
   readonly ends: Int32Array;
   readonly ms: Float64Array;
@@ -20,7 +20,7 @@ export interface Count {
   readonly slices: number;
   readonly graph: PassGraph;
   readonly paths: Weights[];
-  readonly cuts: Cut[];
+  readonly cuts: TimedSlices[];
   /** Null before it is asked which slices are open. */
   open: OpenSlices | null;
 }

@@ -1,4 +1,4 @@
-import { isAllowed, timed, timesOfEnds, weightOf, type Count, type Cut, type Work } from './cuts';
+import { isAllowed, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
 import { longestPath, makespanOf } from './pass-graph';
 import type { SliceTimes } from './slice-times';
 
@@ -10,10 +10,10 @@ import type { SliceTimes } from './slice-times';
 export function improve(
   { graph }: Pick<Count, 'graph'>,
   costs: SliceTimes,
-  from: { readonly cut: Cut; readonly makespanMs: number },
+  from: { readonly cut: TimedSlices; readonly makespanMs: number },
   fits: (ends: Int32Array) => boolean,
   work: Work,
-): { readonly cut: Cut; readonly makespanMs: number } {
+): { readonly cut: TimedSlices; readonly makespanMs: number } {
   const { units } = costs;
   const slices = from.cut.ends.length + 1;
   let best = from;

@@ -1,4 +1,4 @@
-import { ascending, isAllowed, isWithin, timed, timesOfEnds, weightOf, type Count, type Cut, type Work } from './cuts';
+import { ascending, isAllowed, isWithin, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
 import {
   allSlices,
   allWindows,
@@ -34,17 +34,17 @@ export interface Relaxed {
   /** The goal was reached before more could be known. */
   readonly isEarly: boolean;
   /** Cuts of which a mix attains the bound, about, with their shares. */
-  readonly mix: readonly { readonly cut: Cut; readonly share: number }[];
+  readonly mix: readonly { readonly cut: TimedSlices; readonly share: number }[];
 }
 
 /** What the relaxation is asked for. */
-interface Wanted {
+interface RelaxationGoal {
   /** A bound so high is high enough. */
   readonly goalMs: number;
   /** The best known makespan. */
   readonly bestMs: number;
   /** Hears of every cut that is met. */
-  readonly onCut: (cut: Cut) => void;
+  readonly onCut: (cut: TimedSlices) => void;
 }
 
 /** Rounds of the game with few cells and with many. */
@@ -66,7 +66,7 @@ const mostKept = 120;
  * the other mixes cuts (docs/model/slicing.md, The bound). Each round answers either side's mix: the longest path with the mean times of
  * the cuts, and the cheapest cut for the mean weights of the paths, which is a bound by itself.
  */
-export function relax(count: Count, windows: Windows, grids: Grids, wanted: Wanted, work: Work): Relaxed {
+export function relax(count: Count, windows: Windows, grids: Grids, wanted: RelaxationGoal, work: Work): Relaxed {
   const { costs } = grids;
   const arcs = arcsOf((count.open ??= openSlices(count, grids, wanted.bestMs, work)));
   const within = count.cuts.filter(({ ends }) => isWithin(ends, windows));
@@ -148,7 +148,7 @@ function openSlices(count: Count, { coarse }: Grids, bestMs: number, work: Work)
 }
 
 /** The game of paths and cuts, both of which grow. */
-function payoffsOf(paths: readonly Weights[], cuts: readonly Cut[]): { readonly game: () => GameValue } {
+function payoffsOf(paths: readonly Weights[], cuts: readonly TimedSlices[]): { readonly game: () => GameValue } {
   const known: number[][] = [];
   return {
     game: () => {
@@ -177,7 +177,7 @@ function middleOf({ low, high }: Windows): Int32Array {
   return low.map((from, index) => (from + (high[index] ?? from)) >> 1);
 }
 
-function meanOf(cuts: readonly Cut[], shares: Float64Array): Float64Array {
+function meanOf(cuts: readonly TimedSlices[], shares: Float64Array): Float64Array {
   const mean = new Float64Array(cuts[0]?.ms.length ?? 0);
   cuts.forEach(({ ms }, index) => {
     const share = shares[index] ?? 0;

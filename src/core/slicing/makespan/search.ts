@@ -1,5 +1,5 @@
 import { throwIfCancelled } from '../../errors';
-import { ascending, countOf, isAllowed, isWithin, timed, timesOfEnds, type Count, type Cut, type Work } from './cuts';
+import { ascending, countOf, isAllowed, isWithin, timed, timesOfEnds, type Count, type TimedSlices, type Work } from './cuts';
 import { improve } from './improve';
 import { allWindows, cellsOf, widerCells, type Windows } from './layers';
 import { leastLoads } from './loads';
@@ -170,7 +170,7 @@ function bounded(search: Search, part: Part, grids: Grids): Part | null {
   const wanted = {
     goalMs: goalMs(search),
     bestMs: bestMs(search) * (1 - rounding),
-    onCut: (cut: Cut) => void offer(search, count, cut),
+    onCut: (cut: TimedSlices) => void offer(search, count, cut),
   };
   const relaxed = relax(count, windows, grids, wanted, work);
   offerMean(search, part, relaxed);
@@ -198,7 +198,7 @@ function fits(search: Search, ends: Int32Array): boolean {
 }
 
 /** Takes a cut where it is the best that fits. @returns its makespan, ms. */
-function offer(search: Search, { graph }: Count, { ends, ms }: Cut): number {
+function offer(search: Search, { graph }: Count, { ends, ms }: TimedSlices): number {
   search.work.spend(graph.previous.length);
   const makespanMs = makespanOf(graph, ms);
   if (makespanMs < bestMs(search) && fits(search, ends)) search.best = { lengths: lengthsOf(search, ends), makespanMs };
@@ -224,7 +224,7 @@ function offerLengths(search: Search, lengths: readonly number[]): void {
   if (makespanMs < bestMs(search) && (problem.fits?.(lengths) ?? true)) search.best = { lengths, makespanMs };
 }
 
-function addCut({ costs }: Search, count: Count, ends: Int32Array): Cut | null {
+function addCut({ costs }: Search, count: Count, ends: Int32Array): TimedSlices | null {
   if (!isAllowed(costs, ends)) return null;
   const cut = { ends, ms: timesOfEnds(costs, ends) };
   count.cuts.push(cut);
@@ -289,7 +289,7 @@ function improveBest(search: Search): void {
   if (cut !== null) offerImproved(search, count, { cut, makespanMs: offer(search, count, cut) });
 }
 
-function offerImproved(search: Search, count: Count, from: { readonly cut: Cut; readonly makespanMs: number }): void {
+function offerImproved(search: Search, count: Count, from: { readonly cut: TimedSlices; readonly makespanMs: number }): void {
   const better = improve(count, search.costs, from, (ends) => fits(search, ends), search.work);
   count.cuts.push(better.cut);
   offer(search, count, better.cut);

@@ -3,7 +3,7 @@ import { ExpectedError, placed } from '../../../core/errors';
 import type { WrittenElastic } from '../../../core/formats/given-elastic';
 import type { Run } from '../../../core/formats/run';
 import { datasets } from '../../../core/formats/elastic-datasets';
-import type { Given } from '../../../core/formats/given';
+import type { LocatedPartial } from '../../../core/formats/given';
 import { modelSpecOf } from '../../../core/formats/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../../../core/format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../../../core/model/ends';
@@ -58,7 +58,7 @@ const defaultBatches = { images: 320, texts: 32 } as const;
  * `resolveRun`.
  */
 export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
-  const elastic: Given<WrittenElastic> = run.elastic ?? {};
+  const elastic: LocatedPartial<WrittenElastic> = run.elastic ?? {};
   const dataset = elastic.dataset === undefined ? null : datasets[elastic.dataset.value];
   const model = modelOf(run, elastic.classes?.value ?? dataset?.classes ?? undefined);
   refuseOtherParallelism(run);
@@ -115,7 +115,11 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
 }
 
 /** Slices need causal attention: a token of an encoder attends to those of later slices. @throws ExpectedError `elastic-slices`. */
-function slicesOf({ tokenSlices }: Given<WrittenElastic>, { ends, spec }: ElasticModel, whole: () => 'search' | number): 'search' | number {
+function slicesOf(
+  { tokenSlices }: LocatedPartial<WrittenElastic>,
+  { ends, spec }: ElasticModel,
+  whole: () => 'search' | number,
+): 'search' | number {
   if (!ends.causal && tokenSlices === undefined) return 1;
   if (tokenSlices === undefined || tokenSlices.value === 1 || ends.causal) return whole();
   throw new ExpectedError(
@@ -127,13 +131,13 @@ function slicesOf({ tokenSlices }: Given<WrittenElastic>, { ends, spec }: Elasti
 }
 
 /** Without a rate samples are always present. */
-function loaderOf({ loaderSamplesPerSecond }: Given<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
+function loaderOf({ loaderSamplesPerSecond }: LocatedPartial<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
   return loaderSamplesPerSecond === undefined ? null : { samplesPerSecond: loaderSamplesPerSecond.value, workers: workers() };
 }
 
 /** Nothing is evaluated unless the files set how many samples, or which data set. */
 function evaluationOf(
-  { evaluationSamples, trainingEvaluationEvery }: Given<WrittenElastic>,
+  { evaluationSamples, trainingEvaluationEvery }: LocatedPartial<WrittenElastic>,
   known: number,
   valueOrDefault: (key: 'evaluationEvery' | 'trainingEvaluationEvery') => number,
 ): ElasticRequest['evaluation'] {
@@ -146,7 +150,7 @@ function evaluationOf(
 }
 
 /** As many epochs as the list of frozen layers or the log of norms has, unless the files set them. */
-function epochsOf({ epochs }: Given<WrittenElastic>, freezing: Freezing): number | null {
+function epochsOf({ epochs }: LocatedPartial<WrittenElastic>, freezing: Freezing): number | null {
   if (epochs !== undefined || freezing.kind === 'alpha') return null;
   return freezing.kind === 'given' ? freezing.frozenLayers.length : freezing.norms.places.size + 1;
 }
@@ -289,7 +293,12 @@ function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: n
 }
 
 /** PipeTransformer's rule, where it uses all GPUs: it adds a variance in squared millions to millions, which large layers inflate. */
-function balanceOf({ balance }: Given<WrittenElastic>, model: ElasticModel, stages: number, assumptions: Assumption[]): BalanceName {
+function balanceOf(
+  { balance }: LocatedPartial<WrittenElastic>,
+  model: ElasticModel,
+  stages: number,
+  assumptions: Assumption[],
+): BalanceName {
   if (balance !== undefined) return balance.value;
   const parameters = unitsOf(model).map((unit) => unit.parameters);
   const wastes = parameters.length >= stages && greedyBalance(parameters, stages).includes(0);
@@ -302,7 +311,7 @@ function balanceOf({ balance }: Given<WrittenElastic>, model: ElasticModel, stag
   return value;
 }
 
-function freezingOf(elastic: Given<WrittenElastic>, layers: number, norms: NormTable | null, alpha: () => number): Freezing {
+function freezingOf(elastic: LocatedPartial<WrittenElastic>, layers: number, norms: NormTable | null, alpha: () => number): Freezing {
   const { freezing, frozenLayers, gradientNorms } = elastic;
   const kind = freezing?.value ?? (gradientNorms !== undefined ? 'gradients' : frozenLayers !== undefined ? 'given' : 'alpha');
   const place = freezing === undefined ? undefined : placeOf(freezing);
