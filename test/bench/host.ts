@@ -53,7 +53,7 @@ const configs: Readonly<Record<string, object>> = {
 };
 
 /** Longest that this thread was held while a config was opened, planned, and the changes that fit were looked for. */
-async function longestBlock(planner: PlannerClient, config: object): Promise<{ readonly heldMs: number; readonly said: string }> {
+async function longestBlock(planner: PlannerClient, config: object): Promise<{ readonly heldMs: number; readonly outcome: string }> {
   const text = JSON.stringify(config);
   let plans = 0;
   const counted = <T>(promise: Promise<T>): Promise<T> => {
@@ -87,7 +87,7 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
   sessions.dispose();
   return {
     heldMs: delay.max / 1e6,
-    said:
+    outcome:
       state.error?.code ??
       sessions
         .get(state.file)
@@ -104,14 +104,14 @@ async function main(): Promise<void> {
   for (const [name, config] of Object.entries(configs)) {
     if (wanted !== undefined && !name.includes(wanted)) continue;
     const times = [];
-    let said = '';
+    let outcome = '';
     for (let time = 0; time < 3; time += 1) {
       const opened = await longestBlock(planner, config);
       times.push(opened.heldMs);
-      said = opened.said;
+      outcome = opened.outcome;
     }
     const mark = Math.min(...times) > goalMs ? ' (over the goal)' : '';
-    console.log(`${name}: held ${times.map((ms) => ms.toFixed(0)).join(', ')} ms${mark}; ${said}`);
+    console.log(`${name}: held ${times.map((ms) => ms.toFixed(0)).join(', ')} ms${mark}; ${outcome}`);
   }
   await planner.dispose();
   await worker.remove();

@@ -111,7 +111,7 @@ function inMegabytes(bytes: number | null): string {
 
 interface Resident {
   readonly now: number | null;
-  /** Since `forgetPeak`; null where the system does not tell. */
+  /** Since `forgetPeak`; null where the system does not report it. */
   readonly peak: number | null;
   /** Without the program itself and other mapped files, which processes share. */
   readonly anonymous: number | null;

@@ -149,7 +149,7 @@ function nothingIn(folder: string): string {
   return nothing;
 }
 
-/** Prints what the host writes, and tells it when its page has drawn, until it is done. */
+/** Prints what the host writes, and notifies it when its page has drawn, until it is done. */
 async function follow(page: Page, { resultFile, openFile }: MemoryBench): Promise<void> {
   let printed = '';
   for (let silentMs = 0; !/^(done|failed)/m.test(printed); silentMs += pollMs) {
@@ -159,10 +159,10 @@ async function follow(page: Page, { resultFile, openFile }: MemoryBench): Promis
       rmSync(openFile);
       silentMs = 0;
     }
-    const said = readFileSync(resultFile, 'utf8');
-    if (said === printed) continue;
-    process.stdout.write(said.slice(printed.length).replace(/^done\n/m, ''));
-    printed = said;
+    const output = readFileSync(resultFile, 'utf8');
+    if (output === printed) continue;
+    process.stdout.write(output.slice(printed.length).replace(/^done\n/m, ''));
+    printed = output;
     silentMs = 0;
   }
   if (!/^done/m.test(printed)) throw new Error('it failed');

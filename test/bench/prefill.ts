@@ -1,4 +1,4 @@
-// Prints how chunks of a prompt rank that are run here beside how a measured profile ranks them: `npm run bench:prefill`, 34 minutes with
+// Compares how chunks of a prompt that are run here rank with how a measured profile ranks them: `npm run bench:prefill`, 34 minutes with
 // other work on two cores. A layer of hidden 512 with 8 heads on each of 4 stages, a prompt of 8,192 tokens, one CPU, on the virtual clock.
 // `--quick` runs less of it, to see that it runs.
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -61,7 +61,7 @@ async function asked(): Promise<PlanRequest> {
   return resolveRun(run, defaults);
 }
 
-/** Ours, the rules beside it, what engines make of theirs, and a few equal cuts; those that are the same together. */
+/** Our chunks, those of our rules, those of serving engines and a few equal ones. Equal cuts become one with all their names. */
 function cutsOf(request: PlanRequest): readonly Cut[] {
   const found = prefillOf(request, Infinity);
   const cuts: readonly Cut[] = [

@@ -1,5 +1,5 @@
 // Prints how well rehearsals meet their predictions on this machine: `npm run bench:rehearsal`, a few minutes where nothing else runs. A
-// small GPT-2 and a Llama-like model on two stages beside each other, and on eight stages on the virtual clock: five steps, and five cuts
+// small GPT-2 and a Llama-like model on two stages at the same time, and on eight stages on the virtual clock: five steps, and five cuts
 // of the sequence. `--quick` runs less of it, to see that it runs.
 import { fittingDesign, type Scale } from '../../src/features/rehearsal/core/design';
 import { formatDuration, formatNumber, formatPercent } from '../../src/core/format';
@@ -77,9 +77,9 @@ function printCuts({ schemes, rankCorrelation, noise, pairs, worked }: RankedSch
     console.log(
       `  ${name} (${tokens.join(', ')}): ${formatDuration(predictedMs)} predicted, ${formatDuration(measuredMs)} measured, ${formatDuration(workedMs)} by processor time, gradients ${gradients?.error.toExponential(1) ?? ''}`,
     );
-  const said = (order: RankedSchemes['worked']): string =>
+  const rankText = (order: RankedSchemes['worked']): string =>
     `${formatNumber(order.rankCorrelation)} with ${order.pairs.right} of ${order.pairs.apart} pairs right that differ by more than the noise of ${formatPercent(order.noise)}`;
-  console.log(`  rank correlation ${said({ rankCorrelation, noise, pairs })}; by processor time ${said(worked)}`);
+  console.log(`  rank correlation ${rankText({ rankCorrelation, noise, pairs })}; by processor time ${rankText(worked)}`);
 }
 
 async function main(): Promise<void> {

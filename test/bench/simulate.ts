@@ -1,4 +1,4 @@
-// Prints how many operations a second the simulator runs: part of `npm run bench`. Beside it, in the same run, the plainest program that
+// Prints how many operations a second the simulator runs: part of `npm run bench`. The same run also times the plainest program that
 // computes the same event times.
 import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
@@ -121,13 +121,13 @@ function printCase({ name, make, transfers }: Case): void {
     simulate(schedule, durations, times);
     const ms = bestMs(() => simulate(schedule, durations, times), rounds);
     const perSecond = operations / ms / 1e3;
-    let beside = '';
+    let compared = '';
     if (size === sizes[0]) {
       const naiveMs = bestMs(() => naiveMakespan(schedule, durations), 2);
-      beside = `; the plain program ${(operations / naiveMs / 1e3).toFixed(2)} million a second, ${(naiveMs / ms).toFixed(0)} times as long`;
+      compared = `; the plain program ${(operations / naiveMs / 1e3).toFixed(2)} million a second, ${(naiveMs / ms).toFixed(0)} times as long`;
     }
     console.log(
-      `${name}: ${operations} operations in ${ms.toFixed(1)} ms, ${perSecond.toFixed(1)} million a second (goal: ${goalPerSecond / 1e6})${beside}`,
+      `${name}: ${operations} operations in ${ms.toFixed(1)} ms, ${perSecond.toFixed(1)} million a second (goal: ${goalPerSecond / 1e6})${compared}`,
     );
   }
 }

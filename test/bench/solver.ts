@@ -58,11 +58,11 @@ function settingOne(): SliceMs {
   const added = (tokens: number, context: number): number => (analytic(1, tokens, context) - analytic(1, tokens, 0)) / context;
   const perTokenContext = (added(1024, 1024) - added(256, 1024)) / (1024 - 256);
   const perContext = Math.max(0, added(256, 1024) - 256 * perTokenContext);
-  const alone = new Map<number, number>();
+  const withoutContext = new Map<number, number>();
   return (batch, tokens, context) => {
     const key = batch * 4096 + tokens;
-    let ms = alone.get(key);
-    if (ms === undefined) alone.set(key, (ms = analytic(batch, tokens, 0)));
+    let ms = withoutContext.get(key);
+    if (ms === undefined) withoutContext.set(key, (ms = analytic(batch, tokens, 0)));
     return ms + batch * context * (perContext + perTokenContext * tokens);
   };
 }

@@ -1,4 +1,4 @@
-// Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, beside JSON.parse of as much text in the
+// Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, and JSON.parse of as much text in the
 // same run.
 import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/formats/facts';
@@ -43,7 +43,7 @@ async function timesOfTyping(file: string, text: string, shell: LauncherReader):
   for (const edited of typed(text, warmUp + keystrokes)) {
     const began = performance.now();
     const format = recogniseConfig(file, edited);
-    // An edit may break the syntax: saying so is the work then.
+    // An edit may break the syntax: reporting it is the work then.
     const config = format === null ? null : await loadConfig(file, edited, world).catch(() => null);
     durations.push(performance.now() - began);
     findings = Math.max(findings, config?.findings.length ?? 0);

@@ -1,6 +1,6 @@
 // Prints how long a person waits in the real VS Code: for the extension's activation, from opening a config to its first number, from a
 // keystroke to the squiggle and to both pages redrawn, with 96 stages; and what memory 1,000 edits take: `npm run bench:vscode`. Only an
-// idle machine says anything.
+// idle machine gives a usable result.
 import { cpSync, mkdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -15,7 +15,7 @@ import { residentMegabytes } from './resident';
 
 const edits = 9;
 const manyEditsCount = 1000;
-/** What both pages say in figures, of the elements `found`. */
+/** The figures of both pages, of the elements `found`. */
 const figuresText = '[...found].map((one) => one.textContent).join()';
 const number = /[\d.]+ m?s \/ step/;
 
@@ -29,22 +29,22 @@ const watch = (kept: string, selector: string, what: string): string => `(() => 
   const notes = (globalThis.${kept} = []);
   let last = read();
   new MutationObserver(() => {
-    const said = read();
-    if (said === last) return;
-    last = said;
-    requestAnimationFrame(() => requestAnimationFrame(() => notes.push({ atMs: now(), said })));
+    const text = read();
+    if (text === last) return;
+    last = text;
+    requestAnimationFrame(() => requestAnimationFrame(() => notes.push({ atMs: now(), text })));
   }).observe(document.documentElement, { subtree: true, childList: true, characterData: true, attributes: true });
 })()`;
 
 interface Note {
   readonly atMs: number;
-  readonly said: string;
+  readonly text: string;
 }
 
-async function waitedMs(of: Frame | Page, kept: string, since: number, accepts: (said: string) => boolean = () => true): Promise<number> {
+async function waitedMs(of: Frame | Page, kept: string, since: number, accepts: (text: string) => boolean = () => true): Promise<number> {
   return until(`a change of ${kept}`, async () => {
     const notes = await of.evaluate<readonly Note[]>(`globalThis.${kept}`);
-    const found = notes.find(({ atMs, said }) => atMs >= since && accepts(said));
+    const found = notes.find(({ atMs, text }) => atMs >= since && accepts(text));
     return found === undefined ? undefined : found.atMs - since;
   });
 }
@@ -98,7 +98,7 @@ async function opening(browser: Browser, tools: Tools): Promise<void> {
         await row.waitFor();
         const began = await clock(page);
         await row.click();
-        times.push(await waitedMs(page, 'firstNumbers', began, (said) => number.test(said)));
+        times.push(await waitedMs(page, 'firstNumbers', began, (text) => number.test(text)));
       }
       const activation = await activationMs(page);
       counted.push(activation.counted);
@@ -106,7 +106,7 @@ async function opening(browser: Browser, tools: Tools): Promise<void> {
       await page.close();
     }
     print('Activation with a config, as VS Code counts it: with the extensions that it loads for JSON at the same time', counted, null);
-    print('The same until everything is there', finished, null);
+    print('The same until everything is ready', finished, null);
     print('Open a config to its first number, first in the window', cold, 2000);
     print('Open a config to its first number, later', warm, 1000);
   } finally {
@@ -124,19 +124,19 @@ async function activation(browser: Browser, tools: Tools): Promise<void> {
       await page.waitForTimeout(6000);
       await runFromPalette(page, 'TeraPipe: Show log');
       await page.waitForTimeout(3000);
-      const told = await activationMs(page);
-      counted.push(told.counted);
-      finished.push(told.finished);
+      const activation = await activationMs(page);
+      counted.push(activation.counted);
+      finished.push(activation.finished);
       await page.close();
     }
     print('Activation by a command, as VS Code counts it', counted, 50);
-    print('The same until everything is there', finished, 50);
+    print('The same until everything is ready', finished, 50);
   } finally {
     await server.stop();
   }
 }
 
-/** What VS Code itself tells: loading the code and the call of `activate`, and until what it returns is resolved. */
+/** What VS Code itself measures: loading the code and the call of `activate`, and until what it returns is resolved. */
 async function activationMs(page: Page): Promise<{ readonly counted: number; readonly finished: number }> {
   await runFromPalette(page, 'Developer: Startup Performance');
   const lines = page.locator('.editor-instance .view-lines').last();
@@ -150,7 +150,7 @@ async function activationMs(page: Page): Promise<{ readonly counted: number; rea
   throw new Error('VS Code lists no activation of the extension');
 }
 
-/** From a key to both pages redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor beside its timeline. */
+/** From a key to both pages redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor next to its timeline. */
 async function typing(browser: Browser, tools: Tools): Promise<void> {
   const server = await startCodeServer(tools, { extensions: [root, path.join(root, 'test/harness/demo-driver')] });
   try {

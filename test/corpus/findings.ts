@@ -1,6 +1,6 @@
 // Prints every finding of every config under a folder, one JSON object a line, in the same order each time: `npm run findings -- FOLDER >
 // before.jsonl`. Run before and after a change of rules, the difference is what the change does to configs that people launch with. A
-// launcher's run is judged twice: as the launcher's file, and (`as` is `terapipe`) as if a terapipe.json said the same, so that the rules
+// launcher's run is judged twice: as the launcher's file, and (`as` is `terapipe`) as if a terapipe.json had the same settings, so that the rules
 // about what is planned without a launcher meet as many configs.
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding } from '../../src/core/findings';
@@ -49,6 +49,6 @@ function judged(
 
 function lineOf(file: string, as: string, { code, severity, place, message, remedy, fixes }: Finding): object {
   const { start, end } = place.range;
-  const said = { message: say(message), remedy: say(remedy), fixes: fixes.map(({ title }) => say(title)) };
-  return { file, as, code, severity, place: `${place.file}:${start}-${end}`, ...said };
+  const texts = { message: say(message), remedy: say(remedy), fixes: fixes.map(({ title }) => say(title)) };
+  return { file, as, code, severity, place: `${place.file}:${start}-${end}`, ...texts };
 }

@@ -1,7 +1,7 @@
 // How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`.
 // Prints the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file;
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
-// `--best` writes the best layout of each training file into it, `--agree` compares check with plan on three GPUs; either alone.
+// `--best` writes the best layout of each training file into it, `--agree` compares check with plan on three GPUs; each without the other.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -143,7 +143,7 @@ function plannedOf({ run, noRun, launcher, format }: LoadedConfig): Read['planne
   }
 }
 
-/** As many nodes of eight GPUs as whole replicas take, where a file that is launched says none. */
+/** The nodes of eight GPUs that whole replicas take, where a launcher's file sets none. */
 function withNodes(run: Run): Run {
   if (!isLauncher(run.format) || run.nodes !== undefined || run.groups !== undefined) return run;
   const perNode = run.gpusPerNode?.value ?? 8;
@@ -198,7 +198,7 @@ function printPlanned(reads: readonly Read[]): void {
   const planned = runs.filter(({ planned }) => planned === true).length;
   console.log(`\nplanned with nodes given: ${planned} of ${runs.length} runs (${percent(planned, runs.length)})`);
   const others = reads.filter(({ format, planned }) => format !== null && planned === null).length;
-  console.log(`  beside them ${others} files that train nothing, or are settings of a run whose model is elsewhere`);
+  console.log(`  in addition ${others} files that train nothing, or are settings of a run whose model is elsewhere`);
   const reasons = new Map<string, string[]>();
   for (const { file, planned: reason } of runs) if (typeof reason === 'string') reasons.set(reason, [...(reasons.get(reason) ?? []), file]);
   for (const [reason, files] of [...reasons].sort((a, b) => b[1].length - a[1].length).slice(0, 20))

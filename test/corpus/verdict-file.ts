@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 
 /**
- * What somebody found who read a file of the corpus beside the source of its launcher. The rule `recognised` is about the file itself:
+ * What somebody found who compared a file of the corpus with the source of its launcher. The rule `recognised` is about the file itself:
  * false where no person would call it a config to train with.
  */
 export interface Verdict {

@@ -42,7 +42,7 @@ export function configurationText(): string {
   return [
     '# Configuration',
     '',
-    'Every key of a `terapipe.json` and every setting of VS Code. Everything may be left out but `model`: what the files do not say is chosen by the planner, and said with the plan. Comments and trailing commas are allowed. On a terminal `--set KEY=VALUE` overrides a key, as `--set layout.tensor=8`.',
+    'Every key of a `terapipe.json` and every setting of VS Code. Everything may be left out except `model`: the planner chooses what the files do not set, and reports it with the plan. Comments and trailing commas are allowed. On a terminal `--set KEY=VALUE` overrides a key, as `--set layout.tensor=8`.',
     '',
     '```jsonc',
     '{',
@@ -149,14 +149,14 @@ function choicesText({ enum: choices = [], markdownEnumDescriptions, enumDescrip
 function settingsTable(): string[] {
   const nls = readJson('package.nls.json') as Readonly<Record<string, string>>;
   const { contributes } = readJson('package.json') as Manifest;
-  const told = (text = ''): string => (nls[text.slice(1, -1)] ?? text).replace(/#(terapipe\.[\w.]+)#/g, '$1');
+  const described = (text = ''): string => (nls[text.slice(1, -1)] ?? text).replace(/#(terapipe\.[\w.]+)#/g, '$1');
   const settings = Object.entries(contributes.configuration.properties).sort(([, a], [, b]) => (a.order ?? 0) - (b.order ?? 0));
   return markdownTable(
     ['setting', 'default', 'meaning'],
     settings.map(([key, setting]) => [
       `\`${key}\``,
       `\`${JSON.stringify(setting.default ?? null)}\``,
-      `${told(setting.markdownDescription ?? setting.description)}${choicesText({ ...setting, enumDescriptions: (setting.enumDescriptions ?? []).map(told) })}`,
+      `${described(setting.markdownDescription ?? setting.description)}${choicesText({ ...setting, enumDescriptions: (setting.enumDescriptions ?? []).map(described) })}`,
     ]),
   );
 }

@@ -9,10 +9,10 @@ import { say } from '../../src/core/sentence';
 
 const page = join(resolve(import.meta.dirname, '../..'), 'docs/findings.md');
 
-/** Between these lines of docs/findings.md is what the table of rules says. */
+/** Between these lines of docs/findings.md is what the table of rules documents. */
 const [start, end] = ['<!-- rules: written by `npm run docs -- --write` from src/core/rules/table.ts -->', '<!-- end of rules -->'];
 
-/** docs/findings.md with what the table of rules says of every code; the rest, about errors, is kept. */
+/** docs/findings.md with what the table of rules documents of every code; the rest, about errors, is kept. */
 export function findingsText(): string {
   const written = readFileSync(page, 'utf8');
   const [from, to] = [written.indexOf(start), written.indexOf(end)];
@@ -43,10 +43,10 @@ function exampleOf(code: string): string | null {
     const values = Object.entries(pair.bad).map(
       ([name, value]) => `\`${name}\` ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
     );
-    return `${values.join(', ')}. "${found === undefined ? pair.says : say(found.message)}"`;
+    return `${values.join(', ')}. "${found === undefined ? pair.message : say(found.message)}"`;
   }
   const own = ownPairs.find((each) => each.code === code);
   if (own === undefined) return null;
   const bad = Object.entries(own.bad).filter(([name]) => name !== 'model');
-  return `\`${JSON.stringify(Object.fromEntries(bad))}\`. "${own.says}"`;
+  return `\`${JSON.stringify(Object.fromEntries(bad))}\`. "${own.message}"`;
 }

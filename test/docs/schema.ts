@@ -86,7 +86,7 @@ function describedAs(section: string, key: string): object {
 
 /** The schema of a profile, whole: its descriptions are with its values. */
 export function profileJsonSchema(): object {
-  // A list of versions, which `v.record` would take, is refused before: the output says what is left.
+  // A list of versions, which `v.record` would take, is refused before: the output schema is what is left.
   return toJsonSchema(profileSchema, { target: 'draft-07', definitions: profileParts, typeMode: 'output' });
 }
 

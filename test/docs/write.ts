@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   for (const file of documentsOfOutput) await settle(file, await withOutputs(readFileSync(join(root, file), 'utf8')), (written) => written);
 }
 
-/** Writes a file where it differs, or says so. */
+/** Writes a file where it differs, or reports it. */
 async function settle(file: string, wanted: string, plain: (text: string) => string): Promise<void> {
   const target = join(root, file);
   const formatted = await format(wanted, { ...(await resolveConfig(target)), filepath: target });

@@ -23,7 +23,7 @@ function filesIn(folder: string): string[] {
 
 const missing = (): ExpectedError => new ExpectedError('config-not-found', sentence`There is no such file`, sentence`create it`);
 
-/** Reads a file as if it had been opened, others beside it where they are there; null where there is nothing to plan. */
+/** Reads a file as if it had been opened, with those next to it that exist; null where there is nothing to plan. */
 async function opened(file: string) {
   const read = (from: string, named: string) => {
     const target = path.resolve(path.dirname(from), named);

@@ -15,9 +15,9 @@ import { say, sentence } from '../../src/core/sentence';
 
 /** What became of a case. */
 export interface Verdict {
-  /** What no text may cause, or null. Its first line tells one defect from another. */
+  /** What no text may cause, or null. Its first line distinguishes one defect from another. */
   readonly problem: string | null;
-  /** Whether facts or a run were read from it, or an `ExpectedError` said why not. */
+  /** Whether facts or a run were read from it, or an `ExpectedError` gave the reason why not. */
   readonly answered: boolean;
   readonly findings: number;
   /** Whether a quick fix was offered, applied and the result read again. */
@@ -65,7 +65,9 @@ async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
   if (other !== undefined) return verdictOfOther(given, other[1]);
   recogniseConfig(file, text);
   recogniseConfig(file, text, 'named');
-  const texts = new Map([given.main, ...(given.beside === null ? [] : [given.beside])].map((fixture) => [fixture.file, fixture.text]));
+  const texts = new Map(
+    [given.main, ...(given.neighbour === null ? [] : [given.neighbour])].map((fixture) => [fixture.file, fixture.text]),
+  );
   const config = await read(given, texts, shell);
   if (config instanceof ExpectedError) return { problem: null, answered: false, findings: 0, fixed: false };
   if (config.noRun !== null) checkError(config.noRun, texts);
@@ -76,13 +78,13 @@ async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
 }
 
 /** What a face gets; an expected error is checked. */
-async function read({ main, beside }: Case, texts: Texts, shell: LauncherReader): Promise<LoadedConfig | ExpectedError> {
+async function read({ main, neighbour }: Case, texts: Texts, shell: LauncherReader): Promise<LoadedConfig | ExpectedError> {
   try {
     return await loadConfig(main.file, main.text, {
       read: () =>
-        beside === null
+        neighbour === null
           ? Promise.reject(configError('config-not-found', sentence`There is no such file`, sentence`create it`))
-          : Promise.resolve(beside),
+          : Promise.resolve(neighbour),
       shell: () => Promise.resolve(shell),
     });
   } catch (error) {
@@ -125,12 +127,12 @@ function checkPlace({ file, range: { start, end } }: Place, texts: Texts, what: 
 /** Sentences are printed on terminals: a file's control characters have no place there, nor has what JavaScript calls nothing. */
 function checkWords(code: string, sentences: readonly string[]): void {
   const odd = sentences.find((sentence) => sentence === '' || /\p{Cc}|undefined|\[object/u.test(sentence));
-  if (odd !== undefined) throw new Defect(`${code} says an odd sentence\n${JSON.stringify(odd)}`);
+  if (odd !== undefined) throw new Defect(`${code} has an odd sentence\n${JSON.stringify(odd)}`);
 }
 
 /** Codes of a file that a fix has broken. A key set right may still have a value that is refused. */
 const broken = /syntax|empty|unknown-format|binary/;
-/** Codes of keys. A section whose name is set right is read for the first time, with the keys that stood twice in it before. */
+/** Codes of keys. A section whose name is set right is read for the first time, with the keys that were in it twice before. */
 const brokenKey = /duplicate|forbidden/;
 
 /** Applies one of the fixes; what it writes must be read as the same format. */
@@ -149,8 +151,10 @@ async function tryFix(
     const own = fix.edits.filter(({ place }) => place.file === file);
     return { file, text: applied(text, own) };
   };
-  const after: Case = { main: mended(given.main), beside: given.beside === null ? null : mended(given.beside) };
-  const edited = [after.main, ...(after.beside === null ? [] : [after.beside])].map((fixture) => [fixture.file, fixture.text] as const);
+  const after: Case = { main: mended(given.main), neighbour: given.neighbour === null ? null : mended(given.neighbour) };
+  const edited = [after.main, ...(after.neighbour === null ? [] : [after.neighbour])].map(
+    (fixture) => [fixture.file, fixture.text] as const,
+  );
   const config = await read(after, new Map([...texts, ...edited]), shell);
   if (config instanceof ExpectedError && isBroken(config, fix, after))
     throw new Defect(`a fix of ${code} breaks the file\n${say(fix.title)}: ${config.message}`);
@@ -160,9 +164,9 @@ async function tryFix(
 }
 
 /** Whether an edit of the fix is to blame for an error of what it wrote. */
-function isBroken({ code, place }: ExpectedError, { edits }: Fix, { main, beside }: Case): boolean {
+function isBroken({ code, place }: ExpectedError, { edits }: Fix, { main, neighbour }: Case): boolean {
   const own = edits.filter((edit) => edit.place.file === place?.file);
-  const text = [main, beside].find((fixture) => fixture?.file === place?.file)?.text ?? '';
+  const text = [main, neighbour].find((fixture) => fixture?.file === place?.file)?.text ?? '';
   const key = text.slice(place?.range.start, place?.range.end);
   return (broken.test(code) && own.length > 0) || (brokenKey.test(code) && own.some(({ newText }) => newText.includes(key)));
 }
@@ -175,7 +179,7 @@ function applied(text: string, edits: readonly TextEdit[]): string {
 
 /** The error with the line of ours that it came from first, so that one defect has one name. */
 function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return `something that is no error: ${String(error)}`;
+  if (!(error instanceof Error)) return `something that is not an Error: ${String(error)}`;
   const frames = (error.stack ?? '').split('\n').filter((line) => line.includes('at '));
   const ours = frames.find((line) => line.includes('/src/'))?.trim() ?? '';
   return `${error.name} ${ours.replace(/\(.*\/src\//, '(src/')}\n${error.message.slice(0, 300)}\n${frames.slice(0, 8).join('\n')}`;

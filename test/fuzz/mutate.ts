@@ -84,7 +84,7 @@ function put({ text, random }: Site, piece: string): string {
   return text.slice(0, at) + piece + text.slice(at);
 }
 
-/** As a face reads them: bytes that are no UTF-8 become U+FFFD. */
+/** As a face reads them: bytes that are not UTF-8 become U+FFFD. */
 function flipBytes({ text, random }: Site): string {
   const bytes = new TextEncoder().encode(text);
   for (let flips = 1 + below(random, 8); flips > 0 && bytes.length > 0; flips -= 1)

@@ -71,8 +71,8 @@ async function slowProblem(given: Case, shell: LauncherReader): Promise<string |
 
 /** A failure for people: how to see it again, what it is, the smallest text. */
 export function describeFailure({ index, problem, smallest }: Failure, seed: number): string {
-  const { main, beside } = smallest;
+  const { main, neighbour } = smallest;
   const lines = [`case ${index} of seed ${seed}: ${problem}`, `  in ${main.file}: ${JSON.stringify(main.text.slice(0, 2000))}`];
-  if (beside !== null) lines.push(`  beside ${beside.file}: ${JSON.stringify(beside.text.slice(0, 2000))}`);
+  if (neighbour !== null) lines.push(`  next to ${neighbour.file}: ${JSON.stringify(neighbour.text.slice(0, 2000))}`);
   return lines.join('\n');
 }

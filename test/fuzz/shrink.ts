@@ -8,8 +8,8 @@ const maximumTrials = 1500;
  * @param fails whether a case shows the same defect.
  */
 export async function shrunk(given: Case, fails: (candidate: Case) => Promise<boolean>): Promise<Case> {
-  const alone = { ...given, beside: null };
-  const start = given.beside !== null && (await fails(alone)) ? alone : given;
+  const withoutNeighbour = { ...given, neighbour: null };
+  const start = given.neighbour !== null && (await fails(withoutNeighbour)) ? withoutNeighbour : given;
   const of = (text: string): Case => ({ ...start, main: { ...start.main, text } });
   return of(await smaller(start.main.text, (text) => fails(of(text))));
 }

@@ -11,7 +11,7 @@ export interface AccuracyFile {
 }
 
 interface Compared extends Omit<MeasuredRun, 'kind' | 'ratio'> {
-  /** What the range says the run may take over its prediction. */
+  /** The range of what the run may take over its prediction. */
   readonly bar: Pick<MeasuredKind, 'low' | 'high'>;
 }
 
@@ -56,7 +56,7 @@ function terapipeRuns(): readonly Compared[] {
 const introduction = [
   '# Every measured run beside its prediction',
   '',
-  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan says: it holds 80 % of the measured runs of the same framework, generation of GPU, kind of model and number format; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
+  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan states: it holds 80 % of the measured runs of the same framework, generation of GPU, kind of model and number format; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
   '',
 ];
 
@@ -85,7 +85,7 @@ function section(source: string, runs: readonly Compared[]): string {
 const valueText = (value: number, unit: MeasuredRun['unit']): string =>
   unit === 's' ? (value < 1000 ? value.toPrecision(3) : value.toFixed(0)) : Math.round(value).toLocaleString('en-US');
 
-/** What a plan says the run takes, from the least to the most. */
+/** What the run takes by its plan, from the least to the most. */
 function rangeOf({ predicted, bar, unit }: Compared): [low: number, high: number] {
   const { low, high } = bar;
   return unit === 's' ? [predicted * low, predicted * high] : [predicted / high, predicted / low];

@@ -20,7 +20,7 @@ interface B200Case {
   readonly reserved_mib: readonly number[];
 }
 
-/** Peak of one rank, bytes: torch's `max_allocated` beside what we count, and its `max_reserved` beside what we expect of the allocator. */
+/** Peak of one rank, bytes: torch's `max_allocated` and what we count, its `max_reserved` and what we expect of the allocator. */
 export interface RankRow extends Row {
   readonly reserved: { readonly measured: number; readonly predicted: number };
 }

@@ -34,7 +34,7 @@ interface BridgeCase {
   readonly components: readonly { readonly params: number; readonly params_per_gpu: number; readonly bytes_per_param: number }[];
 }
 
-/** One number of Megatron-Bridge's estimator beside ours. */
+/** One number of Megatron-Bridge's estimator, and ours. */
 export interface BridgeRow {
   readonly name: string;
   readonly theirs: number;
@@ -42,7 +42,7 @@ export interface BridgeRow {
 }
 
 /**
- * Megatron-Bridge's parameter terms (`estimate_training_memory`) beside ours where they mean the same: all parameters outside and in routed
+ * Megatron-Bridge's parameter terms (`estimate_training_memory`) and ours where they mean the same: all parameters outside and in routed
  * experts, a rank's experts, and bytes a parameter. It counts every norm with a bias (RMSNorm has none), no biases of matrices, no router,
  * no norm of queries and keys and no positions, so ours are taken the same way; its `params_per_gpu` of the rest is a bound of its own.
  */

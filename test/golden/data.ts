@@ -4,7 +4,7 @@ import path from 'node:path';
 /** Where the reference numbers lie; its README names source, commit and licence of each file. */
 export const dataFolder = path.join(import.meta.dirname, 'data');
 
-/** The reference numbers of one file of `data`, parsed; the caller says what it holds. */
+/** The reference numbers of one file of `data`, parsed; the caller knows what it holds. */
 export function golden(name: string): unknown {
   return JSON.parse(readFileSync(path.join(dataFolder, `${name}.json`), 'utf8'));
 }

@@ -8,7 +8,7 @@ import type { WrittenElastic } from '../../src/core/formats/given-elastic';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { golden, once } from './data';
 
-/** A figure of the PipeTransformer paper beside ours. */
+/** A figure of the PipeTransformer paper, and ours. */
 export interface ElasticRow {
   readonly run: string;
   readonly what: string;
@@ -57,7 +57,7 @@ const results = (): PublishedResults => golden('pipetransformer-results') as Pub
 export const publishedRuns = (): readonly PublishedRun[] => results().runs;
 
 const partNames: Readonly<Partial<Record<VariantId, string>>> = {
-  freezing: 'freezing alone',
+  freezing: 'only freezing',
   'pipe-cache': 'shorter pipelines, cache',
   'pipe-dp': 'shorter pipelines, replicas',
 };
@@ -67,7 +67,7 @@ interface TriedPlan {
   readonly plan: ElasticPlan;
 }
 
-/** Every figure of the paper beside ours. */
+/** Every figure of the paper, and ours. */
 export const elasticRows = once(async (): Promise<readonly ElasticRow[]> => {
   const rows: ElasticRow[] = [];
   for (const run of publishedRuns()) {
@@ -78,7 +78,7 @@ export const elasticRows = once(async (): Promise<readonly ElasticRow[]> => {
       const [planned = NaN] = values;
       return { run: run.name, what, published, planned, least: Math.min(...values), most: Math.max(...values) };
     };
-    // The sweep has rows of its own: what else is said of the run is said of its likeliest alpha.
+    // The sweep has rows of its own: the other figures of the run are those of its likeliest alpha.
     const ofRun = run.byAlpha === undefined ? tried : tried.filter(({ settings }) => settings.alpha === likeliest);
     rows.push(
       rowOf('all', run.speedup, ofRun, ({ speedup }) => speedup),
@@ -118,7 +118,7 @@ export interface LoggedEpoch {
   readonly isSteady: boolean;
 }
 
-/** Epochs of the CIFAR-10 log from the rate of its first one and what the repository says of frozen layers, loading and the cache. */
+/** Epochs of the CIFAR-10 log from the rate of its first one and what the repository states about frozen layers, loading and the cache. */
 export const loggedEpochs = once(async (): Promise<readonly LoggedEpoch[]> => {
   const { cifar10Log } = results();
   const request = await requestOf(cifar10Log.model, cifar10Log.config);
@@ -180,7 +180,7 @@ function products(groups: readonly (readonly Settings[])[]): Settings[] {
 
 async function requestOf(model: object, config: object): Promise<ElasticRequest> {
   const read = (_: string, file: string) => Promise.resolve({ file, text: JSON.stringify(model) });
-  const shell = (): Promise<never> => Promise.reject(new Error('a published run is no script'));
+  const shell = (): Promise<never> => Promise.reject(new Error('a published run is not a script'));
   const { run } = await loadConfig('terapipe.json', JSON.stringify(config), { read, shell });
   if (run === null) throw new Error('there is nothing to plan');
   return resolveElastic(run, { gpu: 'V100-16GB', nodes: null, gpusPerNode: null }, null);

@@ -18,7 +18,7 @@ interface ExpertCase {
   readonly config: object;
 }
 
-/** An expert's layout as we predict it, beside the best of a search with the layout free. */
+/** An expert's layout as we predict it, and the best of a search with the layout free. */
 export interface ExpertRow {
   readonly name: string;
   readonly source: string;
@@ -56,7 +56,7 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
   const result = searchLayouts(searchProblemOf(run, request, freeNames.layout));
   const { launched, best, proved } = result;
-  if (launched === null) throw new Error(`${name} is no layout to launch`);
+  if (launched === null) throw new Error(`${name} is not a layout to launch`);
   return {
     name,
     source,
@@ -91,7 +91,7 @@ export function medianRegret(rows: readonly ExpertRow[]): number {
 export function expertText(rows: readonly ExpertRow[], explainedFrom = 0.05): string {
   const seconds = (ms: number): string => `${(ms / 1e3).toFixed(2)} s`.padStart(10);
   const lines = rows.flatMap(({ name, expertMs, fits, bestMs, regret, expert, best, why, note }) => [
-    `${name.padEnd(26)}${seconds(expertMs)}${seconds(bestMs)}${`${(100 * regret).toFixed(1)} %`.padStart(9)}${fits ? '' : '  said not to fit'}`,
+    `${name.padEnd(26)}${seconds(expertMs)}${seconds(bestMs)}${`${(100 * regret).toFixed(1)} %`.padStart(9)}${fits ? '' : '  does not fit'}`,
     ...(regret > explainedFrom
       ? [`    expert: ${expert}`, `    ours:   ${best}`, `    why:    ${why}`, ...(note === null ? [] : [`    note:   ${note}`])]
       : []),
@@ -100,6 +100,6 @@ export function expertText(rows: readonly ExpertRow[], explainedFrom = 0.05): st
   return [
     head,
     ...lines,
-    `median ${(100 * medianRegret(rows)).toFixed(1)} %, said not to fit: ${rows.filter(({ fits }) => !fits).length}`,
+    `median ${(100 * medianRegret(rows)).toFixed(1)} %, predicted not to fit: ${rows.filter(({ fits }) => !fits).length}`,
   ].join('\n');
 }

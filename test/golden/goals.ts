@@ -28,7 +28,7 @@ export const wildBounds = {
   Seq1F1B: 0.1,
 } as const;
 
-/** One line of what was promised: what came out, beside what was asked for. `met` null: a figure that no promise is made of. */
+/** One line of what was promised: the result, and what was asked for. `met` null: a figure that no promise is made of. */
 export interface Goal {
   readonly name: string;
   readonly found: string;
@@ -76,7 +76,7 @@ function keepTests(suite: Mocha.Suite, isWanted: (test: Mocha.Test) => boolean):
   for (const inner of suite.suites) keepTests(inner, isWanted);
 }
 
-/** Runs the files and says of each promised test whether it passed; too few of them is a promise not met. */
+/** Runs the files and reports of each promised test whether it passed; too few of them is a promise not met. */
 export async function testGoals(promised: readonly PromisedTests[]): Promise<Goal[]> {
   const mocha = new Mocha({ timeout: 0, reporter: quiet as unknown as Mocha.ReporterConstructor });
   for (const file of new Set(promised.map(fileOf))) mocha.addFile(file);

@@ -28,8 +28,8 @@ const letters: Readonly<Record<string, LayerKind>> = {
 };
 
 /**
- * A small hybrid: layers as Megatron-LM writes them; S, A and B have a state, attention or both beside a feed-forward network, X a state
- * beside experts.
+ * A small hybrid: layers as Megatron-LM writes them; S, A and B have a state, attention or both with a feed-forward network, X a state
+ * with experts.
  */
 export function hybrid(pattern: string, kind: StateKind = 'mamba2'): ModelSpec {
   const layerKinds = Array.from(pattern, (letter) => letters[letter]!);

@@ -186,7 +186,7 @@ export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredK
 /** Shares of runs that ranges for 80 % of them may hold. */
 const wanted = { least: 0.75, most: 0.9 };
 
-/** What is asked of ranges: of those that plans state, and of those made only from other people's runs. */
+/** What is asked of the ranges that plans state, and of ranges made only from other people's runs. */
 export function coverageGoals(shares: readonly Coverage[]): Goal[] {
   const rows = shares.reduce((sum, share) => sum + share.rows, 0);
   const goal = (name: string, insideOf: (share: Coverage) => number): Goal => {

@@ -13,7 +13,7 @@ export interface MemoryRun {
   readonly ratio: number;
 }
 
-/** All of them; of those that ran out of memory the ones that are said to fit, which took at least what is usable. */
+/** Runs that ended, and runs that are predicted to fit but ran out of memory: these took at least what is usable. */
 export async function memoryRuns(): Promise<readonly MemoryRun[]> {
   const rows = await wildRows(({ memoryGiB, outOfMemory }) => memoryGiB !== null || outOfMemory === true);
   return [

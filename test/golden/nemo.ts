@@ -127,12 +127,12 @@ function givenBy(row: NemoCase, { training, layout }: PlanRequest) {
   };
 }
 
-/** What such a file is planned with where it says no more. */
+/** What such a file is planned with where it sets no more. */
 function usualRecipe(row: NemoCase, model: ModelSpec, table: PlanRequest): Partial<TrainingSpec> {
   return releaseRecipe(givenBy(row, table), model, table.cluster, defaultsRecorder().valueOrDefault);
 }
 
-/** What the recipe of a row with experts sets, where its release tells; null where not. */
+/** What the recipe of a row with experts sets, where its release shows it; null where not. */
 function recipeOf({ recipe, recompute, ep }: NemoCase): Partial<TrainingSpec> | null {
   if (recipe === undefined) return null;
   if (recipe === null || ep === null) return {};
@@ -157,7 +157,7 @@ function recipeOf({ recipe, recompute, ep }: NemoCase): Partial<TrainingSpec> | 
  */
 export const nemoRows = once(() => throughput(({ recipe }) => recipe));
 
-/** The same with what release and system alone say of the recipe, as a terapipe.json that has no more than the table is planned. */
+/** The same with what only release and system imply about the recipe, as a terapipe.json that has no more than the table is planned. */
 export const nemoRowsByRelease = once(() => throughput(({ usual }) => usual()));
 
 interface Recipes {

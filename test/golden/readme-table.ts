@@ -41,7 +41,7 @@ function accuracyRows(): readonly (readonly [title: string, rows: readonly Compa
     ['peak memory of every rank of the dense B200 runs, nothing fitted', ranksOf('dense', 'context')],
     ['peak memory of every rank of those with experts and latent attention', ranksOf('experts')],
     ['throughput published for Megatron-Bridge; FP8 fitted to its dense rows', nemoRows()],
-    ['the same from what release and system alone say of the recipe', nemoRowsByRelease()],
+    ['the same, with the recipe taken only from release and system', nemoRowsByRelease()],
   ];
 }
 

@@ -1,4 +1,4 @@
-// Prints our predictions beside every reference measurement, and at the end what was promised beside what came out: `npm run golden`.
+// Prints every reference measurement with our prediction, and at the end what was promised with the result: `npm run golden`.
 // Nothing is fitted here; the constants are in src/core.
 // Ends with 1 where something promised is not met. `npm run golden -- --write-readme` writes the tables of README and docs/accuracy.md
 // instead.
@@ -134,7 +134,7 @@ async function writeReadme(): Promise<void> {
     writeFileSync(target, await format(written, { ...(await resolveConfig(target)), parser: 'markdown' }));
     if (file !== 'docs/accuracy.md') continue;
     const text = written.replace(/\s+/g, ' ');
-    for (const claim of accuracyClaims()) if (!text.includes(claim)) console.log(`${file} says otherwise: ${claim}`);
+    for (const claim of accuracyClaims()) if (!text.includes(claim)) console.log(`${file} lacks the claim: ${claim}`);
   }
   for (const { name, text } of accuracyFiles(runs, kindsOf(runs)))
     writeFileSync(path.join(import.meta.dirname, '../../docs/accuracy', name), text);
@@ -193,7 +193,7 @@ function printThroughput(): Goal[] {
       '',
       "What explains it: only the layers' products run at the data sheet rate of FP8 or NVFP4, all else in bf16. GB300 gains 20 to 30 % on GB200 at the same data sheet rate of FP8 (its dense rows come out too slow):",
       'a GEMM fraction of its own that nobody measured. Recompute, CUDA graphs, dispatcher and overlap of models with experts are those of the recipes; what the host takes for each expert was fitted to Qwen3.',
-      'Too fast are GPT-OSS (attention with sinks on heads of 64, and in MXFP8 something that its recipe does not tell) and Nemotron 3 Nano (its activation and its state kernels are not measured).',
+      'Too fast are GPT-OSS (attention with sinks on heads of 64, and in MXFP8 something that its recipe does not set) and Nemotron 3 Nano (its activation and its state kernels are not measured).',
     ].join('\n'),
   );
   print(
@@ -204,9 +204,9 @@ function printThroughput(): Goal[] {
   return [
     errorGoal("Megatron-Bridge's table, throughput", errors(rows), bounds.throughput),
     errorGoal("Megatron-Bridge's table, models with experts", errors(rows.filter(({ mixture }) => mixture)), bounds.throughputOfExperts),
-    errorGoal('The same from release and system alone', errors(usual), bounds.throughput),
+    errorGoal('The same, recipe only from release and system', errors(usual), bounds.throughput),
     errorGoal(
-      'The same from release and system alone, models with experts',
+      'The same, recipe only from release and system, models with experts',
       errors(usual.filter(({ mixture }) => mixture)),
       bounds.throughputOfExperts,
     ),
@@ -271,14 +271,14 @@ const promisedTests: readonly PromisedTests[] = [
   },
   {
     file: 'test/unit/core/export/launchers/edit-launcher',
-    title: /^(\S+): says what the plan does, and keeps the rest$/,
+    title: /^(\S+): shows what the plan does, and keeps the rest$/,
     name: 'Round trip, edited: $1',
     goal: 'reads back the same',
     least: 30,
   },
 ];
 
-/** PipeTransformer's speed-ups beside ours. */
+/** PipeTransformer's speed-ups, and ours. */
 async function printElastic(): Promise<Goal[]> {
   const rows = await elasticRows();
   printTable('PipeTransformer: speed-ups, and ours over what is assumed', elasticTable(rows));
@@ -314,7 +314,7 @@ async function printWild(): Promise<Goal[]> {
   console.log(`\nLayouts that experts ran, and what our searches would save\n\n${expertText(experts)}`);
   const regret: Goal = {
     name: 'Layouts of experts: what our best would save, median',
-    found: `${percent(medianRegret(experts))}; said not to fit ${experts.filter(({ fits }) => !fits).length} of ${experts.length}; above 15 % and not explained ${unexplained(experts).length}`,
+    found: `${percent(medianRegret(experts))}; predicted not to fit ${experts.filter(({ fits }) => !fits).length} of ${experts.length}; above 15 % and not explained ${unexplained(experts).length}`,
     goal: 'under 5 %, all fit, each above 15 % explained',
     met: medianRegret(experts) < 0.05 && experts.every(({ fits }) => fits) && unexplained(experts).length === 0,
   };

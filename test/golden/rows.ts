@@ -5,7 +5,7 @@ import type { PlanRequest } from '../../src/core/domain/request';
 import { goldenRows, once } from './data';
 import { gpt, onSelene, request } from './requests';
 
-/** One reference number beside ours. */
+/** One reference number, and ours. */
 export interface Row {
   readonly name: string;
   readonly measured: number;

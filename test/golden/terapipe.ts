@@ -67,7 +67,7 @@ export function predictTeraPipe(row: TeraPipeSetting, lengths: readonly number[]
   return predict(pipelineOf(terapipeRequest(row)), { id: 'given', name: 'as published', schedule: 'TeraPipe', scheme, certificate: null });
 }
 
-/** A setting beside our predictions of it, ms: whole sequences, and the paper's slices where it has some. */
+/** A setting and our predictions of it, ms: whole sequences, and the paper's slices where it has some. */
 export interface TeraPipeRow {
   readonly setting: TeraPipeSetting;
   readonly whole: Row;
@@ -153,7 +153,7 @@ interface LongerPoint {
   readonly sliced_ms: number;
 }
 
-/** Longer sequences: whole as measured beside our prediction, and the paper's slices as measured beside our own, ms. */
+/** Longer sequences, ms: whole as measured and as predicted, and the paper's slices as measured and as predicted. */
 export const longerRows = once((): readonly { readonly tokens: number; readonly whole: Row; readonly sliced: Row }[] => {
   const setting = terapipeSettings.find((row) => row.setting === 5);
   if (setting === undefined) throw new Error('no setting 5');

@@ -35,7 +35,7 @@ function kindOf({ case: { family }, request: { training } }: WildRow): string {
   return family === 'TorchTitan' ? 'torchtitan' : training.precision;
 }
 
-/** Runs that ran out of memory and are said to fit, and runs that ended and are said not to, whatever was measured of them. */
+/** Runs that ran out of memory and are predicted to fit, and runs that ended and are predicted not to, whatever was measured of them. */
 export async function wrongVerdicts(): Promise<{ readonly fitting: readonly string[]; readonly tooLarge: readonly string[] }> {
   const rows = await wildRows();
   const wrong = (outOfMemory: boolean): readonly string[] =>
@@ -50,7 +50,7 @@ export async function memoryGoals(): Promise<readonly Goal[]> {
     errorGoal('TorchTitan, memory reserved', errors(await memoryPeaks('torchtitan')), memoryBounds.torchtitan),
     errorGoal('DeepSpeed fp16, memory in use', errors(await memoryPeaks('fp16')), memoryBounds.fp16),
     errorGoal('DeepSpeed bf16, memory in use', errors(await memoryPeaks('bf16')), memoryBounds.bf16),
-    { name: 'runs out of memory said to fit', found: String(fitting.length), goal: 'at most 1', met: fitting.length <= 1 },
-    { name: 'runs that ended said not to fit', found: String(tooLarge.length), goal: 'none', met: tooLarge.length === 0 },
+    { name: 'runs out of memory predicted to fit', found: String(fitting.length), goal: 'at most 1', met: fitting.length <= 1 },
+    { name: 'runs that ended predicted not to fit', found: String(tooLarge.length), goal: 'none', met: tooLarge.length === 0 },
   ];
 }

@@ -26,7 +26,7 @@ export interface WildCase {
   readonly config: object;
 }
 
-/** A case beside what we say of it. */
+/** A case and what we predict of it. */
 export interface WildRow {
   readonly case: WildCase;
   readonly request: PlanRequest;

@@ -1,4 +1,4 @@
-// Prints the rates that a profile says of GEMMs and attention: `rates.ts PROFILE.json`. Forward, of the longest slices that were timed.
+// Prints the rates of GEMMs and attention in a profile: `rates.ts PROFILE.json`. Forward, of the longest slices that were timed.
 import { readFileSync } from 'node:fs';
 import type { Profile, Sample } from '../../src/core/domain/profile';
 
@@ -24,7 +24,7 @@ if (head !== undefined)
   console.log(
     `- The GEMM of the head, ${head.tokens} x ${hidden} x ${vocab}, with its loss: ${tera(2 * head.tokens * hidden * vocab, head.forwardMs)}`,
   );
-// What context adds to a slice of equal length is attention alone.
+// What context adds to a slice of equal length is only attention.
 const pairs = samples.layer.flatMap((far) => {
   const near = samples.layer.find(({ batch, tokens, context }) => batch === far.batch && tokens === far.tokens && context < far.context);
   return near === undefined || far.forwardMs <= near.forwardMs ? [] : [{ near, far }];

@@ -7,7 +7,7 @@ export interface TierInput {
   readonly tools: { readonly node: string; readonly codeServer: string };
 }
 
-/** The same, and how a tier says what it does. */
+/** The same, and how a tier reports what it does. */
 export interface TierRun extends TierInput {
   readonly emit: Emit;
 }
@@ -20,7 +20,7 @@ export interface Step {
 
 /**
  * Does the steps in order. Each builds on the one before, so the first failure ends the walk and the rest are not reached.
- * @param onFailure is told the failed step's name before this returns: time for a screenshot
+ * @param onFailure gets the failed step's name before this returns: time for a screenshot
  * @returns whether all passed
  */
 export async function walkSteps(steps: readonly Step[], emit: Emit, onFailure: (name: string) => Promise<void>): Promise<boolean> {

@@ -88,8 +88,8 @@ describe('adapters of any rank up to 32 with any matrices', () => {
         return [forwardMs, forwardMs + backwardMs];
       };
       const [forward, full] = ms(requestOf(one));
-      const beside = { ...adapterOf(one, false), targets: one.targets.slice(0, 1), rank: Math.min(16, one.rank) };
-      const [, adapted] = ms(requestOf(one, beside));
+      const oneMatrix = { ...adapterOf(one, false), targets: one.targets.slice(0, 1), rank: Math.min(16, one.rank) };
+      const [, adapted] = ms(requestOf(one, oneMatrix));
       assert.ok(adapted > forward, `${adapted} for ${forward}`);
       assert.ok(adapted < full, `${adapted} for ${full}`);
     });

@@ -57,7 +57,7 @@ function walked(schedule: Schedule, pass: 'forward' | 'backward'): string[] {
       if (kind[row] === wanted) cells.push(chunk[row]! * units.length + unit[row]!);
     return cells;
   });
-  // Units come to a stage one tick after the stage before it had them.
+  // Units reach a stage one tick after the stage before it had them.
   const turn = pass === 'forward' ? queues : queues.toReversed();
   const ticks: string[] = [];
   for (let tick = 0; turn.some((queue) => queue.length > 0); tick++)

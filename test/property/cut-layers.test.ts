@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { cutLayers } from '../../src/core/partition/cut-layers';
 import { cases } from './cases';
 
-/** All ways to deal layers to stages in a row, stages that may not be empty with one or more. */
+/** All ways to divide layers among stages in order; stages that may not be empty get one or more. */
 function* cutsOf(layers: number, stages: number, mayBeEmpty: (stage: number) => boolean, stage = 0): Generator<number[]> {
   if (stage === stages) {
     if (layers === 0) yield [];
@@ -13,7 +13,7 @@ function* cutsOf(layers: number, stages: number, mayBeEmpty: (stage: number) => 
     for (const rest of cutsOf(layers - own, stages, mayBeEmpty, stage + 1)) yield [own, ...rest];
 }
 
-/** Stages of different speeds and memories, layers of different costs, and what the ends have besides. */
+/** Stages of different speeds and memories, layers of different costs, and what else the ends have. */
 const pipelines = fc
   .record({ stages: fc.integer({ min: 1, max: 5 }), layers: fc.integer({ min: 1, max: 8 }) })
   .chain(({ stages, layers }) =>

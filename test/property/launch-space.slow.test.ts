@@ -103,7 +103,7 @@ function sampled(problem: SearchProblem, seed: number): Sample[] {
     });
 }
 
-/** What a launcher's file says with the sizes of a layout in place of its own. */
+/** What a launcher's file sets, with the sizes of a layout in place of its own. */
 function factsWith(
   facts: Facts,
   { layout, training, schedule }: Sample,
@@ -145,8 +145,8 @@ const errors = (findings: readonly Finding[]): string[] =>
 /** A file with the model that it names or has, or else with the one that is drawn. */
 async function loaded(name: string, model: object): Promise<LoadedConfig> {
   const read = (config: object | null) => loadConfig(name, files[name] ?? '', { read: reading(config), shell: shellReader });
-  const alone = await read(null);
-  return alone.run === null ? read(model) : alone;
+  const withoutModel = await read(null);
+  return withoutModel.run === null ? read(model) : withoutModel;
 }
 
 describe('the layouts that are searched', () => {

@@ -249,7 +249,7 @@ describe('activations that schedules hold, in those of one micro-batch on one st
   ] as const) {
     it(`are ${formula} under ${name}, on its fullest stage (arXiv 2401.10241)`, function () {
       if (!scheduleNames.includes(name)) {
-        console.log(`      (${name} is not there, skipped)`);
+        console.log(`      (there is no ${name}, skipped)`);
         this.skip();
       }
       fc.assert(

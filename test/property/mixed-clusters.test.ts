@@ -34,7 +34,7 @@ const configs = fc.record({
 });
 
 describe('plans on random groups of nodes', () => {
-  it('place every stage on GPUs that its group has, deal out all layers and hold each stage against its own card', async () => {
+  it('place every stage on GPUs that its group has, divide all layers and check each stage against its own GPU', async () => {
     let placed = 0;
     await fc.assert(
       fc.asyncProperty(configs, async ({ schedule, ...rest }) => {

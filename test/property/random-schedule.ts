@@ -180,21 +180,21 @@ export function timesByDefinition({ schedule, durations, transfers }: RandomCase
     );
   const start = (row: number): number =>
     once('start', row, () => {
-      if (!isFirst(row) && isPaired(row - 1)) return laid(row - 1);
+      if (!isFirst(row) && isPaired(row - 1)) return computeEnd(row - 1);
       return Math.max(isFirst(row) ? 0 : end(row - 1), ready(row), isPaired(row) ? ready(row + 1) : 0);
     });
-  const laid = (row: number): number => {
+  const computeEnd = (row: number): number => {
     const cell = chunk[row]! * units.length + unit[row]!;
     const { forwardMs, backwardInputMs, backwardWeightMs } = durations;
     const busyMs = [forwardMs[cell]!, backwardInputMs[cell]! + backwardWeightMs[cell]!, backwardInputMs[cell]!, backwardWeightMs[cell]!];
     return start(row) + busyMs[kind[row]!]!;
   };
-  const finished = (row: number): number => (isPaired(row) ? laid(row + 1) : laid(row));
+  const finished = (row: number): number => (isPaired(row) ? computeEnd(row + 1) : computeEnd(row));
   /** When the sender is done with it. */
   const end = (row: number): number => {
-    if (transfers.mode === 'edge' || isPaired(row)) return laid(row);
+    if (transfers.mode === 'edge' || isPaired(row)) return computeEnd(row);
     const sends = !isFirst(row) && isPaired(row - 1) ? [row - 1, row] : [row];
-    return Math.max(laid(row), ...sends.map(sent));
+    return Math.max(computeEnd(row), ...sends.map(sent));
   };
   const sent = (row: number): number =>
     once('sent', row, () => {

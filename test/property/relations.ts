@@ -65,14 +65,14 @@ const peaks = (gpu: GpuSpec, precisions: readonly Precision[], times: number): P
 const moreRecompute = ['none', 'selective', 'full'] as const;
 
 const rounds: Exception = {
-  why: 'interleaved schedules go in rounds of as many micro-batches as stages, longer ones where the micro-batches are no multiple of the stages',
+  why: 'interleaved schedules go in rounds of as many micro-batches as stages, longer ones where the micro-batches are not a multiple of the stages',
   of: ({ training, layout }, { chunksPerStage: chunks }) =>
     chunks > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0,
 };
 
 /** Sequences of a sliced schedule go one by one here: a larger micro-batch is more of them. */
 const slicedRounds: Exception = {
-  why: 'sequences of sliced interleaved schedules go in rounds of so many as have a slice for every stage, longer ones where they are no multiple',
+  why: 'sequences of sliced interleaved schedules go in rounds of as many as have a slice for every stage, longer ones where they are not a multiple',
   of: ({ layout, training }, { chunksPerStage: chunks, scheme }) => {
     const slices = scheme[0]?.tokens.length ?? 1;
     return chunks > 1 && slices > 1 && (training.globalBatch / layout.data) % Math.ceil(layout.pipeline / slices) !== 0;
@@ -90,7 +90,7 @@ export function relations(times: number): readonly Relation[] {
   return [
     { name: 'faster arithmetic', ...faster, changed: (run) => withGpu(run, (gpu) => peaks(gpu, ['fp16', 'bf16', 'fp32'], times)) },
     {
-      name: 'faster arithmetic of the run alone',
+      name: 'faster arithmetic in the precision of the run',
       ...faster,
       changed: (run) => withGpu(run, (gpu) => peaks(gpu, [run.training.precision], times)),
     },
@@ -181,7 +181,7 @@ export function relations(times: number): readonly Relation[] {
       time: 'not more',
       memory: 'not more',
       except: {
-        why: 'layers that differ are dealt anew to several chunks on a stage, which puts others together',
+        why: 'layers that differ are divided again among several chunks on a stage, which puts others together',
         of: (run, { chunksPerStage: chunks }) => chunks > 1 && run.model.layerKinds !== undefined,
       },
       changed: (run) => fewerLayers(run),

@@ -87,15 +87,15 @@ describe('TeraPipe in rounds', () => {
         const rounds = roundsOf(found.scheme);
         if (new Set(rounds).size > 1) severalSizes++;
         let first = 0;
-        const alone = rounds.map((chunks) => {
+        const separate = rounds.map((chunks) => {
           const own = found.scheme.slice(first, (first += chunks));
           const scheme = own.map((chunk) => ({ batch: chunk.batch, tokens: chunk.tokens }));
           assert.ok(scheme.reduce((sum, chunk) => sum + chunk.batch, 0) <= most);
           return measure(pipeline, { id: 'given', name: '', schedule: 'TeraPipe', scheme, certificate: null });
         });
-        const sumMs = alone.reduce((sum, { pipelineMs }) => sum + pipelineMs, 0);
+        const sumMs = separate.reduce((sum, { pipelineMs }) => sum + pipelineMs, 0);
         assert.ok(Math.abs(found.pipelineMs / sumMs - 1) < 1e-9, 'rounds add up');
-        assert.equal(peakBytesOf(found), Math.max(...alone.map(peakBytesOf)), 'and hold as much as one');
+        assert.equal(peakBytesOf(found), Math.max(...separate.map(peakBytesOf)), 'and hold as much as one');
         assert.ok((found.certificate?.lowerBoundMs ?? Infinity) <= oracleMs * (1 + 1e-9), 'the bound is one');
         // Where sends hold the stages, the time is that of equation 5.
         if (training.runtime === 'terapipe') assert.ok(found.pipelineMs <= oracleMs * (1 + 1e-9), `${found.pipelineMs} above ${oracleMs}`);

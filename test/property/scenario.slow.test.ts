@@ -37,7 +37,7 @@ const models = [
   dense(80, 8192, 64, 28_672),
   { ...dense(24, 2048, 16, 1408), experts: 32, activeExperts: 4, expertFfn: 1408 },
 ];
-/** What a file says beside its model: nothing, some sizes, the machine, the training. */
+/** What a file sets in addition to its model: nothing, some sizes, the machine, the training. */
 const others: readonly Omit<Config, 'model'>[] = [
   {},
   { layout: { tensor: 2 } },

@@ -72,7 +72,7 @@ describe('a search compared with the plan of the same run', () => {
         try {
           result = searchLayouts(problem);
         } catch (error) {
-          // no layout that launchers accept: nothing is said to be proved
+          // no layout that launchers accept: nothing is claimed to be proved
           if (error instanceof ExpectedError) without++;
           else throw error;
           return;

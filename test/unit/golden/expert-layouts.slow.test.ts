@@ -10,7 +10,7 @@ describe('layouts that experts ran', () => {
       assert.ok(bestMs <= expertMs && regret < 0.15, `${name}: ${bestMs} ms with ${best}, ${expertMs} ms as launched`);
       assert.doesNotMatch(best, /host|context (4|8)/, name);
     }
-    assert.match(expertText(rows), /^layout[^]*mtnlg-530b[^]*median [\d.]+ %, said not to fit: 0$/);
+    assert.match(expertText(rows), /^layout[^]*mtnlg-530b[^]*median [\d.]+ %, predicted not to fit: 0$/);
     assert.deepEqual(unexplained(rows), []);
     const row = (regret: number) => ({ regret }) as (typeof rows)[number];
     assert.deepEqual([medianRegret([row(0.3), row(0.1), row(0.2)]), medianRegret([row(0.1), row(0.3)])], [0.2, 0.2]);

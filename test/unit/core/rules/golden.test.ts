@@ -21,7 +21,7 @@ interface GoldenRule {
 }
 
 /**
- * What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message says, `csv_rows` the rows of
+ * What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message contains, `csv_rows` the rows of
  * the schedule file.
  */
 const names: Readonly<Record<string, FactName>> = {
@@ -37,7 +37,7 @@ const names: Readonly<Record<string, FactName>> = {
 const { rules } = golden('launch-rules') as { readonly rules: readonly GoldenRule[] };
 
 /**
- * Rules of the reference whose premise is wrong: Megatron-LM's stages tell each other the shapes of variable sequences
+ * Rules of the reference whose premise is wrong: Megatron-LM's stages send each other the shapes of variable sequences
  * (p2p_communication.py 327 and schedules.py 2131 at d98e8a64).
  */
 const withdrawn: ReadonlySet<string> = new Set(['variable-seq-pp']);

@@ -4,7 +4,7 @@ import type { Finding, Fix } from '../../../../src/core/findings';
 
 export type Values = { readonly [K in FactName]?: FactValues[K] };
 
-/** A launcher's file that says `values`, in a notation of its own: one `name: JSON` a line. */
+/** A launcher's file that sets `values`, in a notation of its own: one `name: JSON` a line. */
 export function launcherOf(values: Values, format: LauncherFormat, file = 'launcher'): LauncherFile {
   const lines = Object.entries(values).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`);
   return read(lines.join(''), format, file);
@@ -27,10 +27,10 @@ export function read(text: string, format: LauncherFormat, file = 'launcher'): L
   return { file, format, text, place: { file, range: { start: 0, end: 0 } }, facts, remarks: [], modelFiles: [], placeholders: [] }; // prettier-ignore
 }
 
-/** The same file with one fact as a default, so that no text stands for it. */
+/** The same file with one fact as a default, so that no text sets it. */
 export function withDefault(launcher: LauncherFile, name: FactName): LauncherFile {
   const fact = launcher.facts[name];
-  return { ...launcher, facts: { ...launcher.facts, [name]: { value: fact?.value, source: { kind: 'default', reason: 'said so' } } } };
+  return { ...launcher, facts: { ...launcher.facts, [name]: { value: fact?.value, source: { kind: 'default', reason: 'a default' } } } };
 }
 
 /** The file once a fix is applied to its text. */

@@ -10,7 +10,7 @@ export interface Pair {
   /** Fact at which the finding is. */
   readonly at: string;
   /** In the message and in the remedy. */
-  readonly says: string;
+  readonly message: string;
   readonly remedy: string;
   /** Titles of the fixes, in order. */
   readonly fixes: readonly string[];
@@ -25,7 +25,7 @@ type Row = readonly [
   at: FactName,
   bad: Values,
   change: Change,
-  says: string,
+  message: string,
   remedy: string,
   fixes: readonly string[],
 ];
@@ -192,7 +192,7 @@ const table: readonly Row[] = [
     'The 24 heads and 8 groups of the state are not divisible by a tensor size of 16', 'use a tensor size of 8', ['Set --tensor to 8']],
 ];
 
-export const pairs: readonly Pair[] = table.map(([code, format, at, bad, change, says, remedy, fixes]) => {
+export const pairs: readonly Pair[] = table.map(([code, format, at, bad, change, message, remedy, fixes]) => {
   const changed = Object.entries({ ...bad, ...change }).filter(([, value]) => value !== undefined);
-  return { code, format, at, bad, ok: Object.fromEntries(changed), says, remedy, fixes };
+  return { code, format, at, bad, ok: Object.fromEntries(changed), message, remedy, fixes };
 });

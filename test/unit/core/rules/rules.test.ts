@@ -16,14 +16,14 @@ describe('launch rules', () => {
     assert.deepEqual([...new Set(pairs.map(({ code }) => code))].sort(), ofLaunchers.map(({ code }) => code).sort()); // prettier-ignore
   });
 
-  for (const { code, format, bad, ok, at, says, remedy, fixes } of pairs)
+  for (const { code, format, bad, ok, at, message, remedy, fixes } of pairs)
     it(`${code}: finds it, shows it in numbers, and fixes it`, () => {
       const launcher = launcherOf(bad, format);
       const found = launchFindings(launcher).find((finding) => finding.code === code);
       assert.ok(found, codesOf(launchFindings(launcher)).join());
       assert.ok(!codesOf(launchFindings(launcherOf(ok, format))).includes(code));
       assert.equal(factAt(launcher, found), at);
-      assert.ok(say(found.message).includes(says), say(found.message));
+      assert.ok(say(found.message).includes(message), say(found.message));
       assert.ok(say(found.remedy).startsWith(remedy), say(found.remedy));
       assert.deepEqual(found.fixes.map(({ title }) => say(title)), fixes); // prettier-ignore
       assert.ok(found.fixes.every(({ preferred }, index) => preferred === (index === 0)));
@@ -126,32 +126,32 @@ describe('launch findings', () => {
 
   it('divide experts by the expert tensor size, and dense layers by the tensor size', () => {
     const routed = { layers: 4, heads: 32, tensor: 8, ffn: 5001, experts: 8, activeExperts: 2, expertFfn: 500 };
-    const saidOf = (values: Values) =>
+    const messages = (values: Values) =>
       launchFindings(launcherOf({ ...routed, ...values }, 'megatron-shell')).flatMap(({ code, message }) =>
         code === 'width-tensor' ? [say(message)] : [],
       );
-    assert.deepEqual(saidOf({}), ['An expert width of 500 is not divisible by a tensor size of 8']);
-    assert.deepEqual(saidOf({ expertTensor: 1 }), []);
-    assert.deepEqual(saidOf({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 is not divisible by a tensor size of 8']); // prettier-ignore
+    assert.deepEqual(messages({}), ['An expert width of 500 is not divisible by a tensor size of 8']);
+    assert.deepEqual(messages({ expertTensor: 1 }), []);
+    assert.deepEqual(messages({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 is not divisible by a tensor size of 8']); // prettier-ignore
   });
 
   it('know every wrong pair of recompute settings', () => {
-    const saidOf = (values: Values) =>
+    const messages = (values: Values) =>
       launchFindings(launcherOf(values, 'megatron-shell')).map(({ severity, message }) => `${severity}: ${say(message)}`);
-    assert.deepEqual(saidOf({ recomputeGranularity: 'full' }), [
+    assert.deepEqual(messages({ recomputeGranularity: 'full' }), [
       'error: Full recompute needs a method, uniform or block, and none is given',
     ]);
-    assert.deepEqual(saidOf({ recomputeMethod: 'uniform' }), [
+    assert.deepEqual(messages({ recomputeMethod: 'uniform' }), [
       'warning: Without a granularity nothing is recomputed: this setting has no effect',
     ]);
     assert.deepEqual(
       launchFindings(launcherOf({ recomputeMethod: 'uniform' }, 'nemo')).map(({ severity }) => severity),
       ['information'],
     );
-    assert.deepEqual(saidOf({ recomputeGranularity: 'selective', recomputeLayers: 2 }), [
+    assert.deepEqual(messages({ recomputeGranularity: 'selective', recomputeLayers: 2 }), [
       'error: Selective recompute takes no number of layers, and 2 layers are given',
     ]);
-    assert.deepEqual(saidOf({ recomputeGranularity: 'selective' }), []);
+    assert.deepEqual(messages({ recomputeGranularity: 'selective' }), []);
     // Megatron Core takes a method, and NeMo's own layers want one
     assert.deepEqual(launchFindings(launcherOf({ recomputeGranularity: 'selective', recomputeMethod: 'uniform' }, 'nemo')), []);
   });

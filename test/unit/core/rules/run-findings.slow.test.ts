@@ -377,7 +377,7 @@ describe('findingsOf', () => {
     }
   });
 
-  it('offers each change that fits as one edit of the file, which then plans as said', async () => {
+  it('offers each change that fits as one edit of the file, which then plans as promised', async () => {
     const config = {
       model: { layers: 8, hidden: 8192, heads: 64, vocab: 0 },
       cluster: { gpu: { preset: 'A100-80GB', memoryGB: 24 }, nodes: 1, gpusPerNode: 8 },

@@ -21,11 +21,11 @@ describe('rules of what is planned without a launcher', () => {
     assert.deepEqual(own.map(({ code }) => code).sort(), ownPairs.map(({ code }) => code).sort()); // prettier-ignore
   });
 
-  for (const { code, bad, ok, says, fixes } of ownPairs)
+  for (const { code, bad, ok, message, fixes } of ownPairs)
     it(`${code}: finds it, shows it in numbers, and fixes it`, async () => {
       const [finding] = await found(bad, code);
       assert.ok(finding);
-      assert.ok(say(finding.message).startsWith(says), say(finding.message));
+      assert.ok(say(finding.message).startsWith(message), say(finding.message));
       assert.deepEqual(finding.fixes.map(({ title }) => say(title)), fixes); // prettier-ignore
       assert.deepEqual(await found(ok, code), []);
     });
