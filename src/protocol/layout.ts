@@ -67,7 +67,7 @@ export interface PageFound extends PageLayout {
   readonly why: Sentence | null;
 }
 
-type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'says'>;
+type PageImprovement = Pick<Improvement, 'change' | 'speedup' | 'summary'>;
 
 /** A `SearchResult` as far as a page draws it. */
 export interface LayoutAnswer {
@@ -173,7 +173,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     usableBytes: best.verdict.usableBytes,
     plans: listed.map(pageFound),
     best: listed.findIndex(({ plan }) => plan === best),
-    launched: against === null ? null : pageFound({ plan: against.launched, roles: [], why: against.says }),
+    launched: against === null ? null : pageFound({ plan: against.launched, roles: [], why: against.summary }),
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
     gap: gapOf(result),
@@ -185,8 +185,8 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
   };
 }
 
-function pageImprovement({ change, speedup, says }: Improvement): PageImprovement {
-  return { change, speedup, says };
+function pageImprovement({ change, speedup, summary }: Improvement): PageImprovement {
+  return { change, speedup, summary };
 }
 
 function pageFound({ plan, roles, why }: ListedPlan): PageFound {

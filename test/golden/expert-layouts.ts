@@ -66,7 +66,7 @@ function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
     regret: Math.max(0, 1 - best.iterationMs / launched.iterationMs),
     expert: `${toText(layoutText(launched.point))}, ${toText(launched.name)}`,
     best: `${toText(layoutText(best.point))}, ${toText(best.name)}`,
-    why: toText(launchedAgainstBest(result)?.says),
+    why: toText(launchedAgainstBest(result)?.summary),
     note: note ?? null,
     proved,
   };

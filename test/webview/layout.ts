@@ -150,7 +150,7 @@ export const layoutCases: readonly Case[] = [
       assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
       assert.match(text, /As launched: .*compared with tensor/);
       assert.match(text, /Proved: no layout with equal or optimized slices is faster/);
-      assert.ok(text.includes(toText(answer!.improvements[0]!.says).slice(1)));
+      assert.ok(text.includes(toText(answer!.improvements[0]!.summary).slice(1)));
       return undefined;
     },
   },

@@ -116,7 +116,7 @@ function searchText(result: SearchResult): string {
   const { request, best, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
-  const shown = improvements.slice(0, shownImprovements).map(({ says }) => say(says));
+  const shown = improvements.slice(0, shownImprovements).map(({ summary }) => say(summary));
   const over = gainsOver(result);
   const outside = request.capabilities === undefined ? [] : notInFile(request.capabilities);
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
@@ -170,8 +170,8 @@ function whyText(result: SearchResult): string {
 function launchedText(result: SearchResult): string {
   const against = launchedAgainstBest(result);
   if (against === null) return '';
-  const { launched, title, says } = against;
-  return [sentence`${layoutText(launched.point)}, ${launched.name}`, title, says].map((line) => say(line)).join('\n');
+  const { launched, title, summary } = against;
+  return [sentence`${layoutText(launched.point)}, ${launched.name}`, title, summary].map((line) => say(line)).join('\n');
 }
 
 function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {

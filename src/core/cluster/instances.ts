@@ -42,7 +42,7 @@ export const instances = {
       nicGBps: 400,
       hostGBps: 12.6,
       source:
-        "AWS EC2 P5 page (recalled): 3,200 Gbit/s EFA; between host and GPU a quarter of p5en's, as AWS says; inside the node as the GPU's preset",
+        "AWS EC2 P5 page (recalled): 3,200 Gbit/s EFA; between host and GPU a quarter of p5en's (AWS); inside the node as the GPU's preset",
     },
   },
   'p5en.48xlarge': {

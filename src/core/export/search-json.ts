@@ -60,18 +60,18 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
         keptFree === null
           ? null
           : { share: keptFree.share, best: keptFree.best, slowdown: keptFree.slowdown ?? null, says: free === null ? null : say(free) },
-      launched: against === null ? null : { ...ofPlan(against.launched), speedup: against.speedup, says: say(against.says) },
+      launched: against === null ? null : { ...ofPlan(against.launched), speedup: against.speedup, says: say(against.summary) },
       paretoFront: paretoFront.map(ofPlan),
       // the name that it had first
       front: paretoFront.map(ofPlan),
       perSchedule: perSchedule.map(ofPlan),
       runnersUp: runnersUp.map(({ plan, why }) => ({ ...ofPlan(plan), why: say(why) })),
       notFitting: notFitting.map((large) => ({ ...large, layout: say(large.layout), why: say(large.why) })),
-      improvements: improvements.map(({ change, method, plan, speedup, says }) => ({
+      improvements: improvements.map(({ change, method, plan, speedup, summary }) => ({
         change: say(change),
         method,
         speedup,
-        says: say(says),
+        says: say(summary),
         plan: plan === null ? null : ofPlan(plan),
       })),
       lowerBoundMs: result.lowerBoundMs,

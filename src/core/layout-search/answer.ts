@@ -6,7 +6,7 @@ import type { SearchProgress } from './search';
 import type { SearchProblem } from './search-problem';
 import type { Sentence } from '../sentence';
 
-/** What a search should answer in addition to the best layout. */
+/** What a search reports in addition to the best layout. */
 export interface SearchExtras {
   /** Tokens to train on, for GPU hours; null: no GPU hours. */
   readonly tokenBudget: number | null;

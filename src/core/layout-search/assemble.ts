@@ -40,12 +40,12 @@ interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs
   readonly tokenBudget?: number | null;
 }
 
-/** Layouts named of those that do not fit. */
+/** Most layouts that are listed as not fitting. */
 const namedNotFitting = 3;
 
 /**
- * The best layout for a problem, with all that an answer needs: the front of time against memory, the best of every schedule, the
- * runners-up and why they lost. Token slices are solved for the best layouts of TeraPipe and Seq1F1B alone; everywhere else they are equal.
+ * The best layout for a problem, with the rest of the answer: the Pareto front of time and memory, the best of every schedule, the
+ * runners-up and why they lost. Token slices are solved only for the best layouts of TeraPipe and Seq1F1B; elsewhere they are equal.
  * @throws ExpectedError `search-*`, `search-groups` for nodes of several kinds; CancelledError.
  */
 export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOptions = {}): SearchResult {

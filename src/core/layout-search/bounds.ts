@@ -302,7 +302,7 @@ function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: 
   return sums;
 }
 
-/** Of the first, second and last stage: what is always present and the micro-batches in flight, chunk by chunk where the order tells. */
+/** Of the first, second and last stage: static memory and the micro-batches in flight, chunk by chunk where the order is known. */
 function peakBound(
   request: PlanRequest,
   group: CandidateGroup,

@@ -82,8 +82,8 @@ function endsOf(stages: number, placement: Placement): readonly Ends[] {
 }
 
 /**
- * Whether chunks on stages of this many layers are all alike except for the ends, which may hold embedding or head alone; no stage is
- * without a layer.
+ * Whether all chunks on stages of this many layers have equally many layers, except for the ends, which may hold only the embedding or the
+ * head. Every stage has a layer.
  */
 function isChunked(layers: number, stages: number, chunks: number, [first, last]: Ends): boolean {
   const each = (layers + first + last) / stages;

@@ -29,7 +29,7 @@ const released: Readonly<Partial<Record<SearchKey, Sentence>>> = {
   contextParallelComm: sentence`context parallelism's exchange chosen freely`,
 };
 
-/** One change to look into: what it is, and the search that says what it brings. */
+/** One change to evaluate, and the search that predicts its gain. */
 interface WhatIf {
   readonly change: Sentence;
   readonly searchAgain: (signal?: CancelSignal) => Improvement;
@@ -93,23 +93,23 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
     changed(sentence`twice the global batch`, { training: { ...training, globalBatch: 2 * training.globalBatch } }),
     ...searchKeys
       .filter((key) => isFree(key) && released[key] !== undefined && who(key) !== 'nobody')
-      .map((key) => changed(saidOutside(released[key] ?? sentence`${key}`, [who(key)]), {}, [key])),
+      .map((key) => changed(outsideFile(released[key] ?? sentence`${key}`, [who(key)]), {}, [key])),
     ...(triesHost || fixed.has('offloadOptimizer') || training.optimizer === 'none' ? [] : [withHost(changed(onHost, {}))]),
     ...levels.flatMap((level, index) => {
       const reached = levels.slice(0, index + 1);
       // only together can they move
       const keys = sizeKeys.filter((key) => reached.includes(who(key)));
       const isNew = keys.some((key) => who(key) === level && isFree(key));
-      return isNew ? [changed(saidOutside(sentence`all sizes of parallel groups chosen freely`, reached), {}, keys)] : [];
+      return isNew ? [changed(outsideFile(sentence`all sizes of parallel groups chosen freely`, reached), {}, keys)] : [];
     }),
   ];
 }
 
-/** Who says a choice, from the file on. */
+/** Who can set a choice, the file first. */
 const levels = ['file', 'elsewhere', 'nobody'] as const satisfies readonly SetBy[];
 
-/** A change that the file cannot express is offered with who does. */
-function saidOutside(change: Sentence, whose: readonly SetBy[]): Sentence {
+/** A change, with the place that can make it where the file cannot. */
+function outsideFile(change: Sentence, whose: readonly SetBy[]): Sentence {
   if (whose.includes('nobody')) return sentence`${change}, with another launcher`;
   return whose.includes('elsewhere') ? sentence`${change}, in the training script` : change;
 }
@@ -157,12 +157,12 @@ function improvement(
     method: 'search',
     plan,
     speedup,
-    says: best.fits ? sentence`${change}: ${gain} (${how})` : sentence`${change}: fits, ${how}`,
+    summary: best.fits ? sentence`${change}: ${gain} (${how})` : sentence`${change}: fits, ${how}`,
   };
 }
 
-function nothing(change: Sentence, says: Sentence): Improvement {
-  return { change, method: 'search', plan: null, speedup: 1, says };
+function nothing(change: Sentence, summary: Sentence): Improvement {
+  return { change, method: 'search', plan: null, speedup: 1, summary };
 }
 
 /** Null where no layout uses the GPUs. */

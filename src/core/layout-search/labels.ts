@@ -159,7 +159,7 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
     .map((part) => ({ part, ms: plan.parts[part] - best.parts[part] }))
     .filter(({ ms }) => Math.abs(ms) >= worthSaying * best.iterationMs)
     .sort((a, b) => b.ms - a.ms);
-  const said = (sign: 1 | -1): Sentence[] =>
+  const largest = (sign: 1 | -1): Sentence[] =>
     differences
       .filter(({ ms }) => sign * ms > 0)
       .sort((a, b) => sign * (b.ms - a.ms))
@@ -169,7 +169,7 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
           ? sentence`${formatDuration(ms)} more ${stepPartNames[part]}`
           : sentence`${formatDuration(-ms)} less ${stepPartNames[part]}`,
       );
-  const [longer, shorter] = [said(1), said(-1)];
+  const [longer, shorter] = [largest(1), largest(-1)];
   const slower = costOf(plan.iterationMs / best.iterationMs - 1);
   const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
   const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;

@@ -69,7 +69,7 @@ interface LaunchedAgainstBest {
    * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives
    * inside layers`.
    */
-  readonly says: Sentence;
+  readonly summary: Sentence;
 }
 
 /** The launched layout of a search against its best, in words; null where the files launch no whole layout. */
@@ -78,8 +78,8 @@ export function launchedAgainstBest({ launched, best, request }: SearchResult): 
   const speedup = launched.iterationMs / best.iterationMs;
   const title = titleOf(launched, best);
   const wrong = faults(launched, request);
-  const stands = against(launched, best);
-  return { launched, best, speedup, title, says: wrong.length > 0 ? sentence`${listOf(wrong)}: ${stands}` : stands };
+  const comparison = against(launched, best);
+  return { launched, best, speedup, title, summary: wrong.length > 0 ? sentence`${listOf(wrong)}: ${comparison}` : comparison };
 }
 
 function titleOf(launched: FoundPlan, best: FoundPlan): Sentence {

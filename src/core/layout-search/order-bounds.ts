@@ -5,9 +5,9 @@ import type { ScheduleKind } from '../schedules/kind';
 import { operationKind } from '../schedules/schedule';
 
 /*
- * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. What a stage's order says by
- * itself (which passes come before its first backward, before its last forward, after its last input gradient) holds whatever passes take,
- * and gives chains of operations that run one after another.
+ * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. The order of a single stage (which
+ * passes come before its first backward, before its last forward, after its last input gradient) holds for all pass times, and gives
+ * chains of operations that run one after another.
  */
 
 /** Time of one micro-batch on one chunk, ms. `weightMs` is the part of `backwardMs` that makes gradients of weights. */

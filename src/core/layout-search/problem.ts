@@ -32,8 +32,8 @@ export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly Sear
  * express is chosen. The optimizer stays on the GPU unless files have it on the host or `asked` names it.
  *
  * @param request the run, resolved.
- * @param asked choices that are searched though files fix them; null: nobody says. ZeRO 2 and 3 stay all the same: what they exchange in
- * every micro-batch is not timed, so that leaving them would look like a loss.
+ * @param asked choices that are searched though files fix them; null: not set. ZeRO 2 and 3 stay even so: what they exchange in every
+ * micro-batch is not timed, so that leaving them would look like a loss.
  */
 export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null = null): SearchProblem {
   const free = asked ?? (isLauncher(run.format) ? freeNames.all : freeNames.none);

@@ -32,7 +32,7 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
   };
 }
 
-/** Those that were found for the layout, whatever the files cut theirs into; what gave those is said only where it gives these. */
+/** The slices that were found for the layout. A split rule of the files is kept only if it gives the same slices. */
 function slicingOf({ unit, split }: PlanRequest['slicing'], schedule: ScheduleName, scheme: Scheme): PlanRequest['slicing'] {
   if (!scheduleKind(schedule).sliced) return { unit, scheme: null };
   const isSplit = split !== undefined && scheme.every(({ tokens }) => tokens.join() === split.lengths.join());

@@ -68,7 +68,8 @@ export interface Improvement {
   readonly plan: FoundPlan | null;
   /** Tokens per second over those of the fastest that was found (`fastestOf`); 1 when nothing is gained. */
   readonly speedup: number;
-  readonly says: Sentence;
+  /** The change with its gain, as a sentence. */
+  readonly summary: Sentence;
 }
 
 /** What a search answers. */

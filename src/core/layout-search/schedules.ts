@@ -122,6 +122,7 @@ function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, na
 }
 
 interface ScheduleVariant {
+  /** The problem fixes this schedule. */
   readonly asked: boolean;
   readonly name: ScheduleName;
   readonly kind: ScheduleOnLayout;

@@ -3,14 +3,12 @@ import type { KeptFree } from '../memory-model/search-margin';
 import type { SearchKey } from '../domain/layout-choices';
 import type { PlanRequest } from '../domain/request';
 
-/**
- * A search: the request says what is fixed and everything that is not a choice (model, cluster, global batch, sequence length, precision).
- */
+/** A search. The request has the fixed choices and all that is not a choice (model, cluster, global batch, sequence length, precision). */
 export interface SearchProblem {
   readonly request: PlanRequest;
   /** Keys whose value in `request` stays. */
   readonly fixed: ReadonlySet<SearchKey>;
-  /** What there is to choose the schedule from; absent: any. 1F1B stands for interleaved 1F1B too, which may be alone. */
+  /** Schedules to choose from; absent: any. 1F1B includes interleaved 1F1B, which may also be listed without 1F1B. */
   readonly schedules?: readonly ScheduleName[];
   /** A launcher runs the answer: what it refuses is left out, though a plan of it could be made. */
   readonly strict?: boolean;

@@ -13,8 +13,8 @@ import type { SliceCost } from '../domain/slice-cost';
 import type { CandidateGroup } from './candidate-group';
 
 /*
- * Slices that are solved for each layout, on a grid that is coarse enough to do so for many: their lengths are multiples of a unit, of
- * which a sequence has at most 64. Bounds below are of every cut on that grid, so of those that are found too.
+ * Slices that are solved for each layout, on a grid that is coarse enough for many layouts: their lengths are multiples of a unit, of which
+ * a sequence has at most 64. The bounds below hold for all slices on that grid, the solved ones included.
  */
 
 const mostUnits = 64;

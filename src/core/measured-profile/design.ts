@@ -180,9 +180,9 @@ function runsOut(skipped: readonly Cell[], cell: Cell): boolean {
 }
 
 /**
- * The time of a cell by its rounds: the mean of the faster half, rounded up. Noise only ever slows a run down, so the slower half says more
- * of the machine than of the slice; and a mean scatters less than the least, which one lucky round decides: 16 rounds of 31 cells on a
- * shared two-core machine left a mean hold-out error of 0.9 and 1.1 % where the least left 1.3 and 1.7 %.
+ * The time of a cell: the mean of the faster half of its rounds, rounded up. Noise only slows a run down, so the slower half depends more
+ * on the machine than on the slice. A mean scatters less than the minimum, which one lucky round decides: 16 rounds of 31 cells on a
+ * shared two-core machine left a mean hold-out error of 0.9 and 1.1 % where the minimum left 1.3 and 1.7 %.
  */
 export function cellMs(timesMs: readonly number[]): number {
   const half = fasterHalf(timesMs);
@@ -207,8 +207,9 @@ export function isSettled(timesMs: readonly number[]): boolean {
 }
 
 /**
- * Sentences on what a reference cell, run once each round, says of the machine: a drift (least of the last third against least of the first
- * third over 5 %: clocks fell as it warmed) and noise (median over least more than 10 %: something else ran). None of fewer than six times.
+ * Warnings about the machine from a reference cell that runs once each round: drift (minimum of the last third more than 5 % over that of
+ * the first: clocks fell as it warmed) and noise (median more than 10 % over the minimum: something else ran). None for fewer than six
+ * times.
  */
 export function noiseWarnings(referenceMs: readonly number[]): string[] {
   if (referenceMs.length < fewestForNoise) return [];

@@ -52,11 +52,11 @@ export function timeFunction({ rows, square, context: terms }: TimeFit): (batch:
       }
     }
     const along = n > first ? (n - (lengths[low] ?? 0)) * (slopes[low] ?? 0) : 0;
-    const alone = (times[low] ?? 0) + along + square * n * tokens;
-    if (context <= 0) return alone;
+    const withoutContext = (times[low] ?? 0) + along + square * n * tokens;
+    if (context <= 0) return withoutContext;
     const perSequence = perContext + perContextSquare * context;
-    const ms = alone + constant + perRow * n + (perSequence * batch + perRowContext * n) * context;
-    return Math.max(ms, leastWithContext * alone);
+    const ms = withoutContext + constant + perRow * n + (perSequence * batch + perRowContext * n) * context;
+    return Math.max(ms, leastWithContext * withoutContext);
   };
 }
 
@@ -194,8 +194,8 @@ function bounded(value: number, low: number, high: number): number {
 function fitContext(rows: Table, square: number, cells: readonly TimedCell[]): TimeFit['context'] {
   const [first] = cells;
   if (first === undefined) return noContext;
-  const alone = timeFunction({ rows, square, context: noContext });
-  const residuals = cells.map(({ batch, tokens, ms }) => ms - alone(batch, tokens, 0));
+  const withoutContext = timeFunction({ rows, square, context: noContext });
+  const residuals = cells.map(({ batch, tokens, ms }) => ms - withoutContext(batch, tokens, 0));
   const few = bilinearTerms.slice(0, Math.ceil(cells.length / 2));
   const plain = robustFit(few, cells, residuals);
   if (cells.length < fewestForSquare) return contextOf(few, plain);

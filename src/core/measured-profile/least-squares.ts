@@ -1,6 +1,6 @@
 /** A linear model y = sum of coefficient x column, fitted with weights. */
 export interface LinearFit {
-  /** One for each column; 0 for columns that the samples cannot tell from earlier ones. */
+  /** One for each column; 0 for columns that the samples cannot distinguish from earlier ones. */
   readonly coefficients: readonly number[];
   /** y minus the model, one for each row, unweighted. */
   readonly residuals: readonly number[];

@@ -78,7 +78,7 @@ function deviceReason({ device }: Profile, { cluster }: PlanRequest): Sentence |
   return preset === planned ? null : sentence`it was measured on ${device.name}, not on ${planned}`;
 }
 
-/** Whether the profile says anything of embedding or head; without, the vocabulary does not matter. */
+/** Whether the profile measured embedding or head; otherwise the vocabulary does not matter. */
 function measuredEnds({ fit }: Profile): boolean {
   return fit !== null && (fit.embedding !== null || fit.head !== null);
 }
@@ -137,8 +137,8 @@ interface ProfileChoice {
 }
 
 /**
- * The profile of `named` to plan with: of those that match, complete before partial, then the newest, then the first by name. `refused` in
- * the order given.
+ * The profile of `named` to plan with. Among matching ones, complete comes before partial, then the newest, then the first by name.
+ * `refused` is in the order of `named`.
  */
 export function chooseProfile(request: PlanRequest, named: readonly NamedProfile[]): ProfileChoice {
   const judged = named.map((one) => ({ ...one, reason: profileMismatch(one.profile, request) }));

@@ -14,7 +14,7 @@ const percent = v.pipe(v.number(), v.minValue(0), v.maxValue(1e12));
 const count = integerFrom(1, 1e8);
 const countOrNone = integerFrom(0, 1e8);
 
-/** A value, and what the JSON schema says of it. */
+/** A value with its description in the JSON schema. */
 const described = <const S extends v.GenericSchema>(description: string, schema: S) => v.pipe(schema, v.description(description));
 
 const cell = {
@@ -113,7 +113,7 @@ const fit = v.object({
   head: described('Of the head and the loss.', v.nullable(partFit)),
 });
 
-/** Names and texts; `v.record` alone takes a list too. */
+/** Names and texts. Without the check `v.record` accepts a list too. */
 const versions = v.pipe(
   v.unknown(),
   v.check((value) => !Array.isArray(value)),
@@ -130,7 +130,7 @@ export const profileSchema = v.pipe(
     version: described('Version of this format.', v.literal(1)),
     kind: described('Tells a profile from other files.', v.literal('terapipe-profile')),
     status: described(
-      '`partial`: something stopped the measuring; the samples are good, `error` says why there are no more.',
+      '`partial`: measuring stopped early; the samples are valid, and `error` gives the reason.',
       v.picklist(['complete', 'partial']),
     ),
     error: described('Why measuring stopped; null when it did not.', v.nullable(text)),

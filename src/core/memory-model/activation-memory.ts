@@ -143,9 +143,9 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
 }
 
 /**
- * What is on its way to or from the host in addition to what waits on the GPU: Transformer Engine spreads the copies over all layers and
- * starts each only when the one before it is done, so that in backward the next layer's activations are there while others still wait, and
- * of a layer that had its own on the host both are (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
+ * Activations in transfer to or from the host, in addition to those that stay on the GPU. Transformer Engine spreads the copies over all
+ * layers and starts each when the previous one is done. In backward, the next layer's activations are thus on the GPU while others still
+ * wait; a layer that was offloaded itself has both (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
 export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: ActivationGroup): number {
   const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map(({ waiting }) => waiting));
@@ -187,8 +187,8 @@ export function layerOperations(
 }
 
 /**
- * Boundaries that Megatron-LM's schedule still names: the gradient it sent last until the next one is there, on every stage but the first,
- * and in forward the gradient it received last, on every stage but the last.
+ * Boundary tensors that Megatron-LM's schedule still references: on every stage but the first, the gradient it sent last, until the next
+ * one is computed; in forward, on every stage but the last, the gradient it received last.
  */
 export function heldBoundaries(
   inputs: MemoryInputs,

@@ -69,7 +69,7 @@ function mtpRankParameters({ model, layout }: MemoryInputs, { first }: StageCont
   return depths * (projectionParameters(model) / layout.tensor + mtpNormParameters(model)) + embedding;
 }
 
-/** What a rank holds of its parameters, and over how many ranks it may be divided. */
+/** Parameters of a rank, and over how many ranks they may be sharded. */
 export interface RankParameters {
   readonly shared: number;
   readonly experts: number;

@@ -16,7 +16,7 @@ export const memoryParts = [
 ] as const;
 export type MemoryPart = (typeof memoryParts)[number];
 
-/** The `peakOperation` of a peak in the optimizer's step: what that holds stands among the parts as `backwardOperation`. */
+/** The `peakOperation` of a peak in the optimizer's step, whose bytes are in the part `backwardOperation`. */
 export const optimizerStepName = 'optimizer step';
 
 /** The GPU of a stage. */

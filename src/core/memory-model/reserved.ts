@@ -25,10 +25,10 @@ const segmentBytes = 22 * 2 ** 20;
 export const expandableSegments = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
 
 /**
- * Whether stages would fit if nothing were lost to fragmentation, which `expandableSegments` comes close to. False under a runtime whose
- * launcher sets it.
+ * Whether stages do not fit, but would if fragmentation cost no memory, which `expandableSegments` nearly achieves. False under a runtime
+ * whose launcher sets it.
  */
-export function lacksFragmentsAlone(
+export function overflowsByFragmentation(
   inputs: LimitInputs,
   stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes' | 'usableBytes'>[],
 ): boolean {

@@ -13,13 +13,13 @@ export const contextBytes = 2 ** 30;
 export const fragmentation = 0.05;
 
 /**
- * The least of it. What the allocator caches and nobody uses it gives back before it runs out (`release_cached_blocks` of
- * c10/cuda/CUDACachingAllocator.cpp), so that a step which needs more than is usable may run all the same; one that needs more than this
- * leaves does not.
+ * The least fragmentation that was measured. The allocator frees cached blocks before it runs out of memory (`release_cached_blocks` of
+ * c10/cuda/CUDACachingAllocator.cpp), so a step that needs more than is usable may still run; one that does not fit even with this does
+ * not.
  */
 const leastFragmentation = 0.01;
 
-/** Why so much of a GPU's memory is kept free. */
+/** Why this margin of a GPU's memory is kept free. */
 export function marginBecause(capacityBytes: number, usableBytes: number): Sentence {
   const kept = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
   return sentence`${kept} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
@@ -38,7 +38,7 @@ export function mostPeakBytes(capacityBytes: number, outsideBytes: number): numb
   return (capacityBytes - outsideBytes) / (1 + leastFragmentation);
 }
 
-/** A stage's peak and what is usable of its GPU, as usual where that is not said; and the most that may run, where that is more. */
+/** A stage's peak, the usable bytes of its GPU (absent: the usual share), and the most that may run (absent: the usable bytes). */
 type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & { readonly usableBytes?: number; readonly mostBytes?: number };
 
 /** Whether a stage's peak stays within the usable memory of its GPU. */
@@ -96,7 +96,7 @@ export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerd
   });
 }
 
-/** Whether a step is not said to be too large: it fits, or may. */
+/** Whether a step fits, or may fit. */
 export function mayFit({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight'>): boolean {
   return fits || tight;
 }

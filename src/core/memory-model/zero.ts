@@ -95,8 +95,8 @@ export function zeroBlocks(inputs: MemoryInputs, held: RankParameters, embedding
 }
 
 /**
- * Bytes of the blocks that serve groups of requests, one after the other; those of a group are there together. A request takes the smallest
- * free block that holds it, what is left of the block stays free.
+ * Bytes of the blocks that serve groups of requests, one group after another; the requests of a group are live together. A request takes
+ * the smallest free block that holds it; the rest of the block serves later requests of its group.
  */
 export function blocksFor(groups: readonly (readonly number[])[]): number {
   const blocks: number[] = [];

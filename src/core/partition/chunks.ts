@@ -23,8 +23,8 @@ export interface Chunks {
 }
 
 /**
- * Layers of each stage as a schedule has them on a layout; with virtual stages of each of these, in the order of the model. What
- * `layout.stageLayers` would say.
+ * Layers of each stage, or of each virtual stage in the order of the model, as a schedule places them on a layout: the value of
+ * `layout.stageLayers`.
  */
 export function cutOf({ model, training, layout }: MemoryInputs, schedule: ScheduleName): readonly number[] {
   const { pipeline, virtualStages, stageLayers } = layout;
@@ -34,8 +34,8 @@ export function cutOf({ model, training, layout }: MemoryInputs, schedule: Sched
 }
 
 /**
- * Layers that a schedule's chunks want at least: one each, except that where files ask for this many chunks the embedding and the head can
- * each be one by itself, as in Megatron-LM and TorchTitan; where they share a stage, only by a cut that a file gives.
+ * The fewest layers that a schedule's chunks need: one each. Where a file sets the number of chunks, the embedding and the head can each be
+ * a chunk without layers, as in Megatron-LM and TorchTitan; where they share a stage, only if a file sets the layers of each chunk.
  */
 export function fewestLayers(
   { vocab }: Pick<ModelSpec, 'vocab'>,
@@ -44,8 +44,8 @@ export function fewestLayers(
 ): number {
   const { pipeline, virtualStages, stageLayers } = layout;
   const areApart = kind.placement !== 'v' && pipeline > 1;
-  const mayBeAlone = areApart || stageLayers?.length === pipeline * kind.chunks;
-  return pipeline * kind.chunks - (virtualStages > 1 && vocab > 0 && mayBeAlone ? 2 : 0);
+  const endsMayLackLayers = areApart || stageLayers?.length === pipeline * kind.chunks;
+  return pipeline * kind.chunks - (virtualStages > 1 && vocab > 0 && endsMayLackLayers ? 2 : 0);
 }
 
 /**

@@ -11,7 +11,7 @@ interface CutProblem {
   readonly mayBeEmpty: (stage: number) => boolean;
 }
 
-/** A cut and its cost. */
+/** Layers of each stage, and their cost. */
 interface LayerSplit {
   readonly stageLayers: readonly number[];
   readonly slowestMs: number;

@@ -81,8 +81,8 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
 }
 
 /**
- * The best of some sizes, the first of those that are equal; null where none is as good as what is known. Most model parallelism goes
- * first: it is what fits, and few others are then worth more than a look.
+ * The placement with the best sizes, the first among equals; null if none is as good as `known`. The largest model parallelism is placed
+ * first, since it fits most often and its result rules most others out early.
  */
 function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: PlacementScore): Placement | null {
   let best: Placement | null = null;

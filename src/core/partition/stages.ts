@@ -89,24 +89,24 @@ export function requireCut(
 }
 
 /**
- * Layers of each chunk where those of each stage are decided: equal, but that chunks with the embedding or the head are the first to have
- * one less.
+ * Layers of each chunk where the layers of each stage are decided: equal numbers; where they do not divide evenly, chunks with the
+ * embedding or the head are the first to have one fewer.
  */
 export function layersOfChunks(stageLayers: readonly number[], stageOfChunk: Uint32Array): number[] {
   const chunks = new Uint32Array(stageLayers.length);
   for (const stage of stageOfChunk) chunks[stage] = (chunks[stage] ?? 0) + 1;
-  const dealt = new Uint32Array(stageLayers.length);
+  const assigned = new Uint32Array(stageLayers.length);
   const layers = Array.from(stageOfChunk, () => 0);
-  const deal = (chunk: number): void => {
+  const assign = (chunk: number): void => {
     const stage = stageOfChunk[chunk] ?? 0;
-    const [all = 0, count = 1, index = 0] = [stageLayers[stage], chunks[stage], dealt[stage]];
+    const [all = 0, count = 1, index = 0] = [stageLayers[stage], chunks[stage], assigned[stage]];
     const each = Math.floor(all / count);
     layers[chunk] = each + (index < all - each * count ? 1 : 0);
-    dealt[stage] = index + 1;
+    assigned[stage] = index + 1;
   };
   const last = layers.length - 1;
-  for (let chunk = 1; chunk < last; chunk++) deal(chunk);
-  deal(0);
-  if (last > 0) deal(last);
+  for (let chunk = 1; chunk < last; chunk++) assign(chunk);
+  assign(0);
+  if (last > 0) assign(last);
   return layers;
 }

@@ -11,7 +11,7 @@ const assumedTokensPerGpu = 16_384;
 type Lengths = Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>;
 type BatchTraining = Lengths & Pick<TrainingSpec, 'microBatch'>;
 
-/** What files give of the batch. */
+/** The batch that files set. */
 export type BatchSettings = Pick<Run, 'batchPerReplica'> & { readonly training: Pick<Run['training'], 'globalBatch'> };
 
 /**
@@ -28,8 +28,8 @@ function assumedGlobalBatch(training: BatchTraining, layout: Layout): number {
 }
 
 /**
- * The global batch that no file gives: as many sequences on each replica as a launcher's file says, else that of the last plan while the
- * config is edited, else the assumed one.
+ * The global batch where no file gives one: the sequences per replica that a launcher's file sets, times the replicas; else that of the
+ * last plan while the config is edited; else the assumed one.
  */
 export function batchFallback(
   { batchPerReplica: each }: Pick<BatchSettings, 'batchPerReplica'>,
@@ -57,7 +57,7 @@ export function batchFallback(
   return { value: unit * Math.max(1, Math.round(before / unit)), reason };
 }
 
-/** The batch of a layout that is looked into: what the files give, else `batchFallback`. */
+/** The batch for a candidate layout: what the files give, else `batchFallback`. */
 export function batchOn(given: BatchSettings, training: BatchTraining, layout: Layout, kept: Scenario | undefined): number {
   return given.training.globalBatch?.value ?? batchFallback(given, training, layout, kept).value;
 }

@@ -83,7 +83,7 @@ function withKnownEfficiency({ cluster, constants }: Machine): Machine {
   return { cluster: { ...cluster, gpu: { ...cluster.gpu, gemmEfficiencyKnown: true } }, constants };
 }
 
-/** Constants as assumed, as uncertain as the range of the request's predictions says of machines of its kind. */
+/** The assumed constants, with the uncertainty that the range of the request's predictions implies for such machines. */
 function priorBelief(request: PlanRequest): Belief {
   const [low, high] = provenanceOf(request, pipelineOf(request)).range;
   const whole = Math.log(high / low) / (2 * eightyPercent);

@@ -35,7 +35,7 @@ export interface PlannedModel {
   readonly kept?: Scenario | undefined;
 }
 
-/** What is given of a run, as far as its layout goes. */
+/** The settings of a run that decide its layout. */
 export type LayoutSettings = Pick<Run, 'layout' | 'schedule' | 'format'> & BatchSettings;
 
 export interface FoundLayout {
@@ -114,9 +114,9 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
 }
 
 /**
- * A layout for a number of nodes; null when none uses all GPUs. The one with the least model parallelism that fits with room, else that
- * fits, else that comes closest. Where one fits with room, the fastest by the search's bound on time that does, of those that launchers
- * usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
+ * A layout for a number of nodes; null when none uses all GPUs. It has the least model parallelism that fits with room, else that fits,
+ * else that comes closest. If one fits with room, the result is the fastest such layout, by the search's bound on time, among those that
+ * launchers usually run: stages as equal as its own, no pipeline deeper than `mostUsualStages` unless its own is.
  *
  * The memory of at most `mostEvaluations` layouts is counted to find one, and of as many again, `leastSecondLooks` at least, to find a
  * faster one; times of at most `mostEstimates` are bounded. What the search's bound on memory rules out is not counted.
@@ -148,7 +148,7 @@ export function layoutsFor(given: LayoutSettings, planned: PlannedModel, cluster
   return [...layouts, ...withWholeExperts(layouts, given, planned.model)];
 }
 
-/** A layout faster than `first`, where one of those that are worth a look has room too; else `first`. */
+/** The layout with the lowest time bound that has room and is faster than `first`; else `first`. */
 function fasterLayout(
   first: JudgedLayout,
   layouts: readonly Layout[],

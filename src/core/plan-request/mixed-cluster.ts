@@ -13,7 +13,8 @@ import { requireCutGiven } from './resolve-layout';
 
 /**
  * The cluster of a run with several kinds of nodes; null for others.
- * @throws ExpectedError `cluster-groups-measured`, placed, when times are given that are of one kind of GPU: which, no file says.
+ * @throws ExpectedError `cluster-groups-measured`, placed, when files give measured times: they are of one kind of GPU, and no file names
+ * it.
  */
 export function mixedCluster(run: Run): ClusterSpec | null {
   if (run.groups === undefined) return null;

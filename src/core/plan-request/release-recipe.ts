@@ -14,7 +14,7 @@ import type { ValueOrDefault } from './defaults-recorder';
  * 067f987df; what most recipes of a release set on a kind of system. A recipe that differs wants its keys in the file.
  */
 
-/** What is given of a run. */
+/** The settings of a run that its release's recipe completes. */
 export type RecipeSettings = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
 
 /** NVIDIA's releases go by year and month; Megatron-LM's own versions began at 0. */
@@ -23,7 +23,7 @@ function releaseOf(runtimeVersion = ''): number | null {
   return release >= 24 ? release : null;
 }
 
-/** Whether Megatron runs a file of no launcher, whose recipe nothing else tells. */
+/** Whether Megatron runs a file without a launcher, so that only the release decides the recipe. */
 export function isOwnMegatron({ training, format }: Pick<RecipeSettings, 'training' | 'format'>): boolean {
   const runtime = training.runtime?.value;
   return runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
@@ -65,7 +65,7 @@ function unnamedKeys({ layout, schedule }: RecipeSettings, model: ModelSpec, clu
   };
 }
 
-/** What a run leaves out and the recipes of the release that it names set, or what is usual where it names none, each said. */
+/** Settings that a run leaves out, from the recipes of its release, or the usual ones without a release; each is recorded as assumed. */
 export function releaseRecipe(
   run: RecipeSettings,
   model: ModelSpec,

@@ -23,7 +23,7 @@ import { requireCut } from '../partition/stages';
 import { sentence, type Sentence } from '../sentence';
 
 /**
- * The layout of a run on its cluster: what files give, and for the rest a first layout, said to be assumed.
+ * The layout of a run on its cluster: what files give, completed from a first layout, which is recorded as assumed.
  *
  * @param known the first layout, where it was found with the nodes.
  * @throws ExpectedError `layout-world-size`, `plan-stage-layers`.
@@ -115,8 +115,8 @@ function keptLayout(given: LayoutSettings, planned: PlannedModel, cluster: Clust
 }
 
 /**
- * The order of ranks as the files give it. Where they do not, and it decides which groups lie inside a node, the runtime's is said to be
- * assumed.
+ * The order of ranks as the files give it. Otherwise the runtime's, which is recorded as assumed if the order decides which groups are
+ * inside a node.
  */
 export function resolveOrder(
   { order }: LocatedPartial<Layout>,

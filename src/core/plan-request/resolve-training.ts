@@ -69,7 +69,7 @@ export function resolveTraining(
     ...named,
     ...narrowProducts(run, cluster, valueOrDefault),
   };
-  saidKernel(cluster, draft, valueOrDefault);
+  recordKernel(cluster, draft, valueOrDefault);
   return {
     ...draft,
     gradAccumulationFp32:
@@ -100,8 +100,8 @@ function runtimeFor(
   return runtime === 'megatron' ? {} : { runtime };
 }
 
-/** Says which kernel attention is timed with, where no file names one. */
-function saidKernel(
+/** Records the kernel that attention is timed with as assumed, where no file names one. */
+function recordKernel(
   { gpu }: ClusterSpec,
   training: Pick<TrainingSpec, 'attention' | 'attentionKernel' | 'runtime'>,
   say: ValueOrDefault,

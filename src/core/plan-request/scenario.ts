@@ -74,7 +74,7 @@ export interface ScenarioChange {
   readonly key: ScenarioKey;
   readonly from: string;
   readonly to: string;
-  /** Null where a file says the new value. */
+  /** Null where a file sets the new value. */
   readonly reason: Sentence | null;
 }
 

@@ -70,7 +70,7 @@ function isOfSchedule(
 /** Candidates with slices of our own, shown only for comparison where slices were given. */
 const comparedOnly: ReadonlySet<CandidateId> = new Set(['terapipe', 'rounds', 'uniform', 'whole', 'equal-work', 'best-split', 'solved']);
 
-/** Of several ways to run one schedule the fastest that fits; of those that do not, the one with the least memory. */
+/** The fastest candidate of one schedule that fits; if none fits, the one with the least memory. */
 function bestOfSchedule(candidates: readonly Candidate[]): Candidate | undefined {
   const fitting = candidates.filter(({ fits }) => fits);
   return fitting.length > 0 ? least(fitting, ({ iterationMs }) => iterationMs) : leastMemory(candidates);

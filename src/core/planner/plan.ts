@@ -88,18 +88,18 @@ export interface Certificate {
   /** Thresholds solved, or parts of the space bounded where the makespan judges. */
   readonly evaluations: number;
   /**
-   * What decides how long the scheme takes: eq. 5; or the simulation where stages differ, for which the bound is only of the slowest stage,
-   * or of stages in proportion where they are (the note says); or the simulated makespan itself, of which the bound then is.
+   * What decides how long the scheme takes. `formula`: eq. 5. `simulation`: stages differ, so the bound covers only the slowest stage, or
+   * proportional stages (the note names which). `makespan`: the simulated makespan, which the bound covers.
    */
   readonly judgedBy: 'formula' | 'simulation' | 'makespan';
-  /** How others cut a sequence, by the same objective. */
+  /** Baselines by the same objective. */
   readonly cuts: readonly BaselineSlicing[];
   readonly note: Sentence;
 }
 
 /**
- * Every sequence by itself, cut alike: not at all, in the best number of equal slices, in slices of equal compute (Seq1F1B) or of equal
- * time.
+ * A baseline that slices every sequence alike: whole sequences, the best number of equal slices, slices of equal compute (Seq1F1B) or
+ * of equal time.
  */
 export interface BaselineSlicing {
   readonly rule: 'whole' | 'uniform' | 'equal-work' | 'equal-time';
@@ -123,8 +123,8 @@ export interface Plan {
   readonly analytic: AnalyticPlan | null;
   readonly parameters: number;
   /**
-   * What the step of the chosen candidate goes to on each stage, ms: the parts of a stage add up to the step. Null for measured times,
-   * which do not tell.
+   * The parts of the chosen candidate's step on each stage, ms; they add up to the step. Null for measured times, which cannot be broken
+   * down.
    */
   readonly partsByStage: readonly StepTimes[] | null;
   /** What limits each stage in the chosen candidate, in ms of one micro-batch; null for measured times. */

@@ -13,8 +13,8 @@ export interface Baseline {
 }
 
 /**
- * What the optimum is compared with: sequence by sequence, each cut the same way. Latencies as the problem's objective says, ms; `Infinity`
- * where a slice is forbidden.
+ * Baselines for the optimum: every sequence by itself, all sliced alike. Latencies by the problem's objective, ms; `Infinity` where a slice
+ * is forbidden.
  */
 export interface Baselines {
   readonly wholeMs: number;

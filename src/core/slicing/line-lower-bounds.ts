@@ -25,7 +25,7 @@ export interface LineLowerBounds {
 /**
  * docs/model/slicing.md, Lower bounds without a program. Every unit u pays a price g(u) that follows the steepest context slope all lengths
  * share, so that a slice of l units from i costs at least its units' prices and r(l), whatever its start. No cut is cheaper than all prices
- * and, for n slices of u units in all, n times the lower hull of r at u / n; and greedy slices tell how small n can be.
+ * and, for n slices of u units in all, n times the lower hull of r at u / n; greedy slices give the smallest n.
  */
 export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const { units } = lines;
@@ -138,8 +138,8 @@ function hullOf(values: Float64Array): Uint32Array {
 }
 
 /**
- * A line under the values of all lengths up to the longest, of those that are not negative at 0 the one that is highest at `mean`: its edge
- * of the hull, or where more slices than the fewest would be cheaper the line from 0 to the corner at which they are cheapest.
+ * The line under the values of all lengths up to the longest that is highest at `mean`, among lines that are not negative at 0: an edge of
+ * the hull or, where more slices than the fewest would be cheaper, the line from 0 to the corner at which they are cheapest.
  */
 function lineUnder(values: Float64Array, before: Uint32Array, longest: number, mean: number): Line {
   let corner = (values[longest] ?? Infinity) < Infinity ? longest : (before[longest] ?? 0);

@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, rowsBetweenPolls, type SliceGraph, type SliceRow, type SliceRows } from './slice-rows';
 
-/** What a plan that is to be kept looks like. */
+/** Limits of the plans that pruning keeps. */
 interface PlanLimits {
   /** Its slowest slice lies above `aboveMs` and not above `limitMs`. */
   readonly aboveMs: number;

@@ -72,8 +72,8 @@ export function shardBandwidth(
 }
 
 /**
- * Part of a collective that comes back as time although compute hides it: they share memory and SMs. Between what rows with their
- * collectives exposed and hidden leave, as `docs/model/time.md`, Sharded weights, says.
+ * Share of an overlapped collective that still costs time, since it shares memory and SMs with compute. It lies between the values that
+ * golden rows with exposed and with hidden collectives give (`docs/model/time.md`, Sharded weights).
  */
 export const contention = 0.4;
 

@@ -234,10 +234,10 @@ export function collectiveSeconds(
   const tensor = tensorParallelSeconds(inputs, localTokens, kind);
   const routed = expertsOf(inputs.model, kind);
   const state = stateOf(inputs.model, kind);
-  const alone = routed === null ? 0 : expertSeconds(inputs, routed, localTokens);
+  const experts = routed === null ? 0 : expertSeconds(inputs, routed, localTokens);
   const hidden = inputs.training.overlapExpertComm === true;
   const others =
-    (hidden ? exposedSeconds(2 * alone, compute.forward + compute.backward) / 2 : alone) +
+    (hidden ? exposedSeconds(2 * experts, compute.forward + compute.backward) / 2 : experts) +
     (state === null ? 0 : ssmCollectiveSeconds(inputs, state, localTokens));
   return { forward: tensor.forward + others, backward: tensor.backward + others };
 }

@@ -34,14 +34,14 @@ export function stageLimits(
   const joined = { ...cluster, links: instantLinks(cluster.links), gpusPerNode: Number.MAX_SAFE_INTEGER };
   const noFloor = { ...constants, issueFloorUs: 0 };
   const whole = time({});
-  const alone = time({ cluster: joined });
+  const onOneNode = time({ cluster: joined });
   const unissued = time({ cluster: joined, constants: noFloor });
   const math = time({ cluster: { ...joined, gpu: { ...cluster.gpu, memoryTBps: Number.MAX_VALUE / 1e20 } }, constants: noFloor });
   const ms = {
-    issue: alone - unissued,
+    issue: onOneNode - unissued,
     memory: unissued - math,
     math,
-    exchange: whole - alone,
+    exchange: whole - onOneNode,
     send: slices.reduce((sum, { batch, tokens }) => sum + sendMs(batch, tokens), 0),
     offload: stage.offloadMs ?? 0,
   };

@@ -12,7 +12,7 @@ import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds,
  * `full` adds the layer's forward to its backward; `selective` the share of the forward that the analytic model gives the unfused attention
  * core.
  *
- * @param layers layers of the stage. Ends that the profile has no fit for cost what the analytic model says.
+ * @param layers layers of the stage. Where the profile has no fit for embedding or head, the analytic model gives their cost.
  * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
  */
 export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): MeasuredCost {

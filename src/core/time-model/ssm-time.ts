@@ -10,8 +10,8 @@ import { addBackward, addOperation, addProduct, type Tally } from './tally';
  * one chunk of tokens: the slower of the two counts. Which tensors each one moves was read from mamba-ssm 2.3
  * (`_mamba_chunk_scan_combined_fwd` and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention 0.6
  * (`chunk_gated_delta_rule`); that of lightning attention follows from its algorithm (arXiv 2405.17381). No kernel of these was measured
- * here: the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`) is all this was checked against, which the error bar
- * says.
+ * here. This was checked only against the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`); the reason of
+ * the error bar states that.
  */
 
 /** What one entry of the list does for one token of a rank: FLOPs of GEMMs, bytes moved for two-byte elements. */

@@ -50,7 +50,7 @@ export function tableKinks({ tokens, contexts, forwardMs, backwardMs }: CostTabl
   for (const rows of [forwardMs, backwardMs]) {
     const at = (row: number, context: number): number => along(contexts, context, (index) => rows[row]?.[index] ?? 0);
     const rise = (context: number): number => at(last, context) - at(last - 1, context);
-    // Past the last context both lines go on, so one step further tells where they meet.
+    // Both lines continue past the last context, so one step further shows where they meet.
     const end = contexts.at(-1) ?? 0;
     const points = [...contexts, end + 1];
     points.forEach((from, index) => {

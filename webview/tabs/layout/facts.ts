@@ -20,7 +20,7 @@ export function layoutFacts(answer: LayoutAnswer, state: PageState, host: Host):
       : section(
           t('What would help most'),
           gainsOver === null ? null : h('p', { class: 'hint' }, sentence(capitalised(say(gainsOver, t)))),
-          list(improvements.map(({ says }) => say(says, t))) ?? h('p', { class: 'hint' }, t('In progress.')),
+          list(improvements.map(({ summary }) => say(summary, t))) ?? h('p', { class: 'hint' }, t('In progress.')),
         ),
     notFitting.length === 0
       ? null

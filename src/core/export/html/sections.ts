@@ -34,14 +34,14 @@ export function htmlPage(title: string, sections: readonly string[]): string {
     '<main>',
     ...sections,
     '</main>',
-    '<footer>Made by TeraPipe. Times and memory are predictions; what they rest on is said above.</footer>',
+    '<footer>Made by TeraPipe. Times and memory are predictions; their assumptions are listed above.</footer>',
     '</body>',
     '</html>',
     '',
   ].join('\n');
 }
 
-/** A number in large, with what it rests on. */
+/** A number in large, with its basis. */
 interface LargeNumber {
   readonly name: string;
   readonly value: string;

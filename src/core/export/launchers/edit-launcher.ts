@@ -35,7 +35,7 @@ function searchedOnce({ open, edit }: Syntax): Syntax {
   return { edit, open: (launcher) => memoized(known, launcher, () => open(launcher)) };
 }
 
-/** Only the settings that carry `only`, where that is given. */
+/** The settings of a plan; with `only`, those that set one of these. */
 function settingsAbout(
   plan: LaunchSettings,
   { program }: LauncherFile,
@@ -43,7 +43,7 @@ function settingsAbout(
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
   const { settings }: Editor = editors[format];
-  return settings(plan, program).filter((setting) => only === undefined || planSettingsOf(setting).some((said) => only.has(said)));
+  return settings(plan, program).filter((setting) => only === undefined || planSettingsOf(setting).some((name) => only.has(name)));
 }
 
 /**

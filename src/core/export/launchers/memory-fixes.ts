@@ -26,7 +26,7 @@ export function settingEdits(
   if (plan === null || !isLauncher(format) || !isEditable(format)) return null;
   try {
     const step = stepOf(plan);
-    const only = new Set(sets.flatMap(([key]) => saidOf(key)));
+    const only = new Set(sets.flatMap(([key]) => launcherSettings(key)));
     const edited = writtenInto(step.plan, launcher, format, read, only);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
     requireEdited(step, edited, launcher, format, read, only);
@@ -38,7 +38,7 @@ export function settingEdits(
 }
 
 /** The launcher settings for a setting of terapipe.json and for what depends on it. */
-function saidOf(key: string): readonly PlanSetting[] {
+function launcherSettings(key: string): readonly PlanSetting[] {
   switch (key) {
     case 'layout.pipeline':
       return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];

@@ -18,12 +18,12 @@ export interface NewLauncher {
 }
 
 /**
- * Sizes are written though they are what the launcher takes anyway, for whoever reads them; these are not: older versions do not know them.
+ * Sizes are written for the reader even if they are the launcher's defaults; these are not, since older versions do not know them.
  */
 const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
 
 /**
- * A new file for a launcher that says what the plan does; read back it gives the same layout.
+ * A new launcher file that runs the plan; read back it gives the same layout.
  * @throws ExpectedError `export-encoder-decoder`, `export-adapters`.
  */
 export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLauncher {

@@ -37,7 +37,7 @@ interface Written {
   readonly settings: readonly DesiredSetting[];
   /** What it cannot set, as reported. */
   readonly gaps: readonly Remark[];
-  /** The file it was before; null: it is new, and says of its model what its format can. */
+  /** The file before the edit; null: a new file, which describes the model as far as its format can. */
   readonly before: LauncherFile | null;
 }
 
@@ -54,7 +54,7 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   const unreported = unmet.find(({ what }) => !gaps.some((gap) => say(gap.what) === say(what)));
   if (unreported !== undefined) throw unsound(launcher, sentence`the plan has ${unreported.what}, and the file does not`);
   const open = new Set(unmet.flatMap(planSettingsOf));
-  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(planSettingsOf)] as const).filter((said) => !open.has(said)));
+  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(planSettingsOf)] as const).filter((name) => !open.has(name)));
   requireSameStep(step, written, carried);
 }
 
@@ -114,7 +114,7 @@ interface Part {
   readonly training?: Partial<TrainingSpec>;
 }
 
-/** One setting of a plan: its value as one of them is compared with another (null: none), and what of a request says so. */
+/** One setting of a plan: the value that is compared (null: none), and the part of a request that has it. */
 interface ComparedSetting {
   readonly of: (step: Step) => unknown;
   readonly partOf: (step: Step) => Part;
@@ -211,7 +211,7 @@ function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
   return withStageLayers(runOfLauncher(launched, '', { model: config, texts: new Map() }), launched);
 }
 
-/** The step that a file says, what it leaves out as its launcher takes it. */
+/** The step that a file describes; the launcher's defaults fill in what the file leaves out. */
 function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): Step {
   const { model } = step.request;
   const isTitan = launcherTraitsOf(format).runtime === 'torchtitan';
@@ -282,7 +282,7 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
 /** What a new script leaves out where the flags cannot express the whole model. */
 export const partsOfModel = sentence`parts of the model`;
 
-/** The model of a new script, which says all of it that its flags can; else the plan's, which is in a config next to the file. */
+/** The model that a new script's flags describe; otherwise the plan's, which is in a config next to the file. */
 function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['model'] | null {
   const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === partsOfModel);
   return isWhole ? trainedModelOf(run) : null;

@@ -26,12 +26,12 @@ export interface CutEffort {
   readonly tolerance: number;
 }
 
-/** Who is asked whether to go on, and given how many steps a search took. */
+/** Can cancel a search, and is notified of its steps. */
 export interface CutListener extends Pick<SlicingListener, 'signal'> {
   readonly onSteps?: ((steps: number) => void) | undefined;
 }
 
-/** What was found, and what was looked through. */
+/** The best slices that a search found, and their certificate. */
 interface MakespanSearchResult {
   readonly lengths: readonly number[];
   readonly solution: MakespanSolution;

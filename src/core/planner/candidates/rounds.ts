@@ -67,8 +67,8 @@ const noCertificate = { judgedBy: 'simulation', cuts: [] } as const;
 
 function noteOf(chosen: readonly Round[], largest: number): Sentence {
   const [first] = chosen;
-  const said = sentence`rounds of at most ${counted(largest, 'sequence')}, as more do not fit memory at once`;
-  return first === undefined ? said : sentence`${said}; of each round: ${first.best.certificate.note}`;
+  const limit = sentence`rounds of at most ${counted(largest, 'sequence')}, as more do not fit memory at once`;
+  return first === undefined ? limit : sentence`${limit}; of each round: ${first.best.certificate.note}`;
 }
 
 /** Most sequences of which equal chunks, cut as the whole batch is, fit together. */
@@ -90,12 +90,12 @@ function mostTogether(pipeline: Pipeline, batch: number, scheme: Scheme): number
   return Math.min(fitting, batch - 1);
 }
 
-/** Sequences that a round may have: any number, or of many those of the batch in as few rounds as fit, and in one more. */
+/** Round sizes to try: every size up to `mostSizes`; for larger rounds, even splits of the batch into as few rounds as fit and one more. */
 function sizesOf(batch: number, most: number): readonly number[] {
   if (most <= mostSizes) return Array.from({ length: most }, (_, index) => index + 1);
   const fewest = Math.ceil(batch / most);
-  const deals = [fewest, fewest + 1].flatMap((rounds) => [Math.floor(batch / rounds), Math.ceil(batch / rounds)]);
-  return [...new Set([most, batch % most, ...deals])].filter((size) => size > 0);
+  const evenSplits = [fewest, fewest + 1].flatMap((rounds) => [Math.floor(batch / rounds), Math.ceil(batch / rounds)]);
+  return [...new Set([most, batch % most, ...evenSplits])].filter((size) => size > 0);
 }
 
 /** The rounds that make up the batch in the least time; null where none do. */

@@ -10,7 +10,7 @@ import { measure, type CandidateSpec, type Prediction } from '../predict/predict
 import { solvedAlike } from './terapipe-slices';
 import { sentence } from '../../sentence';
 
-/** What decides how a runtime cuts a sequence. */
+/** The part of a request that decides how a runtime splits a sequence. */
 type SplitRequest = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
 
 /** Slices must be of a multiple of this many tokens: sequence parallelism divides each over the tensor-parallel ranks. */
@@ -72,8 +72,8 @@ export interface PredictedSplit {
 }
 
 /**
- * The best way in which a runtime's own rules, and a list where it takes one, cut every sequence: of those that fit the fastest, of splits
- * within a thousandth of it the one with fewest slices; where none fits, the one with the least memory.
+ * The best split of every sequence by a runtime's own rules, or by a list of lengths where the runtime takes one: the fastest that fits;
+ * among splits within 0.1 % of it, the one with the fewest slices; if none fits, the one with the least memory.
  * @param given tried first, whatever its number. @returns null where no rule cuts the sequence.
  */
 export function bestSplit(

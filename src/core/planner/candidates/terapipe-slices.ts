@@ -61,7 +61,7 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
   ];
 }
 
-/** The cut of a batch that is fastest of those known that fit, and what is proved of it. */
+/** The fastest known slices of a batch that fit, and what is proved about them. */
 export interface BestSlices {
   readonly scheme: Scheme;
   readonly certificate: Certificate;
@@ -180,7 +180,7 @@ export function solvedAlike(
 /** Units that lists are solved for. */
 const mostUnitsTried = 6;
 
-/** The cut that is taken, and what says so. */
+/** The chosen slices, and what judged them. */
 interface FastestSlices {
   readonly scheme: Scheme;
   readonly judgedBy: Certificate['judgedBy'];
@@ -220,7 +220,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const solvedFits = fits(solution.scheme);
   const solved = { scheme: solution.scheme, judgedBy, isOptimum, instead: null, solvedMs, collectivesMs, fits: solvedFits };
   if (isOptimum && solvedFits) return { ...solved, bestMs: solvedMs };
-  const ranked = knownCuts(request, pipeline, batch, { ...first, isAlone: isBest && solvedFits }, listener)
+  const ranked = knownCuts(request, pipeline, batch, { ...first, finestOnly: isBest && solvedFits }, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
   const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
@@ -231,12 +231,12 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   return { ...solved, scheme, judgedBy: 'simulation', isOptimum: false, instead: name, bestMs: ms, fits: fastestFits };
 }
 
-/** Cuts worth simulating, each with how it was found; only of the finest slices where `isAlone`. */
+/** Cuts worth simulating, each with how it was found; those of the finest unit only with `finestOnly`. */
 function knownCuts(
   request: PlanRequest,
   pipeline: Pipeline,
   batch: number,
-  first: SolvedGrid & { readonly isAlone: boolean },
+  first: SolvedGrid & { readonly finestOnly: boolean },
   { signal }: SlicingListener,
 ): { readonly name: Sentence; readonly scheme: Scheme }[] {
   const tokens = request.training.sequenceLength;
@@ -253,7 +253,7 @@ function knownCuts(
     add(sentence`equal slices`, alike(batch, uniformLengths(tokens, unit, uniform.slices)));
     if (equalWork !== null) add(sentence`slices of equal work`, alike(batch, equalWork.tokens));
     add(sentence`slices of equal time`, alike(batch, equalTime.tokens));
-    if (first.isAlone || 2 * unit >= tokens) break;
+    if (first.finestOnly || 2 * unit >= tokens) break;
     throwIfCancelled(signal);
     solved = solveGrid({ ...request, slicing: { ...request.slicing, unit: 2 * unit } }, pipeline, batch, { signal });
   }
@@ -368,7 +368,7 @@ function certificateNote(
     : isOptimum
       ? sentence`proved optimal`
       : sentence`proved optimal by equation 5`;
-  const said = (): Sentence[] => {
+  const proved = (): Sentence[] => {
     switch (kind) {
       case 'equal':
         return [sentence`${found} for equal stages, ${limits}`];
@@ -387,5 +387,5 @@ function certificateNote(
     }
   };
   const otherwise = instead === null ? [] : [sentence`simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`];
-  return sentence`${clausesOf([...said(), ...otherwise])}`;
+  return sentence`${clausesOf([...proved(), ...otherwise])}`;
 }

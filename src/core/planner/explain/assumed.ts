@@ -43,8 +43,8 @@ const covered = {
 } as const;
 
 /**
- * Error bars whose range covers the network rate and the attention kernel that a plan assumes, too: with the range of measured runs, whose
- * errors they are independent of, as squares of logarithms. What widens it is said.
+ * Error bars that also cover the network rate and the attention kernel that a plan assumes. Their errors are independent of those of
+ * measured runs, so the squares of the logarithms add up. The reason names what widens the range.
  */
 export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chosen: WeighedWay, signal?: CancelSignal): CostProvenance {
   const assumed = new Set(request.assumptions.map(({ key }) => key));
@@ -57,8 +57,8 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
   };
   const [low, high] = cost.range;
   const range = [Math.min(low, end(-1, low)), Math.max(high, end(1, high))] as const;
-  const says = ([from, to]: readonly [number, number]): string => `${formatNumber(from)} ${formatNumber(to)}`;
-  if (says(range) === says(cost.range)) return { ...cost, range };
+  const rangeText = ([from, to]: readonly [number, number]): string => `${formatNumber(from)} ${formatNumber(to)}`;
+  if (rangeText(range) === rangeText(cost.range)) return { ...cost, range };
   const what = listOf(
     moves.filter(({ times }) => times.some((each) => Math.abs(Math.log(each)) >= worthSaying)).map(({ key }) => covered[key]),
   );

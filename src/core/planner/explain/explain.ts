@@ -8,7 +8,7 @@ import type { CostProvenance } from '../../domain/slice-cost';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { PlanRequest } from '../../domain/request';
 import type { WorkUnit } from '../../schedules/schedule';
-import { groupsAlone } from '../../partition/groups-alone';
+import { groupComparison } from '../../partition/group-comparison';
 import { offloadReason, offloadWaits } from '../../partition/offload';
 import { chunksOn, type Pipeline, pipelineOf } from '../predict/pipeline';
 import type { AnalyticPlan, Candidate, Plan } from '../plan';
@@ -47,7 +47,7 @@ export function planReasons(
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
     ...orderReason(request, chosen, signal),
-    ...groupsAlone(request, signal),
+    ...groupComparison(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, request),
     ...notCompared(skipped),

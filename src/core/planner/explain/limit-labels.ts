@@ -63,8 +63,8 @@ export function costsText(costs: readonly StepCost[]): Value {
 }
 
 /**
- * `stage 0 compute; stages 1-3 memory traffic`: what limits which stages, where that is not the same for all. Null where it is, and where
- * it is not known: what the step goes to says it.
+ * `stage 0 compute; stages 1-3 memory traffic`: what limits which stages. Null where all have the same limit, which the parts of the step
+ * show already, and where limits are unknown.
  */
 export function limitedBy(limits: readonly StageLimits[] | null): Sentence | null {
   const runs = runsOf(limits ?? []);

@@ -47,17 +47,17 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
     const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
-    const within = (said: Sentence): Sentence =>
-      isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? sentence`${said}, within error of it` : said;
-    const comparison =
+    const within = (comparison: Sentence): Sentence =>
+      isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? sentence`${comparison}, within error of it` : comparison;
+    const ratioText =
       ratio >= 1.005
         ? within(sentence`${formatNumber(ratio)}x over ${name}`)
         : ratio >= 0.995 || closeButLarger
           ? sentence`within error of ${name}`
           : within(sentence`${formatNumber(1 / ratio)}x slower than ${name}`);
     const [time, peak] = [formatDuration(other.iterationMs), formatBytes(peakBytesOf(other))];
-    if (!other.fits) return [sentence`${comparison} (${time}, which needs ${peak} and ${verdictWord(other)})`];
-    return [closeButLarger && ratio < 1.005 ? sentence`${comparison} (${time}, but ${peak})` : sentence`${comparison} (${time})`];
+    if (!other.fits) return [sentence`${ratioText} (${time}, which needs ${peak} and ${verdictWord(other)})`];
+    return [closeButLarger && ratio < 1.005 ? sentence`${ratioText} (${time}, but ${peak})` : sentence`${ratioText} (${time})`];
   };
   const uniform = candidates.find((candidate) => candidate.id === 'uniform');
   if (!scheduleKind(chosen.schedule).sliced) return against('1f1b', '1F1B');

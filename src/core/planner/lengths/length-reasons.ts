@@ -52,12 +52,12 @@ export function lengthReasons(over: OverLengths): Sentence[] {
   if (best === null) return [];
   const others = over.ways.filter((way) => way !== best);
   const expected = sentence`over ${counted(over.lengths, 'length')} of documents a step takes ${formatDuration(best.expectedMs)} expected, ${worstText(best, over)}, with documents ${wayNames[best.way]}`;
-  const said = others.reduce(
+  const compared = others.reduce(
     (line, way) =>
       way.expectedMs >= best.expectedMs
         ? sentence`${line}; ${wayNames[way.way]} ${formatNumber(way.expectedMs / best.expectedMs)}x of that`
         : sentence`${line}; ${wayNames[way.way]} ${formatPercent(1 - way.expectedMs / best.expectedMs)} less, but it ${verdictWord(way)}`,
     expected,
   );
-  return [said];
+  return [compared];
 }

@@ -26,10 +26,10 @@ export function withExchange(pipeline: Pipeline, chunks: PipelineChunks, schedul
   const [forward, backward] = [new Float64Array(own.forwardMs.length), new Float64Array(own.forwardMs.length)];
   costs.forEach((cost, chunk) => {
     units.forEach(({ batch, tokens }, unit) => {
-      const alone = cost(batch, tokens, 0);
+      const withoutContext = cost(batch, tokens, 0);
       const cell = chunk * count + unit;
-      forward[cell] = Math.max(0, (own.forwardMs[cell] ?? 0) - alone.forwardMs);
-      backward[cell] = Math.max(0, (own.backwardInputMs[cell] ?? 0) - alone.backwardMs);
+      forward[cell] = Math.max(0, (own.forwardMs[cell] ?? 0) - withoutContext.forwardMs);
+      backward[cell] = Math.max(0, (own.backwardInputMs[cell] ?? 0) - withoutContext.backwardMs);
     });
   });
   const waitOf = (pass: 'forward' | 'backward'): ExchangeMs => {

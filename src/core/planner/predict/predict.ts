@@ -206,10 +206,10 @@ function afterwards(
     Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
   const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientExchangeTime(inputs, contents, windows[index]));
   const { overlapGradReduce, overlapParamGather } = inputs.training;
-  const alone = { overlapGradReduce: false, overlapParamGather: false };
+  const exposed = { overlapGradReduce: false, overlapParamGather: false };
   const hiddenExchangeMs =
     overlapGradReduce === true || overlapParamGather === true
-      ? slowest(({ inputs: own }, contents) => gradientExchangeTime({ ...own, training: { ...own.training, ...alone } }, contents)) -
+      ? slowest(({ inputs: own }, contents) => gradientExchangeTime({ ...own, training: { ...own.training, ...exposed } }, contents)) -
         gradientExchangeMs
       : 0;
   return {

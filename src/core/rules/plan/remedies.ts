@@ -7,7 +7,7 @@ import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
 import { divisorsOf } from '../../numbers';
-import { lacksFragmentsAlone, expandableSegments } from '../../memory-model/reserved';
+import { overflowsByFragmentation, expandableSegments } from '../../memory-model/reserved';
 import { recomputeChoices } from '../../layout-search/space';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
@@ -81,7 +81,7 @@ function estimatedMs(change: TriedChange, { schedule, scheme }: Candidate, signa
  */
 function environmentRemedy({ request, candidates, chosen: id }: Plan): Remedy[] {
   const chosen = candidates.find((candidate) => candidate.id === id);
-  if (chosen === undefined || !lacksFragmentsAlone(request, chosen.memory.stages)) return [];
+  if (chosen === undefined || !overflowsByFragmentation(request, chosen.memory.stages)) return [];
   const label = sentence`Set ${expandableSegments} in the environment`;
   return [{ sets: [], label, iterationMs: chosen.iterationMs, slower: 0, plan: null }];
 }

@@ -4,7 +4,7 @@ import { actionNames, isPass, typesWithMicroBatch } from './actions';
 import { operationKind } from '../schedule';
 import { sentence, type Sentence } from '../../sentence';
 
-/** An action and where it is in the text. */
+/** An action, and its position in the text. */
 export interface LocatedAction {
   readonly type: number;
   readonly chunk: number;

@@ -117,8 +117,7 @@ function tooEarly(table: LocatedTable, row: number, needed: number): CsvProblem 
 
 function waits(table: LocatedTable, row: number, needed: number, next: Uint32Array): CsvProblem {
   const stop = next[table.rank[needed] ?? 0] ?? 0;
-  const blocked =
-    stop === needed ? sentence`which cannot run either` : sentence`where ${cellText(table, stop)} stands before it and cannot run`;
+  const blocked = stop === needed ? sentence`which cannot run either` : sentence`where ${cellText(table, stop)} comes first and cannot run`;
   const message = sentence`${cellText(table, row)} waits for ${actionOfRank(table, needed)}, ${blocked}`;
   return problemAt(table, row, 'deadlock', message, sentence`order the rows so that no two ranks wait for each other`);
 }

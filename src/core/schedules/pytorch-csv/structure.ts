@@ -15,7 +15,7 @@ export interface ActionIndex {
   readonly backwardOf: (chunk: number, microBatch: number) => number;
 }
 
-/** What a table lacks before anything can be said of its order. */
+/** The index of a complete table; null with the problems that have to be solved before its order can be checked. */
 type Structure =
   { readonly index: ActionIndex; readonly problems: readonly [] } | { readonly index: null; readonly problems: readonly CsvProblem[] };
 

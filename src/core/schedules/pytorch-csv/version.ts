@@ -6,7 +6,7 @@ import { actionType, isPass, isReduction, isWait } from './actions';
  */
 export type CsvVersion = '2.14' | '2.15';
 
-/** The form that a file's actions have; null: passes only, which every version loads, or nothing that tells. */
+/** The PyTorch version that a file's actions need; null: passes only, which every version loads, or no action that only one version has. */
 export function versionOf(types: Uint8Array): CsvVersion | null {
   if (types.some(isWait)) return types.some((type) => !isPass(type) && !isReduction(type)) ? '2.15' : null;
   const { sendForward, sendBackward, reduceGradients } = actionType;

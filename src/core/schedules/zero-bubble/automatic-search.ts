@@ -16,7 +16,7 @@ const starts = 3;
 /** Share of the work for the whole order, where repeating a shorter one has lost something. */
 const wholeShare = 0.2;
 
-/** How many searches restart and share this much of the work; as many more as said go on from the best of them. */
+/** Number of searches that start again, and the share of the work that they divide; `furtherSearches` then continue from the best. */
 const freshSearches = 4;
 const freshShare = 0.7;
 const furtherSearches = 2;

@@ -2,7 +2,7 @@ import { longestPath, makespanOf, stagePaths, type PassGraph } from './pass-grap
 import type { SliceTimes } from './slice-times';
 import type { OpenSlices, Weights, Windows } from './layers';
 
-/** A cut at boundaries of units, and the times of its slices as a graph takes them. */
+/** Slices that end at units of the grid, and their times as a graph takes them. */
 export interface TimedSlices {
   /** Units at which slices end, without the last. */
   readonly ends: Int32Array;

@@ -12,7 +12,7 @@ export interface ChunkTimes {
   readonly sendBackward: number | null;
 }
 
-/** Which of the sends take time: all; or the first forward and the last backward of stage 0 alone, between the first chunks of stages. */
+/** Which sends take time: all; or, between the first chunks of stages, only those of stage 0's first forward and last backward. */
 type DelayedSends = 'all' | 'fill-and-drain';
 
 /**

@@ -29,7 +29,7 @@ export interface Grids {
 export interface Relaxed {
   /** None of them takes less, ms. */
   readonly boundMs: number;
-  /** Windows of those that may take less than the best known; null where there are none. */
+  /** Windows of the cuts that may be faster than the best known; null if there are none. */
   readonly windows: Windows | null;
   /** The goal was reached before more could be known. */
   readonly isEarly: boolean;
@@ -37,13 +37,13 @@ export interface Relaxed {
   readonly mix: readonly { readonly cut: TimedSlices; readonly share: number }[];
 }
 
-/** What the relaxation is asked for. */
+/** When a relaxation may stop, and where it reports cuts. */
 interface RelaxationGoal {
-  /** A bound so high is high enough. */
+  /** A bound this high is enough. */
   readonly goalMs: number;
   /** The best known makespan. */
   readonly bestMs: number;
-  /** Hears of every cut that is met. */
+  /** Called with every cut that it finds. */
   readonly onCut: (cut: TimedSlices) => void;
 }
 

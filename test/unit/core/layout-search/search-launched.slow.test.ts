@@ -132,28 +132,28 @@ describe('a launched layout against the best', () => {
     const against = launchedAgainstBest(result);
     assert.ok(against && against.speedup >= 1);
     assert.match(toText(against.title), /^as launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+(?: % faster|x as fast)$/);
-    assert.match(toText(against.says), /more .*; compared with tensor/);
+    assert.match(toText(against.summary), /more .*; compared with tensor/);
   });
 
   it('reports that tensor parallelism crosses nodes, and what does not fit', async () => {
     const across = launchedAgainstBest(searched(await own({ tensor: 16, pipeline: 1, data: 1 }), sizes));
     assert.ok(across && across.speedup > 1.5);
     assert.match(
-      toText(across.says),
+      toText(across.summary),
       /^tensor 16 crosses nodes of 8 GPUs: [\d.]+(?: % slower|x the time): .* more collectives inside layers/,
     );
     const large = await own({ tensor: 1, pipeline: 1, data: 16 }, { training: { sequenceLength: 8192, globalBatch: 256, microBatch: 16 } });
     const against = launchedAgainstBest(searched(large, sizes));
     assert.ok(against && !against.launched.fits && against.best.fits);
     assert.match(toText(against.title), /^launched layout does not fit; best that fits: [\d.]+ m?s$/);
-    assert.match(toText(against.says), /^does not fit, .* GiB over: /);
+    assert.match(toText(against.summary), /^does not fit, .* GiB over: /);
   });
 
   it('shows what launchers refuse of it, though it would be faster', async () => {
     const against = launchedAgainstBest(searched(await nemo(72)));
     assert.ok(against && against.speedup < 1);
     assert.match(
-      toText(against.says),
+      toText(against.summary),
       /^interleaving needs a multiple of 5 micro-batches, not 9: the best that launchers accept is tensor/,
     );
   });
@@ -172,7 +172,7 @@ describe('a launched layout against the best', () => {
     const request = resolveRun(run, defaults);
     const result = searchLayouts({ ...searchProblemOf(run, request), fixed: new Set(searchKeys) });
     assert.equal(launchedAgainstBest(result)?.speedup, 1);
-    assert.equal(toText(launchedAgainstBest(result)?.says), 'this is the best layout');
+    assert.equal(toText(launchedAgainstBest(result)?.summary), 'this is the best layout');
   });
 
   it('has none where the files give no whole layout, or one whose batch does not divide', async () => {

@@ -172,7 +172,7 @@ describe('layout search', () => {
     const improvements = whatIfs(roomy, searchLayouts(roomy)).map(({ searchAgain: look }) => look());
     assert.ok(improvements.every(({ plan, speedup }) => (plan === null ? speedup === 1 : speedup > 1.0005)));
     const larger = improvements.find(({ change }) => toText(change) === 'twice the memory of each GPU');
-    assert.equal(toText(larger?.says), 'twice the memory of each GPU: nothing gained');
+    assert.equal(toText(larger?.summary), 'twice the memory of each GPU: nothing gained');
   });
 
   it('solves the token slices of the best that TeraPipe has', () => {

@@ -172,8 +172,8 @@ describe('a schedule that cannot run', () => {
 
   it('is stuck where ranks wait for each other', () => {
     assert.deepEqual(problemsOf('0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n'), [
-      'deadlock 0.1 "0B0": 0B0 waits for 1B0 of rank 1, where 1F1 stands before it and cannot run',
-      'deadlock 1.0 "1F1": 1F1 waits for 0F1 of rank 0, where 0B0 stands before it and cannot run',
+      'deadlock 0.1 "0B0": 0B0 waits for 1B0 of rank 1, where 1F1 comes first and cannot run',
+      'deadlock 1.0 "1F1": 1F1 waits for 0F1 of rank 0, where 0B0 comes first and cannot run',
     ]);
   });
 });
@@ -228,8 +228,8 @@ describe('a schedule with sends and receives', () => {
       .replace('0F1,', '0WAIT_SEND_F0,0F1,')
       .replace('1RECV_F0,1RECV_F1', '1RECV_F1,1RECV_F0');
     assert.deepEqual(problemsOf(stuck), [
-      'deadlock 0.3 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 1RECV_F0 of rank 1, where 1RECV_F1 stands before it and cannot run',
-      'deadlock 1.1 "1RECV_F1": 1RECV_F1 waits for 0SEND_F1 of rank 0, where 0WAIT_SEND_F0 stands before it and cannot run',
+      'deadlock 0.3 "0WAIT_SEND_F0": 0WAIT_SEND_F0 waits for 1RECV_F0 of rank 1, where 1RECV_F1 comes first and cannot run',
+      'deadlock 1.1 "1RECV_F1": 1RECV_F1 waits for 0SEND_F1 of rank 0, where 0WAIT_SEND_F0 comes first and cannot run',
       'transfer-order 1.2 "1RECV_F0": 1RECV_F0 comes behind 1RECV_F1, and rank 0 sends 0SEND_F0 before 0SEND_F1',
     ]);
   });
@@ -242,8 +242,8 @@ describe('a schedule with sends and receives', () => {
     ]);
     const crossed = '0F0,0RECV_B0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n';
     assert.deepEqual(problemsOf(crossed), [
-      'deadlock 0.1 "0RECV_B0": 0RECV_B0 waits for 1SEND_B0 of rank 1, where 1RECV_F0 stands before it and cannot run',
-      'deadlock 1.0 "1RECV_F0": 1RECV_F0 waits for 0SEND_F0 of rank 0, where 0RECV_B0 stands before it and cannot run',
+      'deadlock 0.1 "0RECV_B0": 0RECV_B0 waits for 1SEND_B0 of rank 1, where 1RECV_F0 comes first and cannot run',
+      'deadlock 1.0 "1RECV_F0": 1RECV_F0 waits for 0SEND_F0 of rank 0, where 0RECV_B0 comes first and cannot run',
     ]);
   });
 

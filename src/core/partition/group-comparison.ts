@@ -9,21 +9,21 @@ import type { Layout, PlanRequest } from '../domain/request';
 import { clausesOf, sentence, type Sentence } from '../sentence';
 
 /**
- * One line on what each group of nodes would take by itself, of the step of all: sizes chosen again, both by the estimate that places
- * stages (1F1B). None on a plain cluster.
+ * One line that compares the step of each group of nodes by itself, with parallel sizes chosen again, with the step of all groups. Both are
+ * estimates of stage placement (1F1B). None on a cluster of one kind of node.
  */
-export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Sentence[] {
+export function groupComparison(request: PlanRequest, signal?: CancelSignal): Sentence[] {
   const { model, training, layout, cluster, constants, schedule } = request;
   const { groups } = cluster;
   if (groups === undefined) return [];
   const together = placeStages({ inputs: { model, training, layout, cluster, constants }, schedule, signal }).stepMs;
-  const said = groups.map((group) => {
-    const alone = { ...group, groups: [group] };
+  const comparisons = groups.map((group) => {
+    const single = { ...group, groups: [group] };
     const { context, expert, expertTensor } = layout;
     const given = kept({ context, expert, ...(expertTensor === undefined ? {} : { expertTensor }) });
     const trainingOn = ({ tensor }: Layout) => ({ ...training, sequenceParallel: tensor > 1 });
     try {
-      const found = fittingLayout({ given, model, cluster: alone, constants, schedule, trainingOn, signal });
+      const found = fittingLayout({ given, model, cluster: single, constants, schedule, trainingOn, signal });
       const times = found === null ? null : (found.stepMs * training.globalBatch) / together;
       return times === null
         ? sentence`${clusterText(group)} only: does not fit`
@@ -33,7 +33,7 @@ export function groupsAlone(request: PlanRequest, signal?: CancelSignal): Senten
       throw error;
     }
   });
-  return [sentence`${clausesOf(said)}`];
+  return [sentence`${clausesOf(comparisons)}`];
 }
 
 /** Sizes that a layout keeps on other nodes. */
