@@ -1,5 +1,5 @@
-import type { LauncherReader } from '../src/core/formats/facts';
-import type { ReadReferenced, Run } from '../src/core/formats/run';
+import type { LauncherReader } from '../src/core/run/facts';
+import type { ReadReferenced, Run } from '../src/core/run/run';
 import { loadConfig } from '../src/core/config-files/load-config';
 
 const noShell = (): Promise<LauncherReader> => Promise.reject(new Error('no shell script here'));

@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../core/formats/facts';
+import type { LauncherReader } from '../core/run/facts';
 import type { SliceExport } from '../core/export/slices/slice-export';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';

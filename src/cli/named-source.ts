@@ -2,7 +2,7 @@ import path from 'node:path';
 import { configError } from '../core/config-errors';
 import { hubModel } from '../core/huggingface/hub-models';
 import { startOf } from '../core/languages/json/document';
-import type { LauncherReader } from '../core/formats/facts';
+import type { LauncherReader } from '../core/run/facts';
 import { loadConfig } from '../core/config-files/load-config';
 import { orList, printable, quoted } from '../core/text';
 import { sentence } from '../core/sentence';

@@ -1,4 +1,4 @@
-import type { Run } from '../core/formats/run';
+import type { Run } from '../core/run/run';
 import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';

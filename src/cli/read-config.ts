@@ -1,8 +1,8 @@
 import { ExpectedError } from '../core/errors';
 import { overridden } from '../core/domain/located';
-import type { LauncherReader } from '../core/formats/facts';
+import type { LauncherReader } from '../core/run/facts';
 import { applyOverrides } from '../core/terapipe/overrides';
-import type { ReadReferenced, Run } from '../core/formats/run';
+import type { ReadReferenced, Run } from '../core/run/run';
 import { loadConfig, type LoadedConfig } from '../core/config-files/load-config';
 import { assumedGpuName } from '../core/plan-request/defaults';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../core/plan-request/machine';

@@ -3,7 +3,7 @@ import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { configError, type ConfigErrorCode } from '../core/config-errors';
 import { maximumConfigSize, startOf } from '../core/languages/json/document';
-import type { ReadReferenced } from '../core/formats/run';
+import type { ReadReferenced } from '../core/run/run';
 import { printable } from '../core/text';
 import { type Sentence, sentence } from '../core/sentence';
 

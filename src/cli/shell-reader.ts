@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { LauncherReader } from '../core/formats/facts';
+import type { LauncherReader } from '../core/run/facts';
 import { createShellReader } from '../core/launchers/shell/read-shell';
 import { loadShellParser } from '../core/languages/shell/parser';
 

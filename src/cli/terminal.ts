@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../core/formats/facts';
+import type { LauncherReader } from '../core/run/facts';
 
 /** Where a command line speaks to. */
 export interface Terminal {

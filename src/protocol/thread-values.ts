@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { NamedProfile } from '../core/domain/profile';
 import type { PlanRequest } from '../core/domain/request';
-import type { Run } from '../core/formats/run';
+import type { Run } from '../core/run/run';
 import type { ResolveDefaults } from '../core/plan-request/defaults';
 import type { Plan } from '../core/planner/plan';
 

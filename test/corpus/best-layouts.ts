@@ -4,7 +4,7 @@ import { bestFile, mostDifference } from '../../src/cli/answers/export-search';
 import { defaults } from '../../src/cli/common-options';
 import { readConfig, type RunConfig } from '../../src/cli/read-config';
 import { CancelledError, ExpectedError, type CancelSignal } from '../../src/core/errors';
-import type { LauncherReader } from '../../src/core/formats/facts';
+import type { LauncherReader } from '../../src/core/run/facts';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { chosenOf } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';

@@ -50,7 +50,7 @@ function schema(file: string): unknown {
 
 /**
  * JSON files made from code: every GPU by the records of src/core/cluster, what a value of terapipe.json may be by the rules of
- * src/core/formats/fields.ts, and what a profile is by src/core/measured-profile.
+ * src/core/terapipe/fields.ts, and what a profile is by src/core/measured-profile.
  */
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'package.json', text: () => JSON.stringify(manifest()) },

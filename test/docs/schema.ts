@@ -9,7 +9,6 @@ import {
   layoutFields,
   instanceFields,
   linkFields,
-  modelFields,
   intraNodeBusFields,
   peakTflopsFields,
   keepFreeRule,
@@ -17,7 +16,8 @@ import {
   slicingFields,
   tableFields,
   trainingFields,
-} from '../../src/core/formats/fields';
+} from '../../src/core/terapipe/fields';
+import { modelFields } from '../../src/core/run/written-model';
 import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
 import { explanationOf, settingOfKey, settings } from '../../src/core/domain/settings/table';
 import { say } from '../../src/core/sentence';

@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../../src/core/formats/facts';
+import type { LauncherReader } from '../../src/core/run/facts';
 import { caseOf, type Case } from './cases';
 import type { Fixture } from './corpus';
 import { judge } from './judge';

@@ -4,7 +4,7 @@ import { planElastic } from '../../src/features/elastic/core/make-plan';
 import type { ElasticPlan, VariantId } from '../../src/features/elastic/core/plan';
 import type { ElasticRequest } from '../../src/features/elastic/core/request';
 import { resolveElastic } from '../../src/features/elastic/core/resolve';
-import type { WrittenElastic } from '../../src/core/formats/given-elastic';
+import type { WrittenElastic } from '../../src/core/run/elastic';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { golden, once } from './data';
 

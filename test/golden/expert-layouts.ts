@@ -1,4 +1,4 @@
-import type { Run } from '../../src/core/formats/run';
+import type { Run } from '../../src/core/run/run';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { launchedAgainstBest } from '../../src/core/layout-search/launched';

@@ -1,5 +1,5 @@
 import { readHuggingFace } from '../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../src/core/formats/written-model';
+import { modelSpecOf } from '../../src/core/run/written-model';
 import type { NarrowFormat } from '../../src/core/domain/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
 import { defaultsRecorder } from '../../src/core/plan-request/defaults-recorder';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../src/core/launchers/deepspeed/reader';
-import type { LauncherReader } from '../../src/core/formats/facts';
+import type { LauncherReader } from '../../src/core/run/facts';
 import { loadRun } from '../load-run';
 import { readTorchTitan } from '../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../unit/core/launchers/tables/yaml-readers';

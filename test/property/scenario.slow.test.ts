@@ -7,7 +7,7 @@ import { chosenOf, type Candidate } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { scenarioChanges, scenarioOf, type Scenario } from '../../src/core/plan-request/scenario';
 import { withSizes } from '../../src/core/plan-request/with-sizes';
-import type { Run } from '../../src/core/formats/run';
+import type { Run } from '../../src/core/run/run';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { loadRun } from '../load-run';
 import { toText } from '../unit/sentence-text';

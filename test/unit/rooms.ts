@@ -46,32 +46,32 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'the syntax of files, each parsed with places: `json/`, `yaml/`, `python/` and `shell/` are parsed or run as far as a text tells, `reads` says what words mean; knows no setting',
     imports: ['domain'],
   },
-  formats: {
-    about: 'what files set, whatever their syntax: facts of launchers, fields of terapipe.json, the run that a config gives',
-    imports: ['domain', 'model', 'cluster', 'languages'],
+  run: {
+    about: 'what files give, whatever their syntax: facts of a launcher, the run with its model, adapters and freezing of layers',
+    imports: ['domain', 'model', 'cluster'],
   },
   huggingface: {
     about: 'config.json of Hugging Face: its reader, model families with their defaults, published models by name',
-    imports: ['domain', 'model', 'languages', 'formats'],
+    imports: ['domain', 'model', 'languages', 'run'],
   },
   terapipe: {
     about: 'terapipe.json: its reader, a file for each section, changes of its text, `--set`',
-    imports: ['domain', 'cluster', 'languages', 'formats', 'huggingface'],
+    imports: ['domain', 'cluster', 'languages', 'run', 'huggingface'],
   },
   'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
   launchers: {
     about:
       "launchers' files, read and written: a folder for each launcher, `registry` lists who reads, `editors` who is written; `tables/` says which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
-    imports: ['domain', 'model', 'schedules', 'languages', 'formats', 'huggingface', 'terapipe', 'slice-runtimes'],
+    imports: ['domain', 'model', 'schedules', 'languages', 'run', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {
     about: 'layers to stages and stages to nodes',
-    imports: ['domain', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'formats'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'run'],
   },
   planner: {
     about:
       'plans a request (`make-plan`): `candidates/` lists ways to run the step, `predict/` simulates them, `choose` takes one, `explain/` says why; `lengths/` plans sequences of many lengths',
-    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'formats', 'slice-runtimes', 'partition'],
+    imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'run', 'slice-runtimes', 'partition'],
   },
   'layout-search': {
     about: 'searches layouts: the space, its bounds, the engine, what would help',
@@ -83,7 +83,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'slicing',
       'time-model',
       'memory-model',
-      'formats',
+      'run',
       'launchers',
       'partition',
       'planner',
@@ -99,7 +99,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'measured-profile',
       'time-model',
       'memory-model',
-      'formats',
+      'run',
       'terapipe',
       'launchers',
       'partition',
@@ -117,7 +117,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'schedules',
       'memory-model',
       'languages',
-      'formats',
+      'run',
       'terapipe',
       'slice-runtimes',
       'launchers',
@@ -130,7 +130,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'config-files': {
     about:
       "the only entry point for files: recognises a format, reads it once, joins a launcher's file with its model config and its findings",
-    imports: ['domain', 'measured-profile', 'languages', 'formats', 'huggingface', 'terapipe', 'launchers', 'rules'],
+    imports: ['domain', 'measured-profile', 'languages', 'run', 'huggingface', 'terapipe', 'launchers', 'rules'],
   },
   export: {
     about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
@@ -141,7 +141,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'schedules',
       'time-model',
       'memory-model',
-      'formats',
+      'run',
       'terapipe',
       'slice-runtimes',
       'launchers',
@@ -175,7 +175,7 @@ export const features: Readonly<Record<string, Feature>> = {
       'time-model',
       'memory-model',
       'languages',
-      'formats',
+      'run',
       'terapipe',
       'plan-request',
       'export',
@@ -188,7 +188,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   prefill: {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
-    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'formats', 'terapipe', 'launchers', 'planner', 'plan-request'],
+    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'run', 'terapipe', 'launchers', 'planner', 'plan-request'],
   },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryAnswer } from '../../src/cli/answers/memory';
 import { planAnswer } from '../../src/cli/answers/plan';
-import type { Run } from '../../src/core/formats/run';
+import type { Run } from '../../src/core/run/run';
 import { planJson } from '../../src/core/export/plan-json';
 import { planHtml } from '../../src/core/export/html/report';
 import { bytesPerGiB } from '../../src/core/format';

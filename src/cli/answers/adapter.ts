@@ -1,4 +1,4 @@
-import type { GivenAdapters } from '../../core/formats/adapters';
+import type { GivenAdapters } from '../../core/run/adapters';
 import { formatCount } from '../../core/format';
 import type { TrainingSpec } from '../../core/domain/request';
 

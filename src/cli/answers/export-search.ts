@@ -11,7 +11,7 @@ import { plansOf } from '../../core/layout-search/plans';
 import { requestOf } from '../../core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import { makePlan } from '../../core/planner/make-plan';
 import { chosenOf } from '../../core/planner/plan';
 import { usedText } from '../../core/memory-model/verdict';

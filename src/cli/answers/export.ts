@@ -1,7 +1,7 @@
 import { configError } from '../../core/config-errors';
 import { startOf } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
-import type { LauncherReader } from '../../core/formats/facts';
+import type { LauncherReader } from '../../core/run/facts';
 import { editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { isEditable, type EditableFormat } from '../../core/launchers/editors';
 import { stepOf } from '../../core/export/launchers/launch-settings';

@@ -1,7 +1,7 @@
-import type { Facts, FactName, LauncherFile } from '../../core/formats/facts';
+import type { Facts, FactName, LauncherFile } from '../../core/run/facts';
 import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import { parametersOf } from '../../core/huggingface/count';
 import { formatCount } from '../../core/format';
 import { dataOf, microBatchesOf, sizeOf, worldOf } from '../../core/launchers/layout-sizes';

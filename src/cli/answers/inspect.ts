@@ -1,11 +1,11 @@
-import { layoutFields, modelFields, trainingFields } from '../../core/formats/fields';
+import { layoutFields, trainingFields } from '../../core/terapipe/fields';
 import { withOldNames } from '../../core/terapipe/renamed-keys';
 import { plain } from '../../core/terapipe/section';
 import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
 import { parameterRangeOf, parametersOf } from '../../core/huggingface/count';
-import type { Run } from '../../core/formats/run';
-import type { WrittenModel } from '../../core/formats/written-model';
+import type { Run } from '../../core/run/run';
+import { modelFields, type WrittenModel } from '../../core/run/written-model';
 import { formatCount } from '../../core/format';
 import { valuesOf, type Source } from '../../core/domain/located';
 import { hasAttention } from '../../core/model/mixers';

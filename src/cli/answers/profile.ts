@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
 import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import { resolveRun } from '../../core/plan-request/resolve';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import { importTimes, importedFor } from '../../core/measured-profile/csv';
 import { compareProfiles } from '../../core/measured-profile/match';
 import { overridden } from '../../core/domain/located';

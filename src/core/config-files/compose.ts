@@ -2,8 +2,8 @@ import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader, Composition } from '../launchers/composition';
 import type { Base, Layer } from '../languages/layers';
-import type { LauncherFile, LauncherReader } from '../formats/facts';
-import type { ReadReferenced } from '../formats/run';
+import type { LauncherFile, LauncherReader } from '../run/facts';
+import type { ReadReferenced } from '../run/run';
 import { quoted } from '../text';
 import { sentence } from '../sentence';
 

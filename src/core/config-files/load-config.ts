@@ -1,9 +1,11 @@
-import { adaptersNotPlanned } from '../formats/adapters';
+import { configError } from '../config-errors';
+import { formatNumber } from '../format';
+import { settingNamed } from '../domain/settings/table';
+import { adaptersNotPlanned } from '../run/adapters';
 import { ExpectedError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader } from '../launchers/composition';
-import type { Facts, LauncherFile, LauncherReader } from '../formats/facts';
-import type { Purpose } from '../formats/purpose';
+import type { Fact, FactName, Facts, LauncherFile, LauncherReader, Purpose } from '../run/facts';
 import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
 import { asLaunched } from '../launchers/as-launched';
@@ -11,11 +13,10 @@ import { runOfLauncher } from '../launchers/launcher-run';
 import { titleOf } from './title';
 import { namedModelOf } from '../launchers/named-models';
 import { isLauncher } from '../launchers/registry';
-import type { ReadReferenced, Run } from '../formats/run';
-import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
+import type { ReadReferenced, Run } from '../run/run';
+import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import { readComposed } from './compose';
 import { crossFindings } from '../rules/launchers/cross-findings';
-import { refuseBeyondLimits } from '../formats/limits';
 import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
 import { startOf } from '../languages/json/document';
@@ -209,5 +210,36 @@ function runOf(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedCo
     if (error instanceof ExpectedError)
       return { run: null, noRun: error.code === 'config-model-incomplete' ? sizesElsewhere(launcher, error) : error };
     throw error;
+  }
+}
+
+/** No list is made of these: launchers' files may have what the planner refuses later, by the number of micro-batches. */
+const unlisted: ReadonlySet<FactName> = new Set(['globalBatch']);
+
+/** The largest number that is read of a setting; undefined: any is. */
+function limitOf(name: FactName): number | undefined {
+  const { type, read = type } = settingNamed(name);
+  return read?.limit;
+}
+
+/** Entries of a list that a file writes out: kinds of layers, layers of each stage. */
+const longestList = 100_000;
+
+/**
+ * Refuses sizes that no run has, before lists of that length are made.
+ * @throws ExpectedError `config-out-of-range` at the value.
+ */
+function refuseBeyondLimits(facts: Facts): void {
+  for (const [name, fact] of Object.entries(facts) as [FactName, Fact<unknown>][]) {
+    const { value, source } = fact;
+    const [size, limit] = Array.isArray(value) ? [value.length, longestList] : [value, limitOf(name)];
+    if (typeof size !== 'number' || limit === undefined || size <= limit || unlisted.has(name)) continue;
+    const what = fact.name ?? name;
+    throw configError(
+      'config-out-of-range',
+      Array.isArray(value) ? sentence`${what} has ${formatNumber(size)} entries` : sentence`${what} is ${formatNumber(size)}`,
+      Array.isArray(value) ? sentence`give it at most ${formatNumber(limit)}` : sentence`give it a number up to ${formatNumber(limit)}`,
+      source.kind === 'file' ? source.place : undefined,
+    );
   }
 }

@@ -8,7 +8,7 @@ import { describedBy, readHuggingFace } from '../huggingface/reader';
 import type { TrainingOfModel } from '../huggingface/training';
 import type { GivenCost } from '../terapipe/cost-section';
 import { completeInline, overrideModel } from '../terapipe/inline-model';
-import type { ReadReferenced, Run, RunModel } from '../formats/run';
+import type { ReadReferenced, Run, RunModel } from '../run/run';
 import { readTerapipe, type GivenModel, type TerapipeFile } from '../terapipe/terapipe';
 import { titleOf } from './title';
 import { recogniseModel } from './readers';

@@ -2,7 +2,7 @@ import { configError } from '../config-errors';
 import { parseDocument, placeOf, startOf, topLevelKeys } from '../languages/json/document';
 import type { ComposingReader } from '../launchers/composition';
 import { rootKeys } from '../terapipe/terapipe';
-import type { LauncherFormat, ConfigFormat } from '../formats/config-format';
+import type { LauncherFormat, ConfigFormat } from '../run/config-format';
 import { glanceAt, type Launcher } from '../launchers/launcher';
 import { launcherFormats, launchers } from '../launchers/registry';
 import { anyOf, sentence } from '../sentence';

@@ -1,7 +1,7 @@
 import { changeJson, type JsonChange } from '../terapipe/change-json';
-import type { ConfigFormat } from '../formats/config-format';
-import type { LauncherFile, LauncherReader } from '../formats/facts';
-import type { Run } from '../formats/run';
+import type { ConfigFormat } from '../run/config-format';
+import type { LauncherFile, LauncherReader } from '../run/facts';
+import type { Run } from '../run/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
 import { isLauncher } from '../launchers/registry';

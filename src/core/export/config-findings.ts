@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import { isLauncher } from '../launchers/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import type { LoadedConfig } from '../config-files/load-config';
 import type { Plan } from '../planner/plan';
 import type { Remedy } from '../rules/plan/remedy';

@@ -1,4 +1,4 @@
-import type { ConfigFormat } from '../formats/config-format';
+import type { ConfigFormat } from '../run/config-format';
 import { say } from '../sentence';
 import { printable } from '../text';
 import type { Remark } from '../launchers/writing/launch-settings';

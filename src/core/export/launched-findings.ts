@@ -1,5 +1,5 @@
 import type { Finding } from '../findings';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import type { Plan } from '../planner/plan';
 import { formatFindings } from '../rules/plan/format-findings';
 import { memoryFindings } from '../rules/plan/memory-findings';

@@ -1,8 +1,8 @@
 import { encoderEnds } from '../model/ends';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../model/parameters';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { familyOfModel } from './families';
-import { modelSpecOf } from '../formats/written-model';
+import { modelSpecOf } from '../run/written-model';
 
 /** What of a run decides how many parameters its model has. */
 type Counted = Pick<Run, 'model' | 'traits'> & { readonly [K in 'unplanned' | 'encoder']?: Run[K] | undefined };

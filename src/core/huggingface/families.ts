@@ -12,8 +12,8 @@ import { otherFamilies } from './other-families';
 import { remoteFamilies } from './remote-families';
 import { stateFamilies } from './ssm-families';
 import { unmodelledReason } from './unmodelled';
-import type { LocatedPartial } from '../formats/given';
-import type { WrittenModel } from '../formats/written-model';
+import type { LocatedPartial } from '../run/given';
+import type { WrittenModel } from '../run/written-model';
 import { sentence, type Sentence } from '../sentence';
 
 const known = {

@@ -1,6 +1,6 @@
 import type { SmallParameters, StateKind, Stacks } from '../domain/model';
-import type { FactValues } from '../formats/facts';
-import type { ModelTraits, WrittenModel } from '../formats/written-model';
+import type { FactValues } from '../run/facts';
+import type { ModelTraits, WrittenModel } from '../run/written-model';
 import type { Sentence } from '../sentence';
 
 /** Sizes and traits that a config.json of some family can set directly. */

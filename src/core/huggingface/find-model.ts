@@ -4,7 +4,7 @@ import { quoted } from '../text';
 import { configError } from '../config-errors';
 import { families, familyOf, isFamily } from './families';
 import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../languages/json/document';
-import { modelFields } from '../formats/fields';
+import { modelFields } from '../run/written-model';
 import { readByRule } from '../languages/json/read-by-rule';
 import { ExpectedError } from '../errors';
 import { located, memberNamed, type Members, type Source } from './members';

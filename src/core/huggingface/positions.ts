@@ -1,6 +1,6 @@
 import { ropeScalingSizes, type RopeScaling } from '../domain/model';
 import type { Located } from '../domain/located';
-import type { FactName, FactValues } from '../formats/facts';
+import type { FactName, FactValues } from '../run/facts';
 import { membersOf } from '../languages/json/document';
 import { located, memberNamed, type Members, type Source } from './members';
 

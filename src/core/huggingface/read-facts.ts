@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
-import type { Fact, FactName, Facts, FactValues } from '../formats/facts';
+import type { Fact, FactName, Facts, FactValues } from '../run/facts';
 import { integer, list, nonNegative, type Rule } from '../domain/settings/rules';
 import { sharedNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
-import type { WrittenModel } from '../formats/written-model';
+import type { WrittenModel } from '../run/written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
 import { positionsIn } from './positions';

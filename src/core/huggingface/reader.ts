@@ -4,7 +4,7 @@ import { sentence } from '../sentence';
 import { quoted } from '../text';
 import { fillTemplate } from '../languages/json/template';
 import { completeFamily } from './families';
-import type { Facts, LauncherFile } from '../formats/facts';
+import type { Facts, LauncherFile } from '../run/facts';
 import { readEncoder } from './encoder';
 import { parameterRangeOf } from './count';
 import { findModel } from './find-model';
@@ -14,9 +14,9 @@ import { familyTraits, readSizes } from './sizes';
 import { readState } from './ssm';
 import { trainingOfModel, type TrainingOfModel } from './training';
 import { parseDocument, type JsonDocument } from '../languages/json/document';
-import type { RunModel } from '../formats/run';
-import { traitsOf } from '../formats/traits';
-import type { ModelTraits } from '../formats/written-model';
+import type { RunModel } from '../run/run';
+import { traitsOf } from '../run/traits';
+import type { ModelTraits } from '../run/written-model';
 
 /** What one config.json sets: the model of a run, with all that it sets as facts. */
 export interface HuggingFaceModel extends RunModel {

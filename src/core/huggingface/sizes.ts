@@ -1,7 +1,6 @@
 import { boolean, integer, list, type Rule } from '../domain/settings/rules';
-import { modelFields } from '../formats/fields';
-import type { LocatedPartial } from '../formats/given';
-import type { ModelTraits, WrittenModel } from '../formats/written-model';
+import type { LocatedPartial } from '../run/given';
+import { modelFields, type ModelTraits, type WrittenModel } from '../run/written-model';
 import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../domain/located';
 import * as v from 'valibot';
 import { assumedClass, type FamilyField, type FamilySizes } from './family';

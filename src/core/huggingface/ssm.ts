@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import type { StateMixer } from '../domain/model';
-import type { FactValues } from '../formats/facts';
+import type { FactValues } from '../run/facts';
 import { integer, list, positive, type Rule } from '../domain/settings/rules';
-import type { WrittenModel } from '../formats/written-model';
+import type { WrittenModel } from '../run/written-model';
 import type { StateField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
 import { sentence, type Sentence } from '../sentence';

@@ -1,7 +1,7 @@
 import { byDefault, type Located } from '../domain/located';
 import type { Stacks } from '../domain/model';
 import { integer } from '../domain/settings/rules';
-import type { ModelTraits } from '../formats/written-model';
+import type { ModelTraits } from '../run/written-model';
 import { memberNamed, readMember, type Source } from './members';
 import { sentence } from '../sentence';
 

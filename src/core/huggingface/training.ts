@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import type { Located } from '../domain/located';
 import type { TrainingSpec } from '../domain/request';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { located, type Source } from './members';
 
 /** What a model config sets for training. */

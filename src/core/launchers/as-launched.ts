@@ -1,7 +1,7 @@
 import { sentence } from '../sentence';
 import { interleavedPair } from '../domain/capabilities';
 import { byDefault } from '../domain/located';
-import type { Capabilities, Fact, FactName, Facts, LauncherFile } from '../formats/facts';
+import type { Capabilities, Fact, FactName, Facts, LauncherFile } from '../run/facts';
 import type { LauncherTraits } from './launcher';
 import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';
 import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';

@@ -1,4 +1,4 @@
-import type { LauncherFile, LauncherReader } from '../formats/facts';
+import type { LauncherFile, LauncherReader } from '../run/facts';
 import type { Base, Layer } from '../languages/layers';
 
 /** How a launcher composes a run of several files. */

@@ -1,4 +1,4 @@
-import type { LauncherFormat } from '../formats/config-format';
+import type { LauncherFormat } from '../run/config-format';
 import { deepspeedEditor } from './deepspeed/write';
 import { flagScaleEditor } from './flagscale/write';
 import { trainerEditor } from './hf-trainer/write';

@@ -7,16 +7,15 @@ import type { Layout, TrainingSpec } from '../domain/request';
 import { sharedNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
-import type { Fact, Facts, FactName, FactValues, LauncherFile } from '../formats/facts';
-import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from '../formats/hybrid';
+import type { Fact, Facts, FactName, FactValues, LauncherFile } from '../run/facts';
+import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './megatron/hybrid';
 import { completeInline } from '../terapipe/inline-model';
-import { capabilitiesOf, programTraitsOf, settingOfDeepSpeed } from './as-launched';
-import { batchPerReplicaOf } from './batch-of-replica';
+import { capabilitiesOf, leftOpenIn, programTraitsOf, settingOfDeepSpeed } from './as-launched';
 import { launcherTraitsOf } from './registry';
-import { frequencyPattern, latentOf, traitsOf } from '../formats/traits';
-import type { Run, RunModel } from '../formats/run';
-import type { LocatedPartial, TrainingSettings } from '../formats/given';
-import type { WrittenModel } from '../formats/written-model';
+import { frequencyPattern, latentOf, traitsOf } from '../run/traits';
+import type { Run, RunModel } from '../run/run';
+import type { LocatedPartial, TrainingSettings } from '../run/given';
+import type { WrittenModel } from '../run/written-model';
 import { optimizerOf } from './tables/optimizer-facts';
 import { greatestDivisor } from '../numbers';
 import { counted, sentence, type Sentence } from '../sentence';
@@ -343,4 +342,25 @@ function pick<K extends FactName>(facts: Facts, names: readonly K[]): { readonly
 
 function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+/**
+ * Sequences that each replica takes in a step where no global batch is given: TorchTitan's local batch, the micro-batches that DeepSpeed
+ * accumulates (1 unless given), or one micro-batch of Megatron-LM (megatron/training/arguments.py 702).
+ */
+function batchPerReplicaOf(launcher: LauncherFile): Pick<Run, 'batchPerReplica'> {
+  const { localBatch, microBatch, gradientAccumulation } = launcher.facts;
+  const { batchOfReplica, takesMegatronArguments } = programTraitsOf(launcher);
+  if (takesMegatronArguments && microBatch !== undefined && takesNoBatch(launcher))
+    return { batchPerReplica: byDefault(microBatch.value, sentence`one micro-batch, Megatron-LM's default without --global-batch-size`) };
+  if (batchOfReplica === 'local') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };
+  if (batchOfReplica === null || microBatch === undefined) return {};
+  return { batchPerReplica: from(microBatch, microBatch.value * (gradientAccumulation?.value ?? 1)) };
+}
+
+/** Whether a file is a whole launch that sets no global batch, not by a flag whose value is not known either. */
+function takesNoBatch(launcher: LauncherFile): boolean {
+  const { globalBatch, batchSchedule } = launcher.facts;
+  const { flags, isPart } = leftOpenIn(launcher);
+  return globalBatch === undefined && batchSchedule === undefined && !isPart && !flags.some((flag) => flag.includes('batch'));
 }

@@ -1,7 +1,7 @@
 import type { Runtime } from '../domain/runtime';
 import { setsAll } from '../domain/capabilities';
 import type { ComposingReader } from './composition';
-import type { Capabilities, Facts } from '../formats/facts';
+import type { Capabilities, Facts } from '../run/facts';
 import { topLevelKeys } from '../languages/json/document';
 import { yamlHead, type YamlHead } from '../languages/yaml/head';
 import type { ModelOfLauncher } from '../huggingface/hub-models';

@@ -1,5 +1,5 @@
-import type { FactName, FactValues, Facts } from '../formats/facts';
-import type { ConfigFormat } from '../formats/config-format';
+import type { FactName, FactValues, Facts } from '../run/facts';
+import type { ConfigFormat } from '../run/config-format';
 import { launcherTraitsOf } from './registry';
 
 /** No run has more of anything counted here; larger values are unknown to every rule. */

@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import type { Located } from '../domain/located';
 import { quoted } from '../text';
-import type { Fact, LauncherFile } from '../formats/facts';
+import type { Fact, LauncherFile } from '../run/facts';
 import { readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
 import type { ModelOfLauncher } from '../huggingface/hub-models';
 import { isLauncher, launchers } from './registry';

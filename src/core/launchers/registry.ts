@@ -1,6 +1,6 @@
 import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
-import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
+import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';

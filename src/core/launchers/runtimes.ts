@@ -1,4 +1,4 @@
-import type { Capabilities } from '../formats/facts';
+import type { Capabilities } from '../run/facts';
 import type { Runtime } from '../domain/runtime';
 import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../domain/capabilities';
 import { megatronCapabilities } from './launcher';

@@ -1,9 +1,9 @@
-import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
-import { hybridLayersOf } from '../formats/hybrid';
+import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
+import { hybridLayersOf } from './megatron/hybrid';
 import { lettersIn, unrolledLayout } from './megatron/pipeline-layout';
 import { launcherTraitsOf } from './registry';
-import type { Run } from '../formats/run';
-import type { ConfigFormat } from '../formats/config-format';
+import type { Run } from '../run/run';
+import type { ConfigFormat } from '../run/config-format';
 import { sum } from '../numbers';
 import { countOf, countOrZeroOf, sizeOf, titanStagesOf as titanStageCount, virtualStagesOf } from './layout-sizes';
 

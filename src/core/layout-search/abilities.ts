@@ -1,6 +1,6 @@
-import type { ConfigFormat } from '../formats/config-format';
+import type { ConfigFormat } from '../run/config-format';
 import { isLauncher, launchers } from '../launchers/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { runtimeCapabilities } from '../launchers/runtimes';
 import { schedulesOf } from '../schedules/registry';
 import type { Runtime } from '../domain/runtime';

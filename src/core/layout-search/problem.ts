@@ -1,6 +1,6 @@
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { isLauncher } from '../launchers/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { keptFreeFor } from '../memory-model/search-margin';
 import { notInFile } from '../domain/capabilities';
 import type { Located } from '../domain/located';

@@ -1,5 +1,5 @@
 import { clusterText } from '../cluster/groups';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatNumber } from '../format';
 import type { Located } from '../domain/located';

@@ -1,6 +1,6 @@
 import { clusterText, gpusOfGroup } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import type { CostConstants } from '../domain/cost-constants';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';

@@ -1,4 +1,4 @@
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { formatCount } from '../format';
 import { gpusUsed, sequenceTokens, type Layout, type TrainingSpec } from '../domain/request';
 import type { Fallback } from './defaults-recorder';

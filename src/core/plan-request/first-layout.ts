@@ -1,7 +1,7 @@
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { batchOn, fixedBatch, type BatchSettings } from './assumed-batch';
 import type { Scenario } from './scenario';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import type { ClusterSpec } from '../domain/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../domain/cost-constants';

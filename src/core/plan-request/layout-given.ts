@@ -1,5 +1,5 @@
-import type { LocatedPartial } from '../formats/given';
-import type { Run } from '../formats/run';
+import type { LocatedPartial } from '../run/given';
+import type { Run } from '../run/run';
 import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';

@@ -1,7 +1,7 @@
 import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { linksWith, presetLinks } from '../terapipe/cluster-section';
 import { sentence, type Sentence, type Value } from '../sentence';
 import { overridden, type Located, type Place } from '../domain/located';

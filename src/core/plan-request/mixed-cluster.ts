@@ -3,7 +3,7 @@ import type { ClusterSpec } from '../domain/cluster';
 import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { parameterCount } from '../model/parameters';
 import { mixedLayout } from '../partition/mixed-layout';
 import { sentence } from '../sentence';

@@ -1,4 +1,4 @@
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import type { ModelSpec } from '../domain/model';
 import type { Layout } from '../domain/request';
 import { sentence } from '../sentence';

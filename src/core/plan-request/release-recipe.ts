@@ -1,5 +1,5 @@
 import { isLauncher } from '../launchers/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { scheduleKind } from '../schedules/registry';
 import { sentence } from '../sentence';
 import { joinedGpus, type ClusterSpec } from '../domain/cluster';

@@ -1,5 +1,5 @@
-import { adaptersNotPlanned, allLinear, type GivenAdapters } from '../formats/adapters';
-import type { Run } from '../formats/run';
+import { adaptersNotPlanned, allLinear, type GivenAdapters } from '../run/adapters';
+import type { Run } from '../run/run';
 import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';

@@ -1,5 +1,5 @@
 import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { formatCount, formatNumber } from '../format';
 import { gpuOfProfile } from '../measured-profile/device';
 import type { ClusterSpec, GpuSpec } from '../domain/cluster';

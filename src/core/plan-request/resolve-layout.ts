@@ -1,6 +1,6 @@
 import type { ClusterSpec } from '../domain/cluster';
-import type { Run } from '../formats/run';
-import type { LocatedPartial } from '../formats/given';
+import type { Run } from '../run/run';
+import type { LocatedPartial } from '../run/given';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { parameterCount } from '../model/parameters';

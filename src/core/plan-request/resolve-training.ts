@@ -1,8 +1,8 @@
 import { nodeGroups } from '../cluster/groups';
 import { sharesHeads } from '../model/mixers';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { isLauncher } from '../launchers/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { lacksBf16, type ClusterSpec } from '../domain/cluster';
 import { scalesByTensor, type Fp8Recipe } from '../domain/number-formats';
 import type { Located } from '../domain/located';

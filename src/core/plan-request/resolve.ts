@@ -7,9 +7,9 @@ import type { Assumption, Layout, PlanRequest, TrainingSpec } from '../domain/re
 import { runtimeOf, usualSequenceParallel } from '../domain/runtime';
 import type { ScheduleChoices } from '../domain/schedule-names';
 import { ExpectedError, type CancelSignal } from '../errors';
-import type { LocatedPartial, MeasuredStepSettings } from '../formats/given';
-import type { Run } from '../formats/run';
-import { trainedModelOf } from '../formats/written-model';
+import type { LocatedPartial, MeasuredStepSettings } from '../run/given';
+import type { Run } from '../run/run';
+import { trainedModelOf } from '../run/written-model';
 import { isLauncher } from '../launchers/registry';
 import { abilitiesOf } from '../layout-search/abilities';
 import { chooseProfile, profileMismatch } from '../measured-profile/match';

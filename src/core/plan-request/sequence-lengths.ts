@@ -1,4 +1,4 @@
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { formatCount } from '../format';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';

@@ -1,5 +1,5 @@
 import { applyOverrides } from '../terapipe/overrides';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import type { WhatIfSet } from '../layout-search/what-if';
 
 /** A run with other sizes and settings; null leaves one to the planner. @throws ExpectedError as `applyOverrides`. */

@@ -3,7 +3,7 @@ import { scheduleOn, runsVirtualStages, plainName } from '../schedules/on-layout
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
 import { scheduleKind } from '../schedules/registry';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { ExpectedError } from '../errors';
 import type { Located, Place } from '../domain/located';
 import type { ModelSpec } from '../domain/model';

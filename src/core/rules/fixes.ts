@@ -1,4 +1,4 @@
-import type { Fact } from '../formats/facts';
+import type { Fact } from '../run/facts';
 import type { Fix, TextEdit } from '../findings';
 import { allOf, sentence, type Sentence, upperFirst } from '../sentence';
 import { rewritten } from '../languages/text-edits';

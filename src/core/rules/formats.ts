@@ -1,4 +1,4 @@
-import type { ConfigFormat, LauncherFormat } from '../formats/config-format';
+import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import { launcherFormats, launchers } from '../launchers/registry';
 import type { LauncherTraits } from '../launchers/launcher';
 

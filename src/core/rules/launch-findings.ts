@@ -1,4 +1,4 @@
-import type { Fact, Facts, LauncherFile } from '../formats/facts';
+import type { Fact, Facts, LauncherFile } from '../run/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../domain/located';
 import { launcherTraitsOf } from '../launchers/registry';

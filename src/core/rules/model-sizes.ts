@@ -1,4 +1,4 @@
-import type { Fact, FactName, Facts } from '../formats/facts';
+import type { Fact, FactName, Facts } from '../run/facts';
 import { sentence } from '../sentence';
 
 /** Sizes and traits of a model that a launcher may leave to a name, a flavor or a config.json. */

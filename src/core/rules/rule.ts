@@ -1,5 +1,5 @@
-import type { Fact, FactName } from '../formats/facts';
-import type { ConfigFormat } from '../formats/config-format';
+import type { Fact, FactName } from '../run/facts';
+import type { ConfigFormat } from '../run/config-format';
 import type { ConfigView, SettingName, ViewFacts } from './view';
 import type { Severity } from '../findings';
 import { formatNumber } from '../format';

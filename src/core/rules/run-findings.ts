@@ -1,4 +1,4 @@
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findings';
 import { formatNumber } from '../format';
 import type { Plan } from '../planner/plan';

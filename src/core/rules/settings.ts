@@ -1,5 +1,5 @@
 import { changeJson } from '../terapipe/change-json';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import type { Finding, Fix, Severity, TextEdit } from '../findings';
 import type { Located, Place } from '../domain/located';
 

@@ -1,12 +1,12 @@
-import type { ConfigFormat } from '../formats/config-format';
+import type { ConfigFormat } from '../run/config-format';
 import type { LauncherTraits } from '../launchers/launcher';
 import { capabilitiesOf, programTraitsOf } from '../launchers/as-launched';
 import { launcherTraitsOf } from '../launchers/registry';
-import type { Fact, FactName, Facts, LauncherFile } from '../formats/facts';
-import type { Run } from '../formats/run';
+import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
+import type { Run } from '../run/run';
 import { mostLayers } from '../domain/settings/setting';
-import { traitsOf } from '../formats/traits';
-import type { ModelTraits } from '../formats/written-model';
+import { traitsOf } from '../run/traits';
+import type { ModelTraits } from '../run/written-model';
 import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
 import { recipeCut } from '../plan-request/recipe-cut';
 import { gpuPresets } from '../cluster/presets';

@@ -16,13 +16,13 @@ import {
   intraNodeBusFields,
   peakTflopsFields,
   type GpuNumbers,
-} from '../formats/fields';
+} from './fields';
 import { placeOf } from '../languages/json/document';
 import { mostGroups } from '../domain/settings/layout';
 import { path } from '../domain/settings/rules';
 import type { PlanValues } from '../domain/settings/setting';
 import type { settings } from '../domain/settings/table';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { openChild, openSection, plain, readField, readFields, type Section } from './section';
 import { closest } from '../suggest';
 import { sentence, type Sentence } from '../sentence';

@@ -1,8 +1,8 @@
-import type { WrittenElastic } from '../formats/given-elastic';
+import type { WrittenElastic } from '../run/elastic';
 import * as v from 'valibot';
-import { datasetNames } from '../formats/elastic-datasets';
-import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../formats/elastic-names';
-import type { Fields } from '../formats/fields';
+import { datasetNames } from '../run/elastic';
+import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../run/elastic';
+import type { Fields } from './fields';
 import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../domain/settings/rules';
 
 const throughputs = list(

@@ -1,8 +1,8 @@
 import { byDefault, type Place, type LocatedFields } from '../domain/located';
 import { configError } from '../config-errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../huggingface/families';
-import type { LocatedPartial } from '../formats/given';
-import type { WrittenModel } from '../formats/written-model';
+import type { LocatedPartial } from '../run/given';
+import type { WrittenModel } from '../run/written-model';
 import { sentence } from '../sentence';
 
 const required = ['layers', 'hidden', 'heads'] as const;

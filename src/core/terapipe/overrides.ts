@@ -15,7 +15,6 @@ import {
   layoutFields,
   instanceFields,
   linkFields,
-  modelFields,
   intraNodeBusFields,
   peakTflopsFields,
   keepFreeRule,
@@ -23,17 +22,17 @@ import {
   slicingFields,
   trainingFields,
   type Fields,
-} from '../formats/fields';
+} from './fields';
 import { elasticFields } from './elastic-section';
 import { overrideModel } from './inline-model';
 import { namedSchedules } from '../domain/schedule-names';
 import { sameWord, type Rule } from '../domain/settings/rules';
 import { settings } from '../domain/settings/table';
 import { checkByRule } from '../languages/json/read-by-rule';
-import type { Run } from '../formats/run';
+import type { Run } from '../run/run';
 import { findKey } from './setting-keys';
 import { schemeOf } from './terapipe';
-import type { WrittenModel } from '../formats/written-model';
+import { modelFields, type WrittenModel } from '../run/written-model';
 import { anyOf, sentence } from '../sentence';
 
 /** Puts one value into a run; `written` is as the user gave it, for messages; `assumed` is the GPU where no file names one. */

@@ -5,7 +5,7 @@ import type { Node } from 'jsonc-parser';
 import { unknownKey } from './unknown-key';
 import type { Rule } from '../domain/settings/rules';
 import { readByRule } from '../languages/json/read-by-rule';
-import type { LocatedPartial } from '../formats/given';
+import type { LocatedPartial } from '../run/given';
 import { withCurrentKeys } from './renamed-keys';
 
 /** More unknown keys than this in one object are not remarked on: it is something else than a config. */

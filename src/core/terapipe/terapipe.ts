@@ -6,13 +6,12 @@ import type { Scheme } from '../domain/scheme';
 import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenCluster } from './cluster-section';
 import { costKeys, readCost, type GivenCost } from './cost-section';
 import { elasticFields } from './elastic-section';
-import type { GivenElastic } from '../formats/given-elastic';
+import type { GivenElastic } from '../run/elastic';
 import { configError } from '../config-errors';
 import {
   calibrationFields,
   latencyFields,
   layoutFields,
-  modelFields,
   intraNodeBusFields,
   peakTflopsFields,
   keepFreeRule,
@@ -21,13 +20,13 @@ import {
   tableFields,
   trainingFields,
   type WrittenScheme,
-} from '../formats/fields';
+} from './fields';
 import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../languages/json/document';
 import { path } from '../domain/settings/rules';
 import { settings } from '../domain/settings/table';
-import type { CalibrationSettings, LocatedPartial, TrainingSettings } from '../formats/given';
+import type { CalibrationSettings, LocatedPartial, TrainingSettings } from '../run/given';
 import { openChild, openSection, readField, readFields, type Section } from './section';
-import type { WrittenModel } from '../formats/written-model';
+import { modelFields, type WrittenModel } from '../run/written-model';
 import { sentence } from '../sentence';
 
 /** Keys of the root of a terapipe.json. */

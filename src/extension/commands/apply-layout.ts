@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { LauncherReader } from '../../core/formats/facts';
+import type { LauncherReader } from '../../core/run/facts';
 import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
 import { formatDuration, plural } from '../../core/format';

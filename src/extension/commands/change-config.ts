@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { changeJson, type JsonChange } from '../../core/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
 import { settingEdits } from '../../core/export/launchers/memory-fixes';
-import type { LauncherReader } from '../../core/formats/facts';
+import type { LauncherReader } from '../../core/run/facts';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';

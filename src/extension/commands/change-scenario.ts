@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
 import { formatCount } from '../../core/format';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import type { Plan } from '../../core/planner/plan';
 import { scenarioNames } from '../../core/plan-request/scenario';
 import type { Located, Place } from '../../core/domain/located';

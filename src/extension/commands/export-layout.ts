@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import type { LauncherReader } from '../../core/formats/facts';
+import type { LauncherReader } from '../../core/run/facts';
 import { elasticHtml } from '../../features/elastic/core/report';
 import { planHtml } from '../../core/export/html/report';
 import type { ReportFinding } from '../../core/export/html/sections';

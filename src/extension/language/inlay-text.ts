@@ -1,6 +1,6 @@
 import { launcherTraitsOf } from '../../core/launchers/registry';
-import type { FactName, Facts } from '../../core/formats/facts';
-import type { ConfigFormat } from '../../core/formats/config-format';
+import type { FactName, Facts } from '../../core/run/facts';
+import type { ConfigFormat } from '../../core/run/config-format';
 import { formatNumber, plural } from '../../core/format';
 import {
   dataOf,

@@ -1,6 +1,6 @@
-import type { Fact, FactName, Facts, LauncherFile } from '../../core/formats/facts';
-import type { ConfigFormat } from '../../core/formats/config-format';
-import { modelSpecOf } from '../../core/formats/written-model';
+import type { Fact, FactName, Facts, LauncherFile } from '../../core/run/facts';
+import type { ConfigFormat } from '../../core/run/config-format';
+import { modelSpecOf } from '../../core/run/written-model';
 import { plural } from '../../core/format';
 import { dataOf, microBatchesOf, modelGpusOf, product, sizeOf, worldOf } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';

@@ -1,4 +1,4 @@
-import type { FactName, Facts, LauncherFile } from '../../core/formats/facts';
+import type { FactName, Facts, LauncherFile } from '../../core/run/facts';
 import { formatCount, formatNumber } from '../../core/format';
 import { explanationOf } from '../../core/domain/settings/table';
 import { say } from '../../core/sentence';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { LauncherReader } from '../../core/formats/facts';
+import type { LauncherReader } from '../../core/run/facts';
 
 /** The reader of shell scripts, loaded, code and all, when the first one is met: its grammar is a megabyte of WebAssembly. */
 export function shellReader(extensionUri: vscode.Uri): () => Promise<LauncherReader> {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { configEndings, recogniseConfig } from '../../core/config-files/readers';
-import type { ConfigFormat } from '../../core/formats/config-format';
+import type { ConfigFormat } from '../../core/run/config-format';
 import { ExpectedError } from '../../core/errors';
 import { isScheduleCsv, sniffed } from '../../core/schedules/pytorch-csv/cells';
 import { startOfDocument } from './document-text';

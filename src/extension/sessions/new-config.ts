@@ -1,5 +1,5 @@
-import type { Run } from '../../core/formats/run';
-import { modelSpecOf } from '../../core/formats/written-model';
+import type { Run } from '../../core/run/run';
+import { modelSpecOf } from '../../core/run/written-model';
 import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import { sequenceLengths } from '../../core/plan-request/sequence-lengths';
 import { gpuPresets } from '../../core/cluster/presets';

@@ -1,8 +1,9 @@
-import { layoutFields, modelFields, trainingFields } from '../../core/formats/fields';
-import type { Facts, LauncherFile } from '../../core/formats/facts';
+import { layoutFields, trainingFields } from '../../core/terapipe/fields';
+import { modelFields } from '../../core/run/written-model';
+import type { Facts, LauncherFile } from '../../core/run/facts';
 import { completeInline } from '../../core/terapipe/inline-model';
 import { runOfLauncher } from '../../core/launchers/launcher-run';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import { dataOf, microBatchesOf, product } from '../../core/launchers/layout-sizes';
 import type { Located } from '../../core/domain/located';
 import type { ResolveDefaults } from '../../core/plan-request/defaults';

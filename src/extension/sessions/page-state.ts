@@ -1,5 +1,5 @@
 import type { ExpectedError } from '../../core/errors';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import type { Located, Place } from '../../core/domain/located';
 import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import {

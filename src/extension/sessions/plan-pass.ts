@@ -5,7 +5,7 @@ import { scenarioOf } from '../../core/plan-request/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { startErrors, type Finding } from '../../core/findings';
-import type { ReadReferenced, Run } from '../../core/formats/run';
+import type { ReadReferenced, Run } from '../../core/run/run';
 import { loadConfig, type LoadedConfig } from '../../core/config-files/load-config';
 import { recogniseConfig } from '../../core/config-files/readers';
 import type { Plan } from '../../core/planner/plan';

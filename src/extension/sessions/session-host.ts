@@ -1,7 +1,7 @@
 import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import type { ElasticRequest } from '../../features/elastic/core/request';
-import type { LauncherReader } from '../../core/formats/facts';
-import type { Run } from '../../core/formats/run';
+import type { LauncherReader } from '../../core/run/facts';
+import type { Run } from '../../core/run/run';
 import type { Plan } from '../../core/planner/plan';
 import type { ResolveDefaults } from '../../core/plan-request/defaults';
 import type { Scenario } from '../../core/plan-request/scenario';

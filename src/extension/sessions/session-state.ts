@@ -1,9 +1,9 @@
-import type { ConfigFormat } from '../../core/formats/config-format';
+import type { ConfigFormat } from '../../core/run/config-format';
 import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import type { ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
-import type { LauncherFile, LauncherReader } from '../../core/formats/facts';
-import type { Run } from '../../core/formats/run';
+import type { LauncherFile, LauncherReader } from '../../core/run/facts';
+import type { Run } from '../../core/run/run';
 import type { Plan } from '../../core/planner/plan';
 import type { SteppedSchedule } from '../../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../../core/slicing/solve';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { ConfigFormat } from '../../core/formats/config-format';
+import type { ConfigFormat } from '../../core/run/config-format';
 import { isLauncher } from '../../core/launchers/registry';
 import { mayBeConfig } from '../../core/config-files/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';

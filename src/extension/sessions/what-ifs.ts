@@ -1,5 +1,5 @@
 import { CancelledError, ExpectedError } from '../../core/errors';
-import type { Run } from '../../core/formats/run';
+import type { Run } from '../../core/run/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
 import { scenarioOf, type Scenario } from '../../core/plan-request/scenario';

@@ -1,5 +1,5 @@
 import { clusterText } from '../../core/cluster/groups';
-import type { ConfigFormat } from '../../core/formats/config-format';
+import type { ConfigFormat } from '../../core/run/config-format';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
 import { scenarioText } from '../../core/plan-request/scenario-text';
 import { stageFits } from '../../core/memory-model/verdict';

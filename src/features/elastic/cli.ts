@@ -1,5 +1,5 @@
-import { balanceNames } from '../../core/formats/elastic-names';
-import type { Run } from '../../core/formats/run';
+import { balanceNames } from '../../core/run/elastic';
+import type { Run } from '../../core/run/run';
 import { readNamedNorms } from './core/named-norms';
 import { epochVerdict } from './core/memory';
 import { planElastic } from './core/make-plan';

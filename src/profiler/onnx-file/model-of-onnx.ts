@@ -1,8 +1,7 @@
 import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
 import type { Precision } from '../../core/domain/cluster';
-import { modelFields } from '../../core/formats/fields';
-import { modelSpecOf, type WrittenModel } from '../../core/formats/written-model';
+import { modelFields, modelSpecOf, type WrittenModel } from '../../core/run/written-model';
 import type { LocatedFields } from '../../core/domain/located';
 import type { ModelSpec } from '../../core/domain/model';
 import { onnxError } from './errors';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { HuggingFaceModel } from '../../core/huggingface/reader';
 import { startOf } from '../../core/languages/json/document';
-import type { Run } from '../../core/formats/run';
-import type { WrittenModel } from '../../core/formats/written-model';
+import type { Run } from '../../core/run/run';
+import type { WrittenModel } from '../../core/run/written-model';
 import type { CancelSignal } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import type { LocatedFields } from '../../core/domain/located';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { adapterJson, adapterLine } from '../../../src/cli/answers/adapter';
-import { libraryDefaults } from '../../../src/core/formats/adapters';
+import { libraryDefaults } from '../../../src/core/launchers/tables/adapters';
 import { byDefault } from '../../../src/core/domain/located';
 import { sentence } from '../../../src/core/sentence';
 import { llama3, request } from '../../golden/requests';

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runCommand } from '../../../src/cli/run-command';
-import type { LauncherReader } from '../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../src/core/run/facts';
 import { readSlices } from '../../../src/core/export/slices/slices-file';
 import { fixtures } from '../core/config-files/files';
 import { shellReader } from '../core/launchers/shell/shell-reader';

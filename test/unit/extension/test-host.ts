@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../src/core/run/facts';
 import { CancelledError } from '../../../src/core/errors';
 import { configError } from '../../../src/core/config-errors';
 import { makePlan } from '../../../src/core/planner/make-plan';

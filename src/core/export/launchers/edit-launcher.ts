@@ -1,7 +1,7 @@
 import { memoized } from '../../memoized';
 import { editors, type EditableFormat } from '../../launchers/editors';
-import type { Editor } from '../../launchers/writing/editor';
-import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../formats/facts';
+import type { Editor, Syntax } from '../../launchers/writing/editor';
+import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
@@ -9,7 +9,6 @@ import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
 import { otherModelWhat, requireAsPlanned, planSettingsOf } from './planned-again';
-import type { Syntax } from '../../launchers/writing/syntax';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 

@@ -1,4 +1,4 @@
-import type { LauncherFile, LauncherReader } from '../../formats/facts';
+import type { LauncherFile, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import { isLauncher } from '../../launchers/registry';

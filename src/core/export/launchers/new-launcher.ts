@@ -1,4 +1,4 @@
-import type { FactName, LauncherReader } from '../../formats/facts';
+import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
 import { editors, type NewFormat } from '../../launchers/editors';
 import { modelGaps } from '../../launchers/megatron/model-flags';

@@ -1,10 +1,10 @@
-import type { Facts, LauncherFile } from '../../formats/facts';
+import type { Facts, LauncherFile } from '../../run/facts';
 import { completeInline } from '../../terapipe/inline-model';
 import { runOfLauncher } from '../../launchers/launcher-run';
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { asLaunched } from '../../launchers/as-launched';
-import { trainedModelOf } from '../../formats/written-model';
+import { trainedModelOf } from '../../run/written-model';
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
 import { formatDuration } from '../../format';

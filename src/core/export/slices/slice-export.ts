@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../../formats/facts';
+import type { LauncherReader } from '../../run/facts';
 import type { Plan } from '../../planner/plan';
 import type { Remark } from '../../launchers/writing/launch-settings';
 

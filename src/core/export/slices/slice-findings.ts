@@ -1,7 +1,7 @@
 import { ExpectedError } from '../../errors';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { formatDuration, formatPercent } from '../../format';
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import { isLauncher } from '../../launchers/registry';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';

@@ -3,7 +3,7 @@ import { sentence } from '../../sentence';
 import { ExpectedError } from '../../errors';
 import type { Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
-import type { Facts, Program } from '../../formats/facts';
+import type { Facts, Program } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { isJson, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
 import { row, lenient, type Table } from '../tables/table';

@@ -1,5 +1,5 @@
 import { setBy, zero3WithAutoTensor, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
-import type { Capabilities, Program } from '../../formats/facts';
+import type { Capabilities, Program } from '../../run/facts';
 import { megatronCapabilities } from '../launcher';
 import { own } from '../../records';
 

@@ -1,9 +1,9 @@
 import { changeJson, type JsonChange } from '../../terapipe/change-json';
 import { deepspeedFactsOf } from './reader';
 import { fillTemplate } from '../../languages/json/template';
-import type { FactName, LauncherFile } from '../../formats/facts';
+import type { FactName, LauncherFile } from '../../run/facts';
 import type { KeyNames } from '../writing/key-names';
-import { type Syntax } from '../writing/syntax';
+import type { Syntax } from '../writing/editor';
 import { spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { entry, entryAs, type Entry } from '../../formats/fact-table';
+import { entry, entryAs, type Entry } from '../tables/fact-table';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 

@@ -3,7 +3,7 @@ import { ExpectedError } from '../../errors';
 import { sentence } from '../../sentence';
 import type { Layer } from '../../languages/layers';
 import { readDeepSpeed } from './reader';
-import type { FactName, Facts } from '../../formats/facts';
+import type { FactName, Facts } from '../../run/facts';
 
 /** Whether a file that a Trainer's launch names is a DeepSpeed JSON. */
 export function isJson({ file }: Pick<Layer, 'file'>): boolean {

@@ -1,4 +1,4 @@
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../layout-sizes';
 import { schedulesOf } from '../../schedules/registry';

@@ -1,4 +1,4 @@
-import type { FactName } from '../../formats/facts';
+import type { FactName } from '../../run/facts';
 import type { YamlDocument } from '../../languages/yaml/document';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';

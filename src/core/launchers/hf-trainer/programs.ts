@@ -1,5 +1,5 @@
 import { setBy, zero3WithAutoTensor, wholeLayersOnly } from '../../domain/capabilities';
-import type { Capabilities, Facts, Program } from '../../formats/facts';
+import type { Capabilities, Facts, Program } from '../../run/facts';
 
 /** Defaults of a trainer that checkpoints unless it is turned off: layer by layer. */
 const checkpoints: Capabilities['silent'] = { recomputeGranularity: 'full', recomputeMethod: 'uniform', recomputeLayers: 1 };

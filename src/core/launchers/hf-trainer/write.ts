@@ -1,4 +1,4 @@
-import type { Program } from '../../formats/facts';
+import type { Program } from '../../run/facts';
 import { llamaFactory } from './programs';
 import { counted, sentence } from '../../sentence';
 import { never, removed, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';

@@ -1,5 +1,5 @@
 import type { Finding } from '../../findings';
-import type { Facts, LauncherFile } from '../../formats/facts';
+import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, keep, on } from '../../languages/reads';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../../languages/python/as-settings';

@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { sentence } from '../../sentence';
 
 /**

@@ -1,4 +1,4 @@
-import type { Capabilities, ProgramTraits } from '../../formats/facts';
+import type { Capabilities, ProgramTraits } from '../../run/facts';
 
 /** How scripts show which fork they start, surest first. */
 interface ForkSigns {

@@ -1,7 +1,7 @@
 import type { RopeScaling } from '../../domain/model';
 import { byDefault } from '../../domain/located';
-import type { FactName, Facts, FactValues } from '../../formats/facts';
-import { isHybrid, stateDefaults } from '../../formats/hybrid';
+import type { FactName, Facts, FactValues } from '../../run/facts';
+import { isHybrid, stateDefaults } from './hybrid';
 import { sentence } from '../../sentence';
 
 type Values = { readonly [K in FactName]?: FactValues[K] };

@@ -1,8 +1,8 @@
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Finding } from '../../findings';
 import { quoted } from '../../text';
-import type { Fact, Facts } from '../../formats/facts';
-import { isHybrid } from '../../formats/hybrid';
+import type { Fact, Facts } from '../../run/facts';
+import { isHybrid } from './hybrid';
 import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
 import { scalingOf } from './rope-scaling';

@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import type { Fact, Facts, LauncherFile } from '../../formats/facts';
+import type { Fact, Facts, LauncherFile } from '../../run/facts';
 import { count, fixed, on } from '../../languages/reads';
 import { megatronDefaultValues } from './megatron-defaults';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';

@@ -1,4 +1,4 @@
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { worldOf } from '../layout-sizes';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';

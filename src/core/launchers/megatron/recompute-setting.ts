@@ -1,4 +1,4 @@
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { countOf } from '../layout-sizes';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { never, removed, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';

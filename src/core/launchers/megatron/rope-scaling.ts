@@ -1,4 +1,4 @@
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { count, positiveNumber } from '../../languages/reads';
 import { factOf, type LocatedFlag } from '../tables/located-flag';
 

@@ -1,6 +1,6 @@
 import { sentence } from '../../sentence';
 import { byDefault } from '../../domain/located';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { choice, count, numbers, on, text } from '../../languages/reads';
 import { sliceFlags, slicesOf } from '../../slice-runtimes/flags';
 import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';

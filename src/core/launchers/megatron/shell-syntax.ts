@@ -1,8 +1,8 @@
-import type { FactName, LauncherFile } from '../../formats/facts';
+import type { FactName, LauncherFile } from '../../run/facts';
 import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './written-keys';
-import { type Syntax } from '../writing/syntax';
+import type { Syntax } from '../writing/editor';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';

@@ -1,7 +1,7 @@
-import type { Facts } from '../../formats/facts';
-import { hybridLayersOf } from '../../formats/hybrid';
+import type { Facts } from '../../run/facts';
+import { hybridLayersOf } from './hybrid';
 import { launcherTraitsOf } from '../registry';
-import type { LauncherFormat } from '../../formats/config-format';
+import type { LauncherFormat } from '../../run/config-format';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';

@@ -1,4 +1,4 @@
-import type { Program } from '../../formats/facts';
+import type { Program } from '../../run/facts';
 import { mapAt, type YamlDocument } from '../../languages/yaml/document';
 import type { Editor, NewFile } from '../writing/editor';
 import { keysUnder } from '../writing/key-names';

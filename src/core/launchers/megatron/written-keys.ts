@@ -1,4 +1,4 @@
-import type { FactName } from '../../formats/facts';
+import type { FactName } from '../../run/facts';
 import { namesIn, spelledWith, type KeyNames } from '../writing/key-names';
 import { coreKeys } from './core-keys';
 import { flagTable } from './megatron-flags';

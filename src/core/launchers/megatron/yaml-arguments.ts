@@ -1,5 +1,5 @@
-import type { Facts, LauncherFile } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
+import type { Facts, LauncherFile } from '../../run/facts';
+import type { LauncherFormat } from '../../run/config-format';
 import { ownLayer, type Layer } from '../../languages/layers';
 import { firstPlace } from '../tables/keys';
 import { replacedKeys } from '../tables/launcher-file';

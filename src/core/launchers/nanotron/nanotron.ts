@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import type { Facts, LauncherFile } from '../../formats/facts';
+import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';

@@ -1,4 +1,5 @@
-import { allLinear, coreModules, sectionSettings } from '../../formats/adapters';
+import { allLinear, coreModules } from '../../run/adapters';
+import { sectionSettings } from '../tables/adapters';
 import { byDefault } from '../../domain/located';
 import type { Finding } from '../../findings';
 import { optimizerKeys } from '../tables/optimizer-facts';
@@ -6,7 +7,7 @@ import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
 import type { Layer } from '../../languages/layers';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
-import type { Fact, Facts, LauncherFile, Program } from '../../formats/facts';
+import type { Fact, Facts, LauncherFile, Program } from '../../run/facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { joined, row, lenient, under, type Table } from '../tables/table';

@@ -1,4 +1,4 @@
-import type { Program } from '../../formats/facts';
+import type { Program } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { megatronSettings } from '../megatron/plan-settings';
 import { recomputeName, recomputes } from '../megatron/recompute-setting';

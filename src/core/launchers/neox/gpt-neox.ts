@@ -1,7 +1,7 @@
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import { byDefault } from '../../domain/located';
 import { isFp32 } from '../deepspeed/settings';
-import type { Facts, LauncherFile } from '../../formats/facts';
+import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
 import { row, lenient, type Table, type NodeRead } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';

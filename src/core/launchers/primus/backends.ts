@@ -2,7 +2,7 @@ import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
 import { ownLayer } from '../../languages/layers';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { coreKeys } from '../megatron/core-keys';
 import { recipePrecision } from '../megatron-bridge/megatron-bridge';
 import { count, on } from '../../languages/reads';

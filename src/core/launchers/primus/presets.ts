@@ -1,7 +1,8 @@
 import { upwards, type Base, type Layer } from '../../languages/layers';
 import { sentence } from '../../sentence';
-import { coreModules, sectionSettings } from '../../formats/adapters';
-import type { Fact, Facts, LauncherFile } from '../../formats/facts';
+import { coreModules } from '../../run/adapters';
+import { sectionSettings } from '../tables/adapters';
+import type { Fact, Facts, LauncherFile } from '../../run/facts';
 import { on } from '../../languages/reads';
 import { createKeyReader } from '../tables/keys';
 import { word } from '../tables/reads';

@@ -1,6 +1,6 @@
 import type { Composition } from '../composition';
 import type { Layer } from '../../languages/layers';
-import type { LauncherFile } from '../../formats/facts';
+import type { LauncherFile } from '../../run/facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
 import { adaptersOf, mergedSettings, namedWithoutSizes, parsed, presetsOf, settingsIn } from './presets';
 import { own } from '../../records';

@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Base, Layer } from '../../languages/layers';
-import type { Facts, LauncherFile } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
+import type { Facts, LauncherFile } from '../../run/facts';
+import type { LauncherFormat } from '../../run/config-format';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';
 import type { FlagRead } from '../../languages/reads';
 

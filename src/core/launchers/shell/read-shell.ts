@@ -1,28 +1,28 @@
 import type { Finding } from '../../findings';
-import type { Place } from '../../domain/located';
+import { byDefault, type Place } from '../../domain/located';
 import { readDeepSpeed } from '../deepspeed/reader';
-import { coreModules, type GivenAdapters } from '../../formats/adapters';
+import { coreModules, type GivenAdapters } from '../../run/adapters';
 import { configError } from '../../config-errors';
-import type { Fact, FactName, Facts, LauncherFile } from '../../formats/facts';
+import type { Fact, FactName, Facts, LauncherFile } from '../../run/facts';
 import { maximumConfigSize, startOf } from '../../languages/json/document';
 import type { ComposingReader, Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
 import { argumentWords } from '../../languages/shell/argument-file';
 import { clusterOfScheduler, environmentOf } from './batch-header';
 import { evaluate } from '../../languages/shell/evaluate';
-import { loraFlags } from './lora-flags';
+import { loraFlags } from '../tables/adapters';
 import type { Evaluation, HereDocument } from '../../languages/shell/evaluation';
 import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from '../../languages/shell/mapped-text';
-import { oneNode } from './one-node';
 import { forkOf } from '../megatron/forks';
 import type { FlagWord } from '../tables/located-flag';
-import { purposeOf } from '../../formats/purpose';
+import { purposeOf } from './purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { leftOutFlags } from '../megatron/left-out-flags';
 import { unknownFlags } from '../megatron/unknown-flags';
 import { isArgumentFile, isMegatronShell } from './recognise';
-import { shellPrograms } from './programs';
+import { trainerProgram } from '../trainer-shell/trainer-shell';
+import { verlProgram } from '../verl/verl';
 import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from '../../languages/shell/script-texts';
@@ -30,6 +30,9 @@ import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-re
 import type { ShellNode, ShellParser } from '../../languages/shell/parser';
 import { isJson, optimizerOfDeepSpeed, shardingOf } from '../deepspeed/trainer-files';
 import { sentence } from '../../sentence';
+
+/** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
+const shellPrograms: readonly ShellProgram[] = [verlProgram, trainerProgram];
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can know is unknown and
@@ -272,3 +275,35 @@ function relocated<T>(fact: Fact<T>, place: (inner: Place) => Place): Fact<T> {
     ...(fact.name !== undefined && { name: fact.name }),
   };
 }
+
+/** Flags that say, or may say, on how many nodes a launch runs. */
+const nodeFlags = [
+  'nnodes',
+  'num-nodes',
+  'nodes',
+  'num-machines',
+  'hostfile',
+  'include',
+  'config-file',
+  'ntasks',
+  'actor-num-nodes',
+  'num-processes',
+];
+
+/** Launchers that start processes on one node by default, by the flag that only they take. */
+const oneNodeLaunchers = { 'nproc-per-node': 'torchrun', 'num-gpus': 'DeepSpeed' } as const;
+
+/**
+ * The one node of a launch that sets the number of GPUs per node but not the number of nodes: torchrun's `--nnodes` is 1, DeepSpeed
+ * takes this host without a hostfile, `accelerate launch` has one machine.
+ * @param text of the script.
+ */
+function oneNode({ flags, isCommand }: Pick<Launch, 'flags' | 'isCommand'>, text: string): Facts {
+  if (!isCommand || nodeFlags.some((flag) => flags.has(flag)) || underScheduler.test(text)) return {};
+  const flag = (Object.keys(oneNodeLaunchers) as (keyof typeof oneNodeLaunchers)[]).find((key) => flags.has(key));
+  const name = flag === undefined ? (/\baccelerate[ \t]+launch\b/.test(text) ? 'accelerate launch' : null) : oneNodeLaunchers[flag];
+  return name === null ? {} : { nodes: byDefault(1, sentence`${name} takes one node where nothing is set`) };
+}
+
+/** Slurm and MPI start a launch on each node that they were asked for elsewhere. */
+const underScheduler = /^[^#\n]*\b(?:srun|mpirun|mpiexec|pdsh)\b|\bSLURM_|^#(?:SBATCH|PBS|BSUB)\b/m;

@@ -1,4 +1,4 @@
-import type { FactName, Facts } from '../../formats/facts';
+import type { FactName, Facts } from '../../run/facts';
 
 /** Shared experts counted in widths of one routed expert, from the one width that Megatron Core states for all of them. */
 export function sharedExperts(facts: Facts): Pick<Facts, 'sharedExperts'> {

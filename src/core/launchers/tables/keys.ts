@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
-import type { Fact, FactName, Facts } from '../../formats/facts';
+import type { Fact, FactName, Facts } from '../../run/facts';
 import type { FlagOutcome } from '../../languages/reads';
 import type { Row, Table, Read } from './table';
 import type { Plain, Resolver } from '../../languages/yaml/references';

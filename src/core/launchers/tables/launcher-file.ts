@@ -1,8 +1,8 @@
 import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import { quoted } from '../../text';
-import type { Facts, LauncherFile } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
+import type { Facts, LauncherFile } from '../../run/facts';
+import type { LauncherFormat } from '../../run/config-format';
 import { firstPlace, type KeyReader } from './keys';
 import type { YamlDocument } from '../../languages/yaml/document';
 

@@ -1,5 +1,5 @@
 import type { Place, TextRange } from '../../domain/located';
-import type { Fact } from '../../formats/facts';
+import type { Fact } from '../../run/facts';
 import type { FlagRead } from '../../languages/reads';
 
 /** One word after a flag (or a YAML value). */

@@ -1,4 +1,4 @@
-import type { Fact, FactName, Facts, FactValues } from '../../formats/facts';
+import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { FlagOutcome, FlagRead } from '../../languages/reads';
 import type { YamlNode } from '../../languages/yaml/document';
 import { factOf, type LocatedFlag } from './located-flag';

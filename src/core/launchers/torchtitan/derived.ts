@@ -1,5 +1,5 @@
-import type { Fact, FactName } from '../../formats/facts';
-import { derive, type Settings, type Sheet } from '../../formats/fact-table';
+import type { Fact, FactName } from '../../run/facts';
+import { derive, type Settings, type Sheet } from '../tables/fact-table';
 import { sentence } from '../../sentence';
 
 type Draft = Sheet['facts'];

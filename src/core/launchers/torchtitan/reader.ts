@@ -1,8 +1,8 @@
 import type { Finding } from '../../findings';
 import type { Located } from '../../domain/located';
 import { quoted } from '../../text';
-import type { LauncherFile } from '../../formats/facts';
-import { collect, firstPlace, type Settings } from '../../formats/fact-table';
+import type { LauncherFile } from '../../run/facts';
+import { collect, firstPlace, type Settings } from '../tables/fact-table';
 import { deriveFacts } from './derived';
 import { closestFlavor } from './flavors';
 import { entries } from './settings';

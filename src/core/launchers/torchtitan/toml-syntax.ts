@@ -1,8 +1,8 @@
-import type { LauncherFile } from '../../formats/facts';
-import type { Settings } from '../../formats/fact-table';
+import type { LauncherFile } from '../../run/facts';
+import type { Settings } from '../tables/fact-table';
 import { parseToml } from './toml';
 import type { KeyNames } from '../writing/key-names';
-import { type Syntax } from '../writing/syntax';
+import type { Syntax } from '../writing/editor';
 import { inPlaceOf, lineBreakOf, lineEnd, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';

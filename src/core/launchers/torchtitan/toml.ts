@@ -3,7 +3,7 @@ import { ExpectedError } from '../../errors';
 import type { TextRange } from '../../domain/located';
 import { quoted } from '../../text';
 import { configError } from '../../config-errors';
-import type { Setting, Settings } from '../../formats/fact-table';
+import type { Setting, Settings } from '../tables/fact-table';
 import { refuseUnfitToml } from './toml-limits';
 import { lowerFirst, type Sentence, sentence } from '../../sentence';
 

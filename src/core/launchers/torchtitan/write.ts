@@ -1,4 +1,4 @@
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { countOf, titanStagesPerRankOf } from '../layout-sizes';
 import { scheduleOn } from '../../schedules/on-layout';
 import { scheduleDescriptions } from '../../schedules/descriptions';

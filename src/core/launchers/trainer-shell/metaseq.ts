@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
 import { flagKey } from '../megatron/megatron-flags';
 import { sentence } from '../../sentence';

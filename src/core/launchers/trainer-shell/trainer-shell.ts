@@ -1,17 +1,11 @@
 import { accelerateBases, accelerateFacts, accelerateProgramOf, fsdpStage, offloaded } from '../accelerate/accelerate';
-import {
-  adapterSettings,
-  allLinear,
-  kindSettings,
-  libraryDefaults,
-  type AdapterDefaults,
-  type GivenAdapters,
-} from '../../formats/adapters';
+import { allLinear, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
+import { adapterSettings, kindSettings, libraryDefaults, loraFlags } from '../tables/adapters';
 import { ownLayer, type Layer } from '../../languages/layers';
-import { loraFlags } from '../shell/lora-flags';
 import { byDefault } from '../../domain/located';
+import { setBy, wholeLayersOnly, zero3WithAutoTensor } from '../../domain/capabilities';
 import { quoted } from '../../text';
-import type { Capabilities, Facts, LauncherFile, Program } from '../../formats/facts';
+import type { Capabilities, Facts, LauncherFile, Program } from '../../run/facts';
 import { llamaFactory, swift, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
 import { factOf, type LocatedFlag } from '../tables/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
@@ -23,7 +17,6 @@ import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
 import { pathWord, word } from '../tables/reads';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
-import { metaseq, openRlhf } from './programs';
 import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -137,6 +130,26 @@ const known = new Map<string, FlagRead<unknown>['words']>([
   ...kinds.map((key): [string, 'one'] => [key, 'one']),
   ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
 ]);
+
+/** Its launch flags have ZeRO and offloading too. */
+const openRlhf: Capabilities = {
+  name: 'OpenRLHF',
+  source: 'OpenRLHF/OpenRLHF at 3c3be623, openrlhf/cli/train_sft.py 166 to 284 and utils/deepspeed/deepspeed.py 78',
+  setBy: setBy(['microBatch', 'recompute', 'zeroStage', 'tensor', 'context'], ['expert', 'offloadOptimizer']),
+  refuses: [zero3WithAutoTensor],
+  recomputes: wholeLayersOnly,
+  silent: { precision: 'bf16', zeroStage: 2, microBatch: 8, globalBatch: 128, sequenceLength: 2048, recomputeGranularity: 'none' },
+};
+
+/** Sizes follow from `--model-size`. */
+const metaseq: Capabilities = {
+  name: 'metaseq',
+  source: 'facebookresearch/metaseq at f7ffa5f, metaseq/launcher/opt_job_constants.py',
+  setBy: setBy(['tensor', 'microBatch']),
+  refuses: [],
+  recomputes: wholeLayersOnly,
+  silent: {},
+};
 
 /** Programs that train by the flags of Hugging Face's Trainer, and metaseq's launcher of OPT. */
 export const trainerProgram: ShellProgram = {

@@ -1,8 +1,8 @@
-import { allLinear, type GivenAdapters } from '../../formats/adapters';
+import { allLinear, type GivenAdapters } from '../../run/adapters';
 import type { Finding } from '../../findings';
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
-import type { Fact, Facts, Program } from '../../formats/facts';
+import type { Fact, Facts, Program } from '../../run/facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { anyOf, pathWord, word } from '../tables/reads';
 import { count, largestCount, names, on } from '../../languages/reads';

@@ -1,5 +1,5 @@
 import { gpusUsed } from '../../domain/request';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { countOf } from '../layout-sizes';

@@ -1,6 +1,6 @@
 import type { SettingValue } from '../../languages/text-edits';
-import type { FactName, Facts } from '../../formats/facts';
-import type { LauncherFormat } from '../../formats/config-format';
+import type { FactName, Facts } from '../../run/facts';
+import type { LauncherFormat } from '../../run/config-format';
 import { launcherTraitsOf } from '../registry';
 import { comparedNames } from '../../domain/settings/setting';
 import { settings, titleOf } from '../../domain/settings/table';

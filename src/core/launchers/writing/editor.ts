@@ -1,8 +1,17 @@
-import type { Program } from '../../formats/facts';
+import type { FactName, LauncherFile, Program } from '../../run/facts';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
 import type { LaunchSettings, Remark } from './launch-settings';
-import type { Syntax } from './syntax';
+
+/** How settings are written in one kind of file. */
+export interface Syntax {
+  /** Settings that exist with a value that only a run (or whoever fills a template) knows, as written. */
+  readonly open: (launcher: LauncherFile) => ReadonlyMap<FactName, string>;
+  /**
+   * Texts of the file with one setting written, best first; empty where there is no place for it. Unchecked: the caller reads them back.
+   */
+  readonly edit: (launcher: LauncherFile, edit: SettingEdit) => readonly string[];
+}
 
 /** How plans are written into the files of one launcher. */
 export interface Editor {

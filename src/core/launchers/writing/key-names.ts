@@ -1,5 +1,5 @@
-import type { Entry } from '../../formats/fact-table';
-import type { FactName } from '../../formats/facts';
+import type { Entry } from '../tables/fact-table';
+import type { FactName } from '../../run/facts';
 import type { SettingValue } from '../../languages/text-edits';
 import type { Table } from '../tables/table';
 import type { SettingEdit } from './desired-setting';

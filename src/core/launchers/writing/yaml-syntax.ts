@@ -1,8 +1,8 @@
-import type { FactName, LauncherFile } from '../../formats/facts';
+import type { FactName, LauncherFile } from '../../run/facts';
 import { removalOf } from '../../languages/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
 import type { TextRange } from '../../domain/located';
-import { type Syntax } from './syntax';
+import type { Syntax } from './editor';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from './desired-setting';
 import type { SettingValue } from '../../languages/text-edits';

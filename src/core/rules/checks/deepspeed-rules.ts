@@ -1,5 +1,5 @@
 import type { ConfigView } from '../view';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { countOf, dataOf, product, quotient, sizeOf } from '../../launchers/layout-sizes';
 import { deepSpeedEmptyStages } from '../../partition/stages';

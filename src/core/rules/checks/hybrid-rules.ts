@@ -1,5 +1,5 @@
 import type { ConfigView } from '../view';
-import { hybridLayersOf, isHybrid, patternOfRatios } from '../../formats/hybrid';
+import { hybridLayersOf, isHybrid, patternOfRatios } from '../../launchers/megatron/hybrid';
 import { formatNumber } from '../../format';
 import { divisorsOf, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';

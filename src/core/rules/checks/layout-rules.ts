@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
-import type { Fact, Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
+import type { Fact, Facts } from '../../run/facts';
+import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, assignedLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';

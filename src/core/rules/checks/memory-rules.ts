@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
-import type { Facts } from '../../formats/facts';
-import type { ConfigFormat } from '../../formats/config-format';
+import type { Facts } from '../../run/facts';
+import type { ConfigFormat } from '../../run/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';

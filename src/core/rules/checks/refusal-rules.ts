@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import type { ConfigFormat } from '../../formats/config-format';
+import type { ConfigFormat } from '../../run/config-format';
 import { megatronDeepSpeedCapabilities } from '../../launchers/megatron/forks/deepspeed';
 import { launcherFormats, launchers } from '../../launchers/registry';
 import {

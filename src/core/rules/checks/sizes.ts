@@ -1,9 +1,9 @@
-import type { ConfigFormat } from '../../formats/config-format';
-import type { FactName, Facts } from '../../formats/facts';
+import type { ConfigFormat } from '../../run/config-format';
+import type { FactName, Facts } from '../../run/facts';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
-import { isHybrid } from '../../formats/hybrid';
-import type { ModelTraits } from '../../formats/written-model';
+import { isHybrid } from '../../launchers/megatron/hybrid';
+import type { ModelTraits } from '../../run/written-model';
 import { hasAttention } from '../../model/mixers';
 import { countOf, modelGpusOf, sizeOf, worldOf, type SizeName } from '../../launchers/layout-sizes';
 import { megatronAndRuns } from '../formats';

@@ -1,5 +1,5 @@
 import type { ConfigView } from '../view';
-import type { Facts } from '../../formats/facts';
+import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';

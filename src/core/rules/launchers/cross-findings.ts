@@ -1,4 +1,4 @@
-import type { FactName, Facts, LauncherFile } from '../../formats/facts';
+import type { FactName, Facts, LauncherFile } from '../../run/facts';
 import type { Finding } from '../../findings';
 import { formatNumber } from '../../format';
 import { baseName, quoted } from '../../text';

@@ -1,4 +1,4 @@
-import type { LauncherFile } from '../../formats/facts';
+import type { LauncherFile } from '../../run/facts';
 import { launcherTraitsOf } from '../../launchers/registry';
 import type { Finding } from '../../findings';
 import type { Place } from '../../domain/located';

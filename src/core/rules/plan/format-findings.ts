@@ -2,7 +2,7 @@ import { computeCapabilityOf } from '../../cluster/presets';
 import type { Finding, Fix } from '../../findings';
 import { formatNumber } from '../../format';
 import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';
 import { lacksBf16 } from '../../domain/cluster';

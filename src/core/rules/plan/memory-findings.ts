@@ -1,4 +1,4 @@
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { mayFit, verdictOf, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';

@@ -2,7 +2,7 @@ import { scheduleKind } from '../../schedules/registry';
 import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../domain/cluster';
 import { applyOverrides } from '../../terapipe/overrides';
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';

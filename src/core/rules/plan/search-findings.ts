@@ -1,4 +1,4 @@
-import type { Run } from '../../formats/run';
+import type { Run } from '../../run/run';
 import { joinedGpus, type ClusterSpec } from '../../domain/cluster';
 import type { Finding } from '../../findings';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../format';

@@ -2,7 +2,7 @@ import { differenceSentences, judgeLog } from '../core/against-log';
 import { isAssumed, otherRunError, settingsOfLog } from '../core/log-calibration';
 import { parseDuration } from '../../../core/format';
 import { applyOverrides } from '../../../core/terapipe/overrides';
-import type { Run } from '../../../core/formats/run';
+import type { Run } from '../../../core/run/run';
 import { comparedFacts, type LogDifference } from '../core/logs/facts';
 import type { RunLog } from '../core/logs/run-log';
 import type { SteadySteps } from '../core/logs/steady';

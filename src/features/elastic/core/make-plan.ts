@@ -3,7 +3,7 @@ import { throwIfCancelled, type CancelSignal } from '../../../core/errors';
 import { formatBytes, formatCount, formatNumber } from '../../../core/format';
 import { verdictSentence } from '../../../core/memory-model/verdict';
 import type { Timeline } from '../../../core/schedules/schedule';
-import { balanceNames } from '../../../core/formats/elastic-names';
+import { balanceNames } from '../../../core/run/elastic';
 import { stageSums } from './balance';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';

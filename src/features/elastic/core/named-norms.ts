@@ -1,4 +1,4 @@
-import type { ReadReferenced, Run } from '../../../core/formats/run';
+import type { ReadReferenced, Run } from '../../../core/run/run';
 import { ExpectedError } from '../../../core/errors';
 import { readGradientNorms } from './gradient-norms';
 import type { NormTable } from './norm-table';

@@ -3,7 +3,7 @@ import { terapipeBoundary } from '../../../core/time-model/boundary';
 import { generateSchedule, problemOf } from '../../../core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../../core/schedules/schedule';
 import { simulate, wholeBackward } from '../../../core/schedules/simulate/simulate';
-import type { elasticScheduleNames } from '../../../core/formats/elastic-names';
+import type { elasticScheduleNames } from '../../../core/run/elastic';
 import type { StageUnits } from './balance';
 import type { ElasticRequest } from './request';
 import type { UnitCost, UnitCosts } from './unit-costs';

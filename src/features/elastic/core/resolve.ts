@@ -1,10 +1,10 @@
 import { byDefault, type Located, type Place } from '../../../core/domain/located';
 import { ExpectedError, placed } from '../../../core/errors';
-import type { WrittenElastic } from '../../../core/formats/given-elastic';
-import type { Run } from '../../../core/formats/run';
-import { datasets } from '../../../core/formats/elastic-datasets';
-import type { LocatedPartial } from '../../../core/formats/given';
-import { modelSpecOf } from '../../../core/formats/written-model';
+import type { WrittenElastic } from '../../../core/run/elastic';
+import type { Run } from '../../../core/run/run';
+import { datasets } from '../../../core/run/elastic';
+import type { LocatedPartial } from '../../../core/run/given';
+import { modelSpecOf } from '../../../core/run/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../../../core/format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../../../core/model/ends';
 import { reasonOfFace, type ResolveDefaults } from '../../../core/plan-request/defaults';

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../../../core/errors';
 import { applyOverrides } from '../../../core/terapipe/overrides';
-import type { Run } from '../../../core/formats/run';
+import type { Run } from '../../../core/run/run';
 import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from './prefill';
 import type { ServedCut } from './serving';
 import type { ResolveDefaults } from '../../../core/plan-request/defaults';

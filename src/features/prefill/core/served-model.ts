@@ -1,4 +1,4 @@
-import type { Run } from '../../../core/formats/run';
+import type { Run } from '../../../core/run/run';
 
 /** What engines call the model of a run: the folder of its config.json; without one, the file that describes it. */
 export function servedModel({ file, files }: Pick<Run, 'file' | 'files'>): string {

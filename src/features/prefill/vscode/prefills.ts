@@ -2,7 +2,7 @@ import type { PrefillAnswer, PrefillAsked } from '../core/answer';
 import { servedModel, usualPrompt } from '../core/served-model';
 import { ExpectedError } from '../../../core/errors';
 import { sentence } from '../../../core/sentence';
-import type { Run } from '../../../core/formats/run';
+import type { Run } from '../../../core/run/run';
 import type { ResolveDefaults } from '../../../core/plan-request/defaults';
 import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
 import type { Profiles } from '../../../extension/sessions/profiles';

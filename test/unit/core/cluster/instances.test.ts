@@ -4,7 +4,7 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { inspectAnswer } from '../../../../src/cli/answers/inspect';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { loadObject } from '../config-files/files';
 import type { ExpectedError } from '../../../../src/core/errors';
 import { say } from '../../../../src/core/sentence';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
 import { configError } from '../../../../src/core/config-errors';
 import { loadRun } from '../../../load-run';
-import type { ReadReferenced, Run } from '../../../../src/core/formats/run';
+import type { ReadReferenced, Run } from '../../../../src/core/run/run';
 import { sentence } from '../../../../src/core/sentence';
 
 export const fixtures = path.join(import.meta.dirname, '../../../fixtures/configs');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { configError } from '../../../../src/core/config-errors';
 import { startOf } from '../../../../src/core/languages/json/document';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { loadConfig, type ConfigHost } from '../../../../src/core/config-files/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
-import type { LauncherReader } from '../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../src/core/run/facts';
 import { readDeepSpeed } from '../../../../src/core/launchers/deepspeed/reader';
 import { readTorchTitan } from '../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../launchers/tables/yaml-readers';

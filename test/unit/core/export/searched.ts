@@ -1,6 +1,6 @@
 import { configError } from '../../../../src/core/config-errors';
-import type { LauncherFile, LauncherReader } from '../../../../src/core/formats/facts';
-import type { Run } from '../../../../src/core/formats/run';
+import type { LauncherFile, LauncherReader } from '../../../../src/core/run/facts';
+import type { Run } from '../../../../src/core/run/run';
 import { isLauncher } from '../../../../src/core/launchers/registry';
 import { readerOf } from '../../../../src/core/config-files/readers';
 import { loadConfig } from '../../../../src/core/config-files/load-config';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { scenarioJson, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { loadConfig } from '../../../../src/core/config-files/load-config';

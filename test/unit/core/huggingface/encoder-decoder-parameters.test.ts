@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
 const t5 = (d_model: number, d_ff: number, d_kv: number, num_heads: number, num_layers: number) => ({ model_type: 't5', d_model, d_ff, d_kv, num_heads, num_layers }); // prettier-ignore

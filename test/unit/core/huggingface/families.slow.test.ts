@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { families } from '../../../../src/core/huggingface/families';
-import type { FactName } from '../../../../src/core/formats/facts';
+import type { FactName } from '../../../../src/core/run/facts';
 import { parametersOf } from '../../../../src/core/huggingface/count';
 import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
 import { valuesOf } from '../../../../src/core/domain/located';

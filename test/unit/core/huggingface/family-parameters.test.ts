@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
 /**

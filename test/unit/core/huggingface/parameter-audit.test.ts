@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { configError } from '../../../../src/core/config-errors';
 import { startOf } from '../../../../src/core/languages/json/document';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { sentence } from '../../../../src/core/sentence';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
 import { families } from '../../../../src/core/huggingface/families';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { valuesOf } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { fixtures } from '../config-files/files';

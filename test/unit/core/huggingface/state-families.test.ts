@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parametersOf } from '../../../../src/core/huggingface/count';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { layerGroups } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
 import type { LayerKind } from '../../../../src/core/domain/model';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchProblemOf } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
-import type { Facts } from '../../../../src/core/formats/facts';
+import type { Facts } from '../../../../src/core/run/facts';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
 import { recogniseConfig } from '../../../../src/core/config-files/readers';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { completeInline } from '../../../../src/core/terapipe/inline-model';
-import type { Fact, Facts, FactValues, LauncherFile } from '../../../../src/core/formats/facts';
+import type { Fact, Facts, FactValues, LauncherFile } from '../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';

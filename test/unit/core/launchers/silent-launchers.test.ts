@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
-import type { LauncherReader } from '../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../src/core/run/facts';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../src/core/sentence';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { readTorchTitan } from '../../../../src/core/launchers/torchtitan/reader';
-import type { FactValues } from '../../../../src/core/formats/facts';
+import type { FactValues } from '../../../../src/core/run/facts';
 import { completeInline } from '../../../../src/core/terapipe/inline-model';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { yamlReaders } from './tables/yaml-readers';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
 import { withStageLayers } from '../../../../src/core/launchers/stage-layers';
 import { shellReader } from './shell/shell-reader';

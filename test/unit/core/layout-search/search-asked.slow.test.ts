@@ -7,7 +7,7 @@ import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/p
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { scheduleKind } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { makePlan } from '../../../../src/core/planner/make-plan';

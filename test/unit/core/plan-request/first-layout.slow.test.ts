@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { assumedGpuName } from '../../../../src/core/plan-request/defaults';

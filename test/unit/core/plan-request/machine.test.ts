@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ExpectedError } from '../../../../src/core/errors';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../../../../src/core/plan-request/machine';
 import { say } from '../../../../src/core/sentence';
 import { loadObject } from '../config-files/files';

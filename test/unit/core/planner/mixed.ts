@@ -2,7 +2,7 @@ import { clusterOf } from '../../../../src/core/cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../../../../src/core/cluster/presets';
 import type { NodeGroup } from '../../../../src/core/domain/cluster';
 import { loadRun } from '../../../load-run';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { chosenOf } from '../../../../src/core/planner/plan';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';

@@ -1,5 +1,5 @@
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 
 /** The model of a Hugging Face config. */

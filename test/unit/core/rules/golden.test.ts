@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { FactName } from '../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { FactName } from '../../../../src/core/run/facts';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import type { Finding } from '../../../../src/core/findings';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import type { FactName } from '../../../../src/core/formats/facts';
+import type { FactName } from '../../../../src/core/run/facts';
 import { launcherFormats } from '../../../../src/core/launchers/registry';
 import { crossFindings } from '../../../../src/core/rules/launchers/cross-findings';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';

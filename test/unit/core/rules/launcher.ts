@@ -1,5 +1,5 @@
-import type { Fact, FactName, FactValues, LauncherFile } from '../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { Fact, FactName, FactValues, LauncherFile } from '../../../../src/core/run/facts';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import type { Finding, Fix } from '../../../../src/core/findings';
 
 export type Values = { readonly [K in FactName]?: FactValues[K] };

@@ -1,5 +1,5 @@
-import type { FactName, FactValues } from '../../../../src/core/formats/facts';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { FactName, FactValues } from '../../../../src/core/run/facts';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import type { Values } from './launcher';
 
 export interface Pair {

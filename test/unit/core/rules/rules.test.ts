@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { LauncherFormat } from '../../../../src/core/formats/config-format';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import { launcherFormats } from '../../../../src/core/launchers/registry';
 import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { rules } from '../../../../src/core/rules/table';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { findingOfError, type Finding } from '../../../../src/core/findings';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { settingEdits } from '../../../../src/core/rules/settings';

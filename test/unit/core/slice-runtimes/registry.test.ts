@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { LauncherReader } from '../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../src/core/run/facts';
 import { sliceRuntimes } from '../../../../src/core/slice-runtimes/registry';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';

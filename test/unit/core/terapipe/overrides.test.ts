@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/terapipe/overrides';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
 import { loadFixture, loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';

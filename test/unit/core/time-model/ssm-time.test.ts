@@ -11,7 +11,7 @@ import { stateWidths } from '../../../../src/core/model/mixers';
 import { unlikeOneLayer } from '../../../../src/core/measured-profile/shape';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { hybrid, stateOfKind } from '../../../golden/hybrids';
 import { request } from '../../../golden/requests';
 import { say } from '../../../../src/core/sentence';

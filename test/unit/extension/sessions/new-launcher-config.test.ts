@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
-import type { Run } from '../../../../src/core/formats/run';
+import type { Run } from '../../../../src/core/run/run';
 import { valuesOf } from '../../../../src/core/domain/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { TensorProto_DataType as DataType } from 'onnx-buf';
-import { modelSpecOf } from '../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';

@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../../../formats/facts';
+import type { LauncherReader } from '../../../run/facts';
 import type { SliceRuntime } from '../../../slice-runtimes/slice-runtime';
 import { allOf, sentence } from '../../../sentence';
 import type { Plan } from '../../../planner/plan';

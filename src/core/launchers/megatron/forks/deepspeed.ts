@@ -1,5 +1,5 @@
 import { setBy, zero3WithExperts, zeroWithModule, zeroWithPipeline, wholeLayersOnly } from '../../../domain/capabilities';
-import type { Capabilities, Facts } from '../../../formats/facts';
+import type { Capabilities, Facts } from '../../../run/facts';
 import type { MegatronFork } from '../fork';
 
 /** Both forks have them, and no other program of the family. */

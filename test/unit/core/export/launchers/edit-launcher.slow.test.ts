@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../../../../src/core/launchers/deepspeed/reader';
-import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { Facts, LauncherReader } from '../../../../../src/core/run/facts';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../../launchers/tables/yaml-readers';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { Facts, LauncherReader } from '../../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { readHuggingFace } from '../../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../../src/core/formats/written-model';
+import { modelSpecOf } from '../../../../../src/core/run/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';

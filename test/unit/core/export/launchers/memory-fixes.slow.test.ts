@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../../src/core/formats/run';
+import type { Run } from '../../../../../src/core/run/run';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { launchedFindings } from '../../../../../src/core/export/launched-findings';
 import { settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';

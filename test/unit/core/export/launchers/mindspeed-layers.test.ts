@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { planWith } from './plans';
 import { toText } from '../../../sentence-text';

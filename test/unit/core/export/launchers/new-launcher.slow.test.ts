@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { readDeepSpeed } from '../../../../../src/core/launchers/deepspeed/reader';
-import type { Facts, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { Facts, LauncherReader } from '../../../../../src/core/run/facts';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../../launchers/tables/yaml-readers';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';

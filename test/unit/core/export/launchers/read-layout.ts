@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Facts } from '../../../../../src/core/formats/facts';
+import type { Facts } from '../../../../../src/core/run/facts';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 
 /** What a file says once read, to be held against the plan. Written apart from the code that is tested. */

@@ -5,7 +5,7 @@ import type { SliceExport } from '../../../../../src/core/export/slices/slice-ex
 import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/slices/dp-results/entries';
 import { estimatedPeakGiB } from '../../../../../src/core/export/slices/dp-results/peak-memory';
 import { sliceExports } from '../../../../../src/core/export/slices/registry';
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { sliceRuntimes } from '../../../../../src/core/slice-runtimes/registry';
 import { loadConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { sliceFindings } from '../../../../../src/core/export/slices/slice-findings';
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
-import type { Facts } from '../../../../../src/core/formats/facts';
+import type { Facts } from '../../../../../src/core/run/facts';
 import { documentOf } from '../../../../../src/core/languages/python/as-settings';
 import { resultOf } from '../../../../../src/core/languages/python/evaluate';
 import { parsePython } from '../../../../../src/core/languages/python/module';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../../src/core/errors';
-import type { Fact, FactName, Facts } from '../../../../../src/core/formats/facts';
+import type { Fact, FactName, Facts } from '../../../../../src/core/run/facts';
 import { deepspeedFactsOf, readDeepSpeed, type DeepSpeedFacts } from '../../../../../src/core/launchers/deepspeed/reader';
 import { isDeepSpeed } from '../../../../../src/core/launchers/deepspeed/recognise';
 import { traitFiles } from '../../../../fixtures/traits';

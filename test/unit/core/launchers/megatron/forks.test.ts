@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
-import type { LauncherFile, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherFile, LauncherReader } from '../../../../../src/core/run/facts';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { forks } from '../../../../../src/core/launchers/megatron/forks';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';

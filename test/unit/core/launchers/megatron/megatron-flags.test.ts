@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { nvidia } from '../../../../../src/core/launchers/megatron/forks/nvidia';
-import type { FactName, Facts } from '../../../../../src/core/formats/facts';
+import type { FactName, Facts } from '../../../../../src/core/run/facts';
 import { megatronDefaults } from '../../../../../src/core/launchers/megatron/megatron-defaults';
 import type { LocatedFlag } from '../../../../../src/core/launchers/tables/located-flag';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from '../../../../../src/core/launchers/megatron/megatron-flags';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { isMegatronShell } from '../../../../../src/core/launchers/shell/recognise';
 import { fixtures, shellReader, values } from './shell-reader';
 

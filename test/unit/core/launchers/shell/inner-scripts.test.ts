@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
-import type { LauncherFile } from '../../../../../src/core/formats/facts';
+import type { LauncherFile } from '../../../../../src/core/run/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';

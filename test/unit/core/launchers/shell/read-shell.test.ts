@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
-import type { FactName, LauncherFile, LauncherReader } from '../../../../../src/core/formats/facts';
+import type { FactName, LauncherFile, LauncherReader } from '../../../../../src/core/run/facts';
 import { megatronDefaults } from '../../../../../src/core/launchers/megatron/megatron-defaults';
 import { isMegatronShell } from '../../../../../src/core/launchers/shell/recognise';
 import { fixtures, shellReader, values } from './shell-reader';

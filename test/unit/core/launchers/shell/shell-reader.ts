@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
-import type { FactName, Facts } from '../../../../../src/core/formats/facts';
+import type { FactName, Facts } from '../../../../../src/core/run/facts';
 import { createShellReader } from '../../../../../src/core/launchers/shell/read-shell';
 import { loadShellParser } from '../../../../../src/core/languages/shell/parser';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Facts, LauncherFile } from '../../../../../src/core/formats/facts';
+import type { Facts, LauncherFile } from '../../../../../src/core/run/facts';
 import { recogniseYaml, yamlReaders } from './yaml-readers';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { byDefault } from '../../../../../src/core/domain/located';

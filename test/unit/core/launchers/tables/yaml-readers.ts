@@ -1,4 +1,4 @@
-import type { LauncherReader } from '../../../../../src/core/formats/facts';
+import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { readMegatronYaml } from '../../../../../src/core/launchers/megatron/megatron-yaml';
 import { readMegatronBridge } from '../../../../../src/core/launchers/megatron-bridge/megatron-bridge';
 import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { FactName, LauncherFile } from '../../../../../src/core/formats/facts';
+import type { FactName, LauncherFile } from '../../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { isTorchTitan } from '../../../../../src/core/launchers/torchtitan/recognise';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
-import type { Run } from '../../../../../src/core/formats/run';
+import type { Run } from '../../../../../src/core/run/run';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';

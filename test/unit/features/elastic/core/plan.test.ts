@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { elasticTimeline, planElastic } from '../../../../../src/features/elastic/core/make-plan';
-import { balanceNames } from '../../../../../src/core/formats/elastic-names';
+import { balanceNames } from '../../../../../src/core/run/elastic';
 import { epochVerdict, totalBytes } from '../../../../../src/features/elastic/core/memory';
 import { fitsMemory, verdictOfPeak } from '../../../../../src/core/memory-model/verdict';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../../src/features/elastic/core/plan';

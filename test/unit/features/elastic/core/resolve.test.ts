@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
 import { parametersOf } from '../../../../../src/core/huggingface/count';
-import type { Run } from '../../../../../src/core/formats/run';
+import type { Run } from '../../../../../src/core/run/run';
 import { readGradientNorms } from '../../../../../src/features/elastic/core/gradient-norms';
 import { resolveElastic } from '../../../../../src/features/elastic/core/resolve';
 import { unitsOf } from '../../../../../src/features/elastic/core/units';

@@ -1,6 +1,6 @@
-import { stateKinds, type StateMixer } from '../domain/model';
-import type { Facts, FactValues } from './facts';
-import { frequencyPattern, type Hybrid } from './traits';
+import { stateKinds, type StateMixer } from '../../domain/model';
+import type { Facts, FactValues } from '../../run/facts';
+import { frequencyPattern, type Hybrid } from '../../run/traits';
 
 /*
  * Hybrids as Megatron-LM's flags write them. Source: `mamba_hybrid_layer_allocation`, `MambaMixer`, `GatedDeltaNet` and the

@@ -1,5 +1,4 @@
-/** What a script's program does. Nothing but training is planned, and no rule of training applies to anything else. */
-export type Purpose = 'training' | 'conversion' | 'evaluation' | 'serving' | 'data';
+import type { Purpose } from '../../run/facts';
 
 /** By the name of a program, the surer sign first: `convert_pretrained.py` converts. */
 const purposes: readonly (readonly [Purpose, RegExp])[] = [

@@ -7,17 +7,11 @@ import { namedSchedules, type ScheduleChoices } from '../domain/schedule-names';
 import { integer, list, nonNegative, oneOf, positive, type Rule } from '../domain/settings/rules';
 import { keyRules } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
-import type { CalibrationSettings, TrainingSettings } from './given';
+import type { CalibrationSettings, TrainingSettings } from '../run/given';
 import { sentence } from '../sentence';
-import type { WrittenModel } from './written-model';
 
 /** A rule for every field of `T`; nested objects have tables of their own. */
 export type Fields<T> = { readonly [K in keyof T]-?: Rule<Exclude<T[K], undefined>> };
-
-/** `model` given inline. */
-export const modelFields: {
-  readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]>;
-} = keyRules(settings.model);
 
 /** Under `training`. */
 export const trainingFields: Fields<TrainingSettings> = { ...keyRules(settings.training), mtpLayers: settings.model.mtpLayers.key };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { frequencyPattern, traitsOf } from '../../../../src/core/formats/traits';
-import type { Facts } from '../../../../src/core/formats/facts';
+import { frequencyPattern, traitsOf } from '../../../../src/core/run/traits';
+import type { Facts } from '../../../../src/core/run/facts';
 
 const fact = <T>(value: T) => ({ value, source: { kind: 'override' } as const });
 

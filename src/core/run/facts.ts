@@ -6,7 +6,6 @@ import type { settingsByName } from '../domain/settings/table';
 import type { GivenAdapters } from './adapters';
 import type { CapabilitiesWith } from '../domain/capabilities';
 import type { ConfigFormat } from './config-format';
-import type { Purpose } from './purpose';
 
 /** What any config or launcher file gives, by setting. Lengths in tokens; sizes as the file means them. */
 export type FactValues = ReadValues<typeof settingsByName>;
@@ -49,6 +48,9 @@ export interface Program {
   /** What it can run; absent: as the launcher of its format. */
   readonly capabilities?: Capabilities;
 }
+
+/** What a script's program does. Nothing but training is planned, and no rule of training applies to anything else. */
+export type Purpose = 'training' | 'conversion' | 'evaluation' | 'serving' | 'data';
 
 /** A launcher's file as one of the readers understands it. */
 export interface LauncherFile {

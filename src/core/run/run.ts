@@ -13,7 +13,7 @@ import type { Layout } from '../domain/request';
 import type { ScheduleName, ScheduleChoices } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import type { SequenceSplit } from '../domain/sequence-split';
-import type { GivenElastic } from './given-elastic';
+import type { GivenElastic } from './elastic';
 import type { Capabilities, FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';
 import type { Sentence } from '../sentence';

@@ -1,10 +1,10 @@
-import { ExpectedError } from '../errors';
-import type { Finding } from '../findings';
-import type { Place, TextRange } from '../domain/located';
-import type { Fact, FactName, Facts, FactValues } from './facts';
-import type { Rule } from '../domain/settings/rules';
-import { checkByRule } from '../languages/json/read-by-rule';
-import type { Sentence, Value } from '../sentence';
+import { ExpectedError } from '../../errors';
+import type { Finding } from '../../findings';
+import type { Place, TextRange } from '../../domain/located';
+import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
+import type { Rule } from '../../domain/settings/rules';
+import { checkByRule } from '../../languages/json/read-by-rule';
+import type { Sentence, Value } from '../../sentence';
 
 /** One setting of a launcher file, whatever its syntax. */
 export interface Setting {

@@ -1,5 +1,8 @@
 import { valuesOf, type LocatedFields } from '../domain/located';
 import type { Experts, ModelSpec, Stacks } from '../domain/model';
+import { keyRules } from '../domain/settings/setting';
+import { settings } from '../domain/settings/table';
+import type { Rule } from '../domain/settings/rules';
 import { stackKinds, usualStacks } from '../model/stacks';
 import type { LocatedPartial, TrainingSettings } from './given';
 
@@ -78,3 +81,8 @@ export function trainedModelOf({
   const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
   return depths > 0 && spec.stacks === undefined ? { ...spec, mtpLayers: depths } : spec;
 }
+
+/** `model` given inline. */
+export const modelFields: {
+  readonly [K in Exclude<keyof WrittenModel, 'modelType'>]: Rule<WrittenModel[K]>;
+} = keyRules(settings.model);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { frequencyPattern } from '../../../../src/core/formats/traits';
+import { frequencyPattern } from '../../../../src/core/run/traits';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
-import { errorOf, pointedAt, readerOf } from '../config-files/files';
+import { errorOf, pointedAt, readerOf } from './files';
 import { shellReader } from '../launchers/shell/shell-reader';
 
 const sizes = '--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1';
