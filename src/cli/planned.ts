@@ -42,7 +42,9 @@ export function planRun(
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
     const kept = scenarioOf(plan.request);
-    const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, { ...defaults, kept }, found)));
+    const remedies = findRemedies(run, plan, (changed) =>
+      makePlan(resolveRun(changed, { ...defaults, kept }, found), { isCompared: false, drawnOperations: 0 }),
+    );
     return { run, plan, remedies, findings: judgedFindings(config, run, plan, remedies) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));

@@ -29,7 +29,11 @@ else
         run,
         plan,
         (changed) =>
-          makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found, signal), { signal, drawnOperations: 0 }),
+          makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found, signal), {
+            signal,
+            isCompared: false,
+            drawnOperations: 0,
+          }),
         signal,
       ),
     whatIf: ({ run, defaults, found, sets }, { signal }) =>

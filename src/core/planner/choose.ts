@@ -43,10 +43,19 @@ export function isAskedFor(request: PlanRequest, candidate: Pick<Candidate, 'id'
   return asked === null ? null : isOfSchedule(candidate, asked, request);
 }
 
+/** Whether `choose` may take a candidate of this schedule; a candidate that it rules out need not be predicted to know what is chosen. */
+export function mayBeChosen(request: PlanRequest, spec: Pick<Candidate, 'id' | 'schedule'>): boolean {
+  const isOfRuns = request.runs?.some((name) => isInterleaving(spec, name, request) || isOfSchedule(spec, name, request));
+  return isAskedFor(request, spec) ?? isOfRuns ?? true;
+}
+
 /** Whether a candidate runs a schedule that there is to choose from: 1F1B also interleaved, where a plan chooses virtual stages. */
 function isAmong(candidate: Candidate, name: ScheduleName, request: PlanRequest): boolean {
-  const isInterleaved = request.freeVirtualStages === true && scheduleKind(candidate.schedule).interleaves === name;
-  return isInterleaved ? isEvenlyInterleaved(request, candidate) : isOfSchedule(candidate, name, request);
+  return isInterleaving(candidate, name, request) ? isEvenlyInterleaved(request, candidate) : isOfSchedule(candidate, name, request);
+}
+
+function isInterleaving({ schedule }: Pick<Candidate, 'schedule'>, name: ScheduleName, { freeVirtualStages }: PlanRequest): boolean {
+  return freeVirtualStages === true && scheduleKind(schedule).interleaves === name;
 }
 
 /** Whether Megatron-LM interleaves so: chunks of as many layers each, and a multiple of the stages of micro-batches. */

@@ -6,7 +6,7 @@ import { lengthShares } from '../domain/lengths';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { CostProvenance } from '../domain/slice-cost';
-import { askedSpecs, candidateSpecs } from './candidates/candidate-specs';
+import { askedSpecs, candidateSpecs, choosableSpecs } from './candidates/candidate-specs';
 import { choose, isAskedFor, requestedSchedule } from './choose';
 import { coveringAssumed } from './explain/assumed';
 import { chosenLimits, chosenParts, provenanceOf, planReasons } from './explain/explain';
@@ -25,6 +25,8 @@ import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/
 export interface PlanOptions extends SlicingListener {
   /** Most operations, over all candidates, whose timelines are kept, the chosen one's first; left out: all that can be drawn. */
   readonly drawnOperations?: number;
+  /** False: without the candidates that cannot be chosen, and with no plan of other lengths or times; the same candidate is chosen. */
+  readonly isCompared?: boolean;
   /** Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same. */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
@@ -37,7 +39,7 @@ export interface PlanOptions extends SlicingListener {
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
-  const { signal, onProgress, onIncumbent, onFirst, drawnOperations = Infinity } = options;
+  const { signal, onProgress, onIncumbent, onFirst, isCompared = true, drawnOperations = Infinity } = options;
   const request = withOpenStages(asked);
   requireRunnable(request);
   const open = pipelineOf(request);
@@ -55,15 +57,18 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const early = onFirst === undefined ? [] : askedSpecs(request, pipeline, { signal });
   sendFirst(early);
   const listener = { signal, onIncumbent, onProgress: (fraction: number) => onProgress?.(0.7 * fraction) };
-  const { specs, skipped } = candidateSpecs(request, pipeline, listener);
+  const { specs, skipped } = isCompared
+    ? candidateSpecs(request, pipeline, listener)
+    : { specs: choosableSpecs(request, pipeline, listener), skipped: [] };
   if (onFirst !== undefined && early.length === 0) {
     const asked = specs.filter((spec) => isAskedFor(request, spec) === true);
     if (asked.length < specs.length) sendFirst(asked);
   }
   const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
   const { lengths } = request.training;
-  const over = lengths === undefined ? null : overLengths(request, pipeline, lengthShares(lengths), signal);
-  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic: analyticPlan(request, signal), over });
+  const over = lengths === undefined || !isCompared ? null : overLengths(request, pipeline, lengthShares(lengths), signal);
+  const analytic = isCompared ? analyticPlan(request, signal) : null;
+  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic, over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
   const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;

@@ -1,12 +1,13 @@
 import { scheduleKind } from '../../schedules/registry';
 import { ExpectedError } from '../../errors';
 import { formatCount } from '../../format';
-import { askedSchedules, otherSchedules, type ScheduleName } from '../../domain/schedule-names';
+import { askedSchedules, namedSchedules, otherSchedules, type ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import { chunksOn, kindOn, type Pipeline } from '../predict/pipeline';
-import { isAskedFor, requestedSchedule } from '../choose';
+import { isAskedFor, mayBeChosen, requestedSchedule } from '../choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
+import { candidateIdOf } from '../plan';
 import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
@@ -43,6 +44,20 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
   const usual = usualSpecs(request, pipeline, listener);
   const { specs, skipped } = otherSpecs(request, pipeline, usual, listener);
   return { specs: [...usual, ...specs, ...comparedSplits(request, pipeline, listener)], skipped };
+}
+
+/**
+ * Of `candidateSpecs` those that a plan may choose. Nothing is solved for that only others need: of a launcher without token slices they
+ * take no time.
+ *
+ * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
+ */
+export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
+  const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: candidateIdOf[schedule], schedule });
+  const isSliced = namedSchedules.some((schedule) => scheduleKind(schedule).sliced && mayRun(schedule));
+  const usual = isSliced ? usualSpecs(request, pipeline, listener) : [...givenSpecs(request), ...microBatchSpecs(request)];
+  const { specs } = otherSpecs(request, pipeline, usual, listener, beyondUsual.filter(mayRun));
+  return [...usual, ...specs].filter((spec) => mayBeChosen(request, spec));
 }
 
 /**
@@ -140,6 +155,7 @@ function requireComplete(scheme: Scheme, batch: number, tokens: number): void {
 }
 
 type OtherName = (typeof otherSchedules | typeof askedSchedules)[number];
+const beyondUsual: readonly OtherName[] = [...otherSchedules, ...askedSchedules];
 
 /** A schedule beyond the usual ones, with the scheme that it runs. */
 interface OtherRun {
@@ -158,8 +174,14 @@ interface OtherRun {
  *
  * @param usual what `usualSpecs` made.
  */
-function otherSpecs(request: PlanRequest, pipeline: Pipeline, usual: readonly CandidateSpec[], listener: SlicingListener): CandidateSpecs {
-  const runs = [...otherSchedules, ...askedSchedules].flatMap((schedule) => otherRun(request, pipeline, usual, schedule) ?? []);
+function otherSpecs(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  usual: readonly CandidateSpec[],
+  listener: SlicingListener,
+  schedules = beyondUsual,
+): CandidateSpecs {
+  const runs = schedules.flatMap((schedule) => otherRun(request, pipeline, usual, schedule) ?? []);
   const isTooLong = ({ kind, scheme, schedule, isAsked }: OtherRun): boolean =>
     operationCount(kind, request.layout, scheme) >
     (isAsked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations);

@@ -224,6 +224,33 @@ describe('plan', () => {
     );
   });
 
+  it('without comparisons chooses the same candidate, and plans nothing that cannot be chosen', () => {
+    const full = { ...small.cluster, gpu: { ...small.cluster.gpu, memoryBytes: 2 ** 20 } };
+    const scheme = Array.from({ length: 8 }, () => ({ batch: 1, tokens: [512, 512] }));
+    const wanted: readonly PlanRequest[] = [
+      { ...small, runs: ['1F1B'] },
+      { ...small, runs: ['1F1B'], cluster: full },
+      { ...small, runs: ['1F1B', 'ZBVZeroBubble', 'GPipe'] },
+      { ...small, runs: ['1F1B'], freeVirtualStages: true },
+      { ...small, runs: ['TeraPipe', '1F1B'] },
+      { ...small, schedule: 'TeraPipe' },
+      { ...small, schedule: 'ZB-H1' },
+      { ...small, slicing: { ...small.slicing, scheme } },
+      { ...small, schedule: 'Seq1F1B', slicing: { ...small.slicing, scheme } },
+      small,
+    ];
+    for (const asked of wanted) {
+      const [all, some] = [makePlan(asked), makePlan(asked, { isCompared: false })];
+      assert.deepEqual(chosenOf(some), chosenOf(all));
+      assert.deepEqual(some.request, all.request);
+    }
+    const [first] = wanted;
+    assert.deepEqual(
+      makePlan(first ?? small, { isCompared: false }).candidates.map(({ id }) => id),
+      ['1f1b'],
+    );
+  });
+
   it('lists the chosen way first, then what fits, then what does not, in each what the runtime runs first', () => {
     const plan = makePlan({ ...small, runs: ['1F1B'] });
     const [first, ...others] = plan.candidates;
