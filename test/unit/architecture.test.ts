@@ -143,14 +143,14 @@ describe('architecture', () => {
     const inside = rooms.flatMap((room) => readdirSync(join(root, room), { recursive: true, withFileTypes: true }));
     const files = [...inside, ...readdirSync(root, { withFileTypes: true })].filter((entry) => entry.isFile());
     assert.ok(files.length > 800);
-    const beside = files.flatMap(({ parentPath, name }) => {
+    const outside = files.flatMap(({ parentPath, name }) => {
       const text = readFileSync(join(parentPath, name), 'utf8');
       const paths = [...text.matchAll(/((?:\.\.\/)+)shared\b/g)].map(([, up = '']) => resolve(parentPath, up, 'shared'));
       const pieces = /'\.\.', *'shared'/.test(text) ? [dirname(root)] : [];
       const strays = [...paths, ...pieces].filter((path) => !path.startsWith(root + sep) || !existsSync(path));
       return strays.map((path) => `${relative(root, join(parentPath, name))}: ${path}`);
     });
-    assert.deepEqual(beside, []);
+    assert.deepEqual(outside, []);
   });
 
   it('keeps files short', () => {
@@ -170,7 +170,7 @@ function strays(house: string, roomOf: (file: string) => string, allowedTo: (roo
     const [here, there] = [roomOf(fromPlace), roomOf(toPlace)];
     if (here === there || there === '') return false;
     const allowed = here === '' && house === 'src/core/' ? ['domain'] : allowedTo(here);
-    assert.ok(allowed, `${house}${here} is no room: add it to the table`);
+    assert.ok(allowed, `${house}${here} is not a room: add it to the table`);
     return !allowed.includes(there);
   });
   return offences.map(arrow);

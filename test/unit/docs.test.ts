@@ -89,13 +89,13 @@ describe('documents', () => {
   });
 
   it('name nothing as in a file that the file does not have', () => {
-    const said = documents.flatMap(({ file, text }) =>
+    const named = documents.flatMap(({ file, text }) =>
       [...text.matchAll(/`([\w.]+)`(?:,? and `([\w.]+)`)? in `([\w./-]+\.ts)`/g)].flatMap(([, first = '', second, path = '']) =>
         [first, ...(second === undefined ? [] : [second])].map((name) => ({ file, name, path })),
       ),
     );
-    assert.ok(said.length > 80, `${said.length} names in files`);
-    const wrong = said.filter(({ name, path }) => {
+    assert.ok(named.length > 80, `${named.length} names in files`);
+    const wrong = named.filter(({ name, path }) => {
       const own = read(path).replace(/^import[^;]*;$/gm, '');
       // a name that is declared elsewhere and only used here leads a reader astray
       const declared = (part: string): boolean =>
@@ -185,9 +185,9 @@ describe('documents', () => {
       steps.flatMap((step) => [...(step.run ?? '').matchAll(/\bnpm (?:run )?([\w:]+)/g)].map(([, name = '']) => name)),
     );
     assert.deepEqual(run, ['test', 'demo']);
-    const said = [...read('README.md').matchAll(/^ {4}npm (?:run )?(\w+) /gm)].map(([, name = '']) => name);
-    assert.deepEqual(said, ['demo', 'test']);
-    for (const name of [...run, ...said]) assert.ok(name in scripts, name);
+    const written = [...read('README.md').matchAll(/^ {4}npm (?:run )?(\w+) /gm)].map(([, name = '']) => name);
+    assert.deepEqual(written, ['demo', 'test']);
+    for (const name of [...run, ...written]) assert.ok(name in scripts, name);
   });
 
   it('ask for issues in forms that GitHub reads', () => {

@@ -16,7 +16,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/time-model/error-bars#widened',
     'src/protocol/page-schema#pageCommands',
   ],
-  'a limit, or what a page starts with: tests go to it without saying it again': [
+  'a limit, or what a page starts with: tests go to it without repeating it': [
     'src/core/languages/json/document#maximumConfigNodes',
     'src/core/layout-search/search#keptSizes',
     'src/core/plan-request/first-layout#leastSecondLooks',

@@ -16,7 +16,7 @@ const fixtures = path.join(import.meta.dirname, '../../fixtures/launchers');
 const machines: readonly Partial<Machine>[] = [{}, { gpu: 'A100-40GB' }];
 
 /** Codes with severities, sorted, and the exit status. */
-function told({ json, exitCode }: { readonly json: object; readonly exitCode: number }): readonly (string | number)[] {
+function codesAndStatus({ json, exitCode }: { readonly json: object; readonly exitCode: number }): readonly (string | number)[] {
   const { findings } = json as { readonly findings: readonly PrintedFinding[] };
   return [exitCode, ...findings.map(({ code, severity }) => `${code} ${severity}`).sort()];
 }
@@ -28,8 +28,8 @@ describe('terapipe check', () => {
       for (const machine of machines) {
         const reading = { sets: [], machine: { ...noMachine, ...machine }, shell: shellReader };
         const config = await readConfig({ file, text: readFileSync(file, 'utf8') }, reading, new Map());
-        const planned = told(planAnswer(await planNearby(config, defaults, () => undefined), new Map()));
-        assert.deepEqual(told(await checkAnswer([file], reading, defaults, new Map(), () => undefined)), planned);
+        const planned = codesAndStatus(planAnswer(await planNearby(config, defaults, () => undefined), new Map()));
+        assert.deepEqual(codesAndStatus(await checkAnswer([file], reading, defaults, new Map(), () => undefined)), planned);
       }
     });
 

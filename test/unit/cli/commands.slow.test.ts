@@ -67,7 +67,7 @@ describe('terapipe', () => {
     const rows = [...outcome.out.matchAll(/ ([\d.]+) (GiB|TiB)(?: {2}(does not fit))?$/gm)];
     const [, usable] = /\/ ([\d.]+) GiB on stage/.exec(outcome.out) ?? [];
     assert.ok(rows.length > 5);
-    for (const [, peak, , said] of rows) assert.equal(said !== undefined, Number(peak) > Number(usable), peak);
+    for (const [, peak, , unfit] of rows) assert.equal(unfit !== undefined, Number(peak) > Number(usable), peak);
   });
 
   it('plans in words: step, bubble, memory, comparison', async () => {

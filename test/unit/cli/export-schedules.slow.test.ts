@@ -83,18 +83,18 @@ describe('terapipe export of schedules', () => {
       '--to',
       'chrome-trace',
     ];
-    const said: string[] = [];
+    const pieces: string[] = [];
     let taken = Infinity;
     let stall: (how: 'waits') => void = () => undefined;
     const stalled = new Promise<'waits'>((resolve) => (stall = resolve));
     const never = new Promise<void>(() => undefined);
     const terminal = {
-      out: (text: string) => void said.push(text),
+      out: (text: string) => void pieces.push(text),
       err: () => undefined,
       progress: () => undefined,
       status: () => undefined,
       drained: () => {
-        if (said.length < taken) return Promise.resolve();
+        if (pieces.length < taken) return Promise.resolve();
         stall('waits');
         return never;
       },
@@ -106,24 +106,24 @@ describe('terapipe export of schedules', () => {
       debug: false,
     };
     const printed = async (...more: readonly string[]): Promise<string> => {
-      said.length = 0;
+      pieces.length = 0;
       assert.equal(await runCommand([...long, ...more], terminal), 0);
-      return said.join('');
+      return pieces.join('');
     };
     const text = await printed();
-    const largest = Math.max(...said.map((piece) => piece.length));
+    const largest = Math.max(...pieces.map((piece) => piece.length));
     assert.ok(largest < 300_000 && text.length > 10 * largest, `the largest piece of ${text.length} has ${largest} characters`);
     const json = await printed('--json');
-    assert.ok(Math.max(...said.map((piece) => piece.length)) < 400_000);
+    assert.ok(Math.max(...pieces.map((piece) => piece.length)) < 400_000);
     assert.equal((JSON.parse(json) as { text: string }).text, text);
     const file = path.join(folder, 'trace.json');
     await printed('--out', file);
     assert.equal(readFileSync(file, 'utf8'), text);
     // A reader that takes three pieces and no more: nothing is made that it does not take.
-    said.length = 0;
+    pieces.length = 0;
     taken = 3;
     const ended = await Promise.race([runCommand(long, terminal), stalled]);
-    assert.deepEqual([ended, said.length], ['waits', taken]);
+    assert.deepEqual([ended, pieces.length], ['waits', taken]);
   });
 
   it('writes a new file, never over one, and shows the same in JSON', async () => {
@@ -139,14 +139,14 @@ describe('terapipe export of schedules', () => {
   });
 
   it('asks for a format that there is', async () => {
-    for (const [args, said] of [
+    for (const [args, message] of [
       [[], `give --to ${exportNames[0]}`],
       [['--to', 'cvs'], 'is nothing to export to'],
       [['--to', 'svg', '--schedule', '1F2B'], 'schedule'],
     ] as const) {
       const { err, exitCode } = await run(...args);
       assert.equal(exitCode, 2);
-      assert.ok(err.includes(said), err);
+      assert.ok(err.includes(message), err);
     }
   });
 });

@@ -29,7 +29,7 @@ describe('terapipe export', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** One command line; paths are absolute, the folder is left out of what is said. */
+  /** One command line; paths are absolute, the folder is left out of the output. */
   async function run(...args: readonly string[]): Promise<{ readonly out: string; readonly err: string; readonly exitCode: number }> {
     const [out, err]: [string[], string[]] = [[], []];
     const exitCode = await runCommand(args, {
@@ -44,8 +44,8 @@ describe('terapipe export', () => {
       shell: () => Promise.resolve(shell),
       debug: false,
     });
-    const said = (lines: readonly string[]): string => lines.join('').replaceAll(`${folder}/`, '');
-    return { out: said(out), err: said(err), exitCode };
+    const withoutFolder = (lines: readonly string[]): string => lines.join('').replaceAll(`${folder}/`, '');
+    return { out: withoutFolder(out), err: withoutFolder(err), exitCode };
   }
 
   const at = (name: string): string => path.join(folder, name);
@@ -180,9 +180,9 @@ describe('terapipe export', () => {
 
   it('predicts in the header what the file runs, not the sliced plan', async () => {
     const { out, err } = await run('export', plan, '--to', 'megatron', '--set', 'schedule=TeraPipe');
-    const alone = await run('export', plan, '--to', 'megatron', '--set', 'layout.virtualStages=2');
+    const whole = await run('export', plan, '--to', 'megatron', '--set', 'layout.virtualStages=2');
     const predicted = (text: string): string => /^# Predicted: (.*)$/m.exec(text)?.[1] ?? '';
-    assert.equal(predicted(out), predicted(alone.out));
+    assert.equal(predicted(out), predicted(whole.out));
     assert.match(
       out,
       /^# Not written: token slices \(TeraPipe\): Megatron-LM does not run it; written and predicted here is Interleaved1F1B/m,

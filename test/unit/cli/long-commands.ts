@@ -80,18 +80,18 @@ export async function interrupted(
   const bundle = await bundled();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bundle, ...args], { cwd: folder, env: { ...process.env, TERAPIPE_DEBUG: '1' } });
-    let said = '';
+    let output = '';
     let signalledMs: number | null = null;
     child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (signalledMs !== null || !began.test(said)) return;
+      output += chunk.toString();
+      if (signalledMs !== null || !began.test(output)) return;
       signalledMs = performance.now();
       child.kill(signal);
     });
     child.stdout.resume();
     child.on('error', reject);
     child.on('close', (exitCode, killedBy) =>
-      resolve({ exitCode, signal: killedBy, refused: /\.json:\d+:\d+: /.test(said), endedMs: performance.now() - (signalledMs ?? 0) }),
+      resolve({ exitCode, signal: killedBy, refused: /\.json:\d+:\d+: /.test(output), endedMs: performance.now() - (signalledMs ?? 0) }),
     );
   });
 }

@@ -17,7 +17,7 @@ const lookMs = 12;
 /** A provider that this platform never has. */
 const foreign = process.platform === 'win32' ? 'coreml' : 'dml';
 
-interface Said {
+interface Outcome {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
@@ -44,7 +44,7 @@ describe('terapipe profile', () => {
     args: readonly string[],
     signal = new AbortController().signal,
     onProgress: (lines: number) => void = () => undefined,
-  ): Promise<Said> {
+  ): Promise<Outcome> {
     let [out, err, nowMs] = ['', '', 0];
     const progress: string[] = [];
     const exitCode = await runCommand(args, {

@@ -65,8 +65,8 @@ function checkWhy({ why = '', ...plan }: Found, best: Found): void {
   assert.ok(why.startsWith(`${plan.tie ? 'within error, ' : ''}${say(costOf(plan.iterationMs / best.iterationMs - 1))}`), why);
   for (const part of stepParts) {
     const by = plan.parts[part] - best.parts[part];
-    const said = new RegExp(`([\\d.,]+ \\S+) (more|less) ${say(stepPartNames[part])}`, 'u').exec(why);
-    if (said !== null) assert.deepEqual([said[1], said[2]], [formatDuration(Math.abs(by)), by > 0 ? 'more' : 'less'], why);
+    const found = new RegExp(`([\\d.,]+ \\S+) (more|less) ${say(stepPartNames[part])}`, 'u').exec(why);
+    if (found !== null) assert.deepEqual([found[1], found[2]], [formatDuration(Math.abs(by)), by > 0 ? 'more' : 'less'], why);
   }
   const [, bytes, way] = /([\d.,]+ [KMG]iB) (more|less) memory/u.exec(why) ?? [];
   const more = plan.peakBytes - best.peakBytes;

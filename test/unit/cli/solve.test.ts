@@ -149,11 +149,11 @@ describe('terapipe solve', () => {
   });
 
   it('shows short lists of numbers as they are written, and of others that they are lists', () => {
-    const said = (stageFactors: unknown): string => refusal({ ...problem, stageFactors }).message;
-    assert.equal(said([1, 0]), 'stageFactors is [1,0]');
-    assert.equal(said([]), 'stageFactors is an empty list');
-    assert.equal(said(['<b>']), 'stageFactors is a list');
-    assert.equal(said(Array.from({ length: 40 }, () => 0)), 'stageFactors is a list');
+    const message = (stageFactors: unknown): string => refusal({ ...problem, stageFactors }).message;
+    assert.equal(message([1, 0]), 'stageFactors is [1,0]');
+    assert.equal(message([]), 'stageFactors is an empty list');
+    assert.equal(message(['<b>']), 'stageFactors is a list');
+    assert.equal(message(Array.from({ length: 40 }, () => 0)), 'stageFactors is a list');
   });
 
   it('refuses slices longer than the sequence and problems beyond its memory', () => {

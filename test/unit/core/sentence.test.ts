@@ -45,10 +45,10 @@ async function errorOf(file: string, text: string): Promise<Sentence[]> {
 describe('a sentence', () => {
   const translate = (text: string, ...values: (string | number)[]): string => `«${text.replace('{0}', String(values[0]))}»`;
 
-  it('is reported in English by default, and in another language part by part', () => {
-    const said = sentence`A batch of ${4} on ${counted(2, 'stage')}`;
-    assert.deepEqual(said.template, 'A batch of {0} on {1}');
-    assert.equal(say(said), 'A batch of 4 on 2 stages');
+  it('is in English by default, and in another language part by part', () => {
+    const batch = sentence`A batch of ${4} on ${counted(2, 'stage')}`;
+    assert.deepEqual(batch.template, 'A batch of {0} on {1}');
+    assert.equal(say(batch), 'A batch of 4 on 2 stages');
     assert.equal(say(sentence`use ${counted(1, 'stage')}`, translate), '«use «1 stage»»');
   });
 
@@ -66,9 +66,9 @@ describe('a sentence', () => {
     const launched = pairs.flatMap(({ bad, format }) => launchFindings(launcherOf(bad, format)).flatMap(sentencesOf));
     const planned = await Promise.all(ownPairs.map(async ({ bad }) => findingsOf(await loadObject(bad), null).flatMap(sentencesOf)));
     const errors = await Promise.all(broken.map(([file, text]) => errorOf(file, text)));
-    const said = [...launched, ...planned.flat(), ...errors.flat()];
-    assert.ok(said.length > 200);
-    const words = said.flatMap(filled).filter((value) => /\b[a-z]{2,} [a-z]{2,}\b/.test(value.replace(/"[^"]*"/g, '')));
+    const sentences = [...launched, ...planned.flat(), ...errors.flat()];
+    assert.ok(sentences.length > 200);
+    const words = sentences.flatMap(filled).filter((value) => /\b[a-z]{2,} [a-z]{2,}\b/.test(value.replace(/"[^"]*"/g, '')));
     assert.deepEqual([...new Set(words)], []);
   });
 });

@@ -21,7 +21,7 @@ describe('ranks of a layout', () => {
     const peers = (kind: (typeof rankGroups)[number]) => peersOf(ranks, ranks[13]!, kind).map(({ rank }) => rank);
     assert.deepEqual(peers('tensor'), [12]);
     assert.deepEqual(peers('data'), [9, 11, 15]);
-    assert.deepEqual(peers('pipeline'), [5, 21], 'the stages beside its own');
+    assert.deepEqual(peers('pipeline'), [5, 21], 'the stages next to its own');
     assert.deepEqual(peers('expert'), [9, 11, 15]);
   });
 

@@ -13,7 +13,7 @@ export function readerOf(files: Readonly<Record<string, string>>): ReadReference
   return (_from, name) => {
     const text = files[name];
     return text === undefined
-      ? Promise.reject(configError('config-not-found', sentence`${name} is not there`, sentence`create it`))
+      ? Promise.reject(configError('config-not-found', sentence`${name} does not exist`, sentence`create it`))
       : Promise.resolve({ file: name, text });
   };
 }

@@ -48,8 +48,8 @@ describe('loading a launcher', () => {
   hybrid_override_pattern: "M-M*-M-M"
 `;
     const mamba = JSON.stringify({ model_type: 'mamba2', num_hidden_layers: 24 });
-    for (const beside of [mamba, llama]) {
-      const { run } = await loadConfig('train.yaml', text, world({ 'config.json': beside }));
+    for (const config of [mamba, llama]) {
+      const { run } = await loadConfig('train.yaml', text, world({ 'config.json': config }));
       assert.ok(run);
       const { layerKinds = [], layers } = modelSpecOf(run.model, run.traits);
       assert.equal(layers, 8);
@@ -74,9 +74,9 @@ ${more}`;
     };
 
     for (const files of [{}, { 'config.json': llama }]) {
-      const beside = Object.keys(files).join() || 'nothing';
+      const modelConfig = Object.keys(files).join() || 'no model config';
 
-      it(`trains with its own dropout and loss, with ${beside}`, async () => {
+      it(`trains with its own dropout and loss, with ${modelConfig}`, async () => {
         const trained = async (more: string) => {
           const { dropout, fusedCrossEntropy } = await trainingOf(`  --bf16: true\n${more}`, files);
           return [dropout?.value, fusedCrossEntropy?.value];
@@ -88,7 +88,7 @@ ${more}`;
         ]);
       });
 
-      it(`adds gradients of fp16 up in fp16 and those of bf16 in fp32, with ${beside}`, async () => {
+      it(`adds gradients of fp16 up in fp16 and those of bf16 in fp32, with ${modelConfig}`, async () => {
         const inFp32 = async (more: string) => (await trainingOf(more, files)).gradAccumulationFp32?.value ?? 'as Megatron-LM does';
         assert.equal(await inFp32('  --fp16: true\n'), false);
         assert.equal(await inFp32('  --fp16: true\n  --accumulate-allreduce-grads-in-fp32: true\n'), true);

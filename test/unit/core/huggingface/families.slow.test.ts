@@ -183,10 +183,10 @@ describe('families of HuggingFace configs', () => {
 
   it('read a type nobody knows as a Llama when it has the usual keys', () => {
     const config = { model_type: 'brandnew', hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4 };
-    const { model: found, facts: said, remarks, assumedFields } = read({ ...config, intermediate_size: 128 });
+    const { model: found, facts, remarks, assumedFields } = read({ ...config, intermediate_size: 128 });
     assert.deepEqual([found.layers.value, found.ffn.value, found.vocab.value, found.gatedMlp.value], [2, 128, 0, true]);
     assert.deepEqual(plainSource(found.gatedMlp), { kind: 'default', reason: 'as in Llama: the model type is not known' });
-    assert.deepEqual([said.vocab, assumedFields], [undefined, ['vocab', 'tiedEmbeddings']]);
+    assert.deepEqual([facts.vocab, assumedFields], [undefined, ['vocab', 'tiedEmbeddings']]);
     assert.deepEqual(
       remarks.map(({ code, severity }) => [code, severity]),
       [['config-unknown-model-type', 'warning']],

@@ -64,7 +64,7 @@ const published: readonly (readonly [name: string, parameters: number, config: o
   ['MiniCPM-2B', 2724880896, { model_type: 'minicpm' }],
   ['Yi-6B', 6061035520, { model_type: 'Yi' }],
   [
-    'MiniCPM3-4B, whose config names its class alone',
+    'MiniCPM3-4B, whose config names only its class',
     4073875968,
     {
       architectures: ['MiniCPM3ForCausalLM'],

@@ -64,7 +64,7 @@ const published: Readonly<Record<string, number>> = {
   'nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16': 120.6,
   'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 8.888,
   'nvidia/NVIDIA-Nemotron-Nano-12B-v2-Base': 12.31,
-  // language models alone
+  // only the language models
   'Qwen/Qwen2.5-VL-3B-Instruct': 3.086,
   'Qwen/Qwen2.5-Omni-7B': 7.616,
   'Qwen/Qwen3.5-9B-Base': 8.954,

@@ -64,7 +64,7 @@ describe('a Primus experiment', () => {
     ]);
     assert.deepEqual(valuesOf(launcher?.facts, 'pipelineLayout', 'recomputeGranularity'), ['Et*9|t*11|t*11|t*9L', undefined]);
     assert.deepEqual(run?.layout.stageLayers?.value, [9, 11, 11, 9]);
-    // what a preset says is not a finding of the experiment
+    // what a preset sets is not a finding of the experiment
     assert.deepEqual(findings.map(({ code }) => code), []); // prettier-ignore
     const { source } = launcher!.facts.layers!;
     assert.ok(source.kind === 'file' && source.place.file.endsWith('ours_9B.yaml') && launcher!.place.file.endsWith('configs/ours.yaml'));
@@ -207,8 +207,8 @@ describe('a run that trains only adapters', () => {
       const { launcher } = await load({ 'ours.yaml': text });
       const { rank, targets, defaults, unlike } = launcher?.adapters ?? {};
       const all = ['linear_qkv', 'linear_proj', 'linear_fc1', 'linear_fc2'];
-      const said = { Primus: [32, all], 'Megatron-Bridge': [32, all], 'NeMo-RL': [128, all], NeMo: [32, ['linear_qkv']] }[name];
-      assert.deepEqual([rank?.value ?? defaults?.rank, targets?.value ?? defaults?.targets, unlike], [...(said ?? []), undefined]);
+      const wanted = { Primus: [32, all], 'Megatron-Bridge': [32, all], 'NeMo-RL': [128, all], NeMo: [32, ['linear_qkv']] }[name];
+      assert.deepEqual([rank?.value ?? defaults?.rank, targets?.value ?? defaults?.targets, unlike], [...(wanted ?? []), undefined]);
     });
 
   it('is planned with what its section sets', async () => {

@@ -38,7 +38,7 @@ function notFound(): Promise<never> {
 }
 
 describe('a script that trains a T5', () => {
-  it('is planned with both lengths and the layers that the split rank deals', async () => {
+  it('is planned with both lengths, and its layers are divided by the split rank', async () => {
     const { run, findings } = await load('--pipeline-model-parallel-split-rank 1');
     const request = resolveRun(run!, defaults);
     assert.deepEqual(findings, []);

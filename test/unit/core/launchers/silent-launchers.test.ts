@@ -34,8 +34,8 @@ describe('what a launcher does where its file leaves it open', () => {
   it('is a batch of one micro-batch on each replica under Megatron-LM', async () => {
     const { training, assumptions } = await request('run.sh', megatron(''));
     assert.equal(training.globalBatch, 2 * 4);
-    const said = assumptions.find(({ key }) => key === 'training.globalBatch');
-    assert.match(say(said?.reason ?? ''), /Megatron-LM's default without --global-batch-size/);
+    const assumed = assumptions.find(({ key }) => key === 'training.globalBatch');
+    assert.match(say(assumed?.reason ?? ''), /Megatron-LM's default without --global-batch-size/);
     const { training: open } = await request('run.sh', megatron('--global-batch-size $BATCH'));
     assert.notEqual(open.globalBatch, 8, 'a flag whose value is not known is not left out');
   });
@@ -67,11 +67,11 @@ describe('what a launcher does where its file leaves it open', () => {
   });
 
   it('has no recompute where a launcher does none, unless something may ask for it', async () => {
-    const said = async (file: string, text: string): Promise<boolean> =>
+    const isAssumed = async (file: string, text: string): Promise<boolean> =>
       (await request(file, text)).assumptions.some(({ key }) => key === 'training.recompute');
-    assert.equal(await said('run.sh', megatron('')), false);
-    assert.equal(await said('a.yaml', axolotl('')), false);
-    assert.equal(await said('run.sh', megatron('--recompute-granularity $RECOMPUTE')), true);
+    assert.equal(await isAssumed('run.sh', megatron('')), false);
+    assert.equal(await isAssumed('a.yaml', axolotl('')), false);
+    assert.equal(await isAssumed('run.sh', megatron('--recompute-granularity $RECOMPUTE')), true);
   });
 
   it('is FSDP where verl runs on it', async () => {

@@ -30,7 +30,7 @@ describe('layers of each stage that a launcher gives', () => {
     assert.deepEqual(layoutOf({ firstStageLessLayers: 0, lastStageLessLayers: 2 }, 'torchtitan'), [[4, 4, 4, 2], undefined]);
   });
 
-  it('are left out where nothing deals them, and where what does cannot be', () => {
+  it('are left out where nothing divides them, and where what divides them is impossible', () => {
     assert.deepEqual(layoutOf({}), [undefined, undefined]);
     assert.deepEqual(layoutOf({ firstStageLayers: 3, lastStageLayers: 3 }), [[3, 4, 4, 3], undefined]);
     assert.deepEqual(layoutOf({ firstStageLayers: 3, lastStageLayers: 4 }), [undefined, undefined]);

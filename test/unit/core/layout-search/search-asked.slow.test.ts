@@ -96,8 +96,8 @@ describe('what a search may choose', () => {
       searchLayouts({ ...problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true })), withoutPlanned: true }),
       'a',
     );
-    const says = needs.map(toText).filter((need) => need.includes('not tried'));
-    assert.deepEqual(says, [
+    const notTried = needs.map(toText).filter((need) => need.includes('not tried'));
+    assert.deepEqual(notTried, [
       'V-Half, V-Min, ZB-H1, ZB-H2: not tried, since no runtime runs it with overlapGradReduce; add it to schedules to try it',
     ]);
     const recomputed = [...candidateGroups(problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true }), freeNames.all))];

@@ -69,7 +69,7 @@ describe('sizes to step through', () => {
     assert.equal(sizesOfSets(requestOf(), [['training.microBatch', null]])['training.microBatch'], 0);
   });
 
-  it('stop where nothing is valid: no tensor parallelism over nodes, no experts without any, no cut that a file deals out', () => {
+  it('stop where nothing is valid: no tensor parallelism over nodes, no experts without any, no cut that a file sets', () => {
     const request = requestOf({ layout: { tensor: 8 } });
     assert.equal(stepped(request, 'layout.tensor', 1), null);
     assert.equal(stepped(request, 'layout.expert', 1), null);

@@ -114,8 +114,8 @@ describe('adapters of experts', () => {
         middle,
       ).optimizer;
     const targets: Adapter['targets'] = ['gate', 'up', 'down'];
-    const [alone, shared] = [states({ ...own, targets }, { data: 8 }), states({ ...own, targets }, { data: 8, expert: 4 })];
-    assert.equal(alone, (12 * 2 * 8 * ofExpert) / 8);
+    const [unshared, shared] = [states({ ...own, targets }, { data: 8 }), states({ ...own, targets }, { data: 8, expert: 4 })];
+    assert.equal(unshared, (12 * 2 * 8 * ofExpert) / 8);
     assert.equal(shared, (12 * 2 * 2 * ofExpert) / 2, 'two ranks have the same two experts');
   });
 

@@ -159,10 +159,10 @@ describe('memory of a mixture of experts', () => {
   it('peaks in backward at the gradients of all visits', () => {
     const operations = (layout: object) =>
       new Map(layerOperations(at(layout), middle, whole).backward.map(({ name, bytes }) => [name, bytes / 2048]));
-    const alone = operations({});
-    assert.equal(alone.get('second feed-forward backward'), 2 * 2 * (4096 + 14336));
-    assert.equal(alone.get('first feed-forward backward'), 2 * 2 * (4096 + 2 * 14336));
-    assert.equal(alone.get('expert exchange backward'), undefined);
+    const onOneRank = operations({});
+    assert.equal(onOneRank.get('second feed-forward backward'), 2 * 2 * (4096 + 14336));
+    assert.equal(onOneRank.get('first feed-forward backward'), 2 * 2 * (4096 + 2 * 14336));
+    assert.equal(onOneRank.get('expert exchange backward'), undefined);
     assert.equal(operations({ data: 2, expert: 2 }).get('expert exchange backward'), 2 * 2 * 2 * 4096);
   });
 });

@@ -119,8 +119,8 @@ describe('live memory of a stage', () => {
     );
     const chunks = [alike(timeline, unitMemory({ keysValues: 5, keyValueGradients: 3 }))];
     const { timeMs, parts } = liveParts(timeline, chunks, 0, 100);
-    const told = Array.from(timeMs, (ms, point) => [ms, ...livingParts.map((part) => parts[part][point])]);
-    assert.deepEqual(told, [
+    const rows = Array.from(timeMs, (ms, point) => [ms, ...livingParts.map((part) => parts[part][point])]);
+    assert.deepEqual(rows, [
       [0, 0, 0, 0, 0, 0],
       [0, 10, 5, 0, 0, 0],
       [1, 20, 10, 0, 0, 0],

@@ -34,8 +34,8 @@ describe('memory of a mixture with latent attention', () => {
     const boundary = 2 * 5120;
     assert.equal(forward[0]!.bytes / 4096, 4 * rows + 2 * boundary + boundary);
     assert.ok(backward.every(({ bytes }) => bytes < forward[0]!.bytes));
-    const alone = layerOperations(at({}), { layers: 1, first: true, last: true }, unit).forward[0]!.bytes / 4096;
-    assert.equal(alone, 3 * rows + boundary, 'without an exchange what is sent is what is received');
+    const unexchanged = layerOperations(at({}), { layers: 1, first: true, last: true }, unit).forward[0]!.bytes / 4096;
+    assert.equal(unexchanged, 3 * rows + boundary, 'without an exchange what is sent is what is received');
   });
 
   it('takes less to work on experts that a later layer has not saved yet', () => {
@@ -45,9 +45,9 @@ describe('memory of a mixture with latent attention', () => {
     ] as const;
     const shape = { layers: 2, first: false, last: false, groups };
     const [combination] = layerOperations(at({}), shape, unit).forward;
-    const alone = layerOperations(at({}), { ...shape, layers: 1, groups: [groups[0]] }, unit).forward[0]!;
+    const onlyExperts = layerOperations(at({}), { ...shape, layers: 1, groups: [groups[0]] }, unit).forward[0]!;
     const dense = savedBytes(at({}), { ...shape, layers: 1, groups: [groups[1]] }, unit, false).activations;
-    assert.equal(combination!.bytes, alone.bytes - dense);
+    assert.equal(combination!.bytes, onlyExperts.bytes - dense);
   });
 
   it('holds workspaces for every library that the stage uses', () => {

@@ -133,7 +133,7 @@ describe('memory by the framework', () => {
     assert.equal(saved(false) - saved(true), 2 * 2 * 1024 * model.hidden);
   });
 
-  it('reserves the embedding gradient, the bucket and the copies of the step with the peak with DeepSpeed, and has a context and communicators besides', () => {
+  it('adds the embedding gradient, the bucket and the copies of the step to the peak with DeepSpeed, and a context and communicators', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
     const first = { ...stage, first: true };
     const units = [{ batch: 1, tokens: [4096] }];

@@ -21,7 +21,7 @@ export function unitMemory(changed: Partial<UnitMemory> = {}): UnitMemory {
   };
 }
 
-/** One stage that runs the given operations, one millisecond each, chunk 0 but where said. */
+/** One stage that runs the given operations, one millisecond each, on chunk 0 unless given. */
 export function serial(tokens: readonly number[][], rows: readonly (readonly [OperationKind, number, number?])[]): Timeline {
   const units = unitsOf(tokens.map((lengths) => ({ batch: 1, tokens: lengths })));
   const chunks = Math.max(...rows.map(([, , chunk]) => chunk ?? 0)) + 1;

@@ -194,7 +194,7 @@ describe('a model without a layout', () => {
       for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'layout.pipeline', 'layout.data'])
         assert.ok(
           request.assumptions.some((assumption) => assumption.key === key),
-          `${key} is said to be assumed`,
+          `${key} is among the assumptions`,
         );
       if (request.model.experts !== null) assert.ok(request.assumptions.some(({ key }) => key === 'layout.expert'));
       assert.deepEqual(
@@ -217,10 +217,10 @@ describe('a model without a layout', () => {
       };
       const [fastest, first] = [oneForwardOneBackward(request), oneForwardOneBackward(byMemory)];
       assert.ok(fastest.fits && first.fits);
-      assert.ok(fastest.mfu >= first.mfu, `MFU ${fastest.mfu}, by memory alone ${first.mfu}`);
+      assert.ok(fastest.mfu >= first.mfu, `MFU ${fastest.mfu}, only by memory ${first.mfu}`);
       const found = fewestNodes(run, { draft: training, model }, { ...cluster, nodes: 1 });
       assert.ok(found !== null && found.nodes === cluster.nodes && found.hasRoom);
-      assert.ok(found.evaluations <= Math.max(2 * looks, looks + leastSecondLooks), `${found.evaluations} looks, by memory alone ${looks}`);
+      assert.ok(found.evaluations <= Math.max(2 * looks, looks + leastSecondLooks), `${found.evaluations} looks, only by memory ${looks}`);
       assert.ok(found.estimates <= mostEstimates, String(found.estimates));
     });
 
@@ -304,10 +304,10 @@ describe('a launcher without a cluster', () => {
       const run = await read('70b.yml', neoxFile(...more));
       const request = resolveRun(run, defaults);
       const { layout, training, cluster } = request;
-      const said = `${cluster.nodes} nodes, ${JSON.stringify(layout)}, batch ${training.globalBatch}`;
-      assert.equal(training.globalBatch % (layout.data * training.microBatch), 0, said);
+      const sizes = `${cluster.nodes} nodes, ${JSON.stringify(layout)}, batch ${training.globalBatch}`;
+      assert.equal(training.globalBatch % (layout.data * training.microBatch), 0, sizes);
       assert.equal(80 % layout.pipeline, 0, 'stages as equal as those of the least model parallelism');
       const chosen = chosenOf(makePlan({ ...request, slicing: { unit: 512, scheme: null } }));
-      assert.ok(chosen.fits && cluster.nodes <= 8, said);
+      assert.ok(chosen.fits && cluster.nodes <= 8, sizes);
     });
 });

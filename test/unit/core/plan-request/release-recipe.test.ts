@@ -43,8 +43,8 @@ describe('what a file leaves to the recipes of a release', () => {
       false,
       true,
     ]);
-    const said = newer.assumptions.find(({ key }) => key === 'training.cudaGraphs');
-    assert.match(said === undefined ? '' : say(said.reason), /Megatron-Bridge 26\.06/);
+    const assumed = newer.assumptions.find(({ key }) => key === 'training.cudaGraphs');
+    assert.match(assumed === undefined ? '' : say(assumed.reason), /Megatron-Bridge 26\.06/);
   });
 
   it('is nothing where none is named, and never what the file gives', async () => {
@@ -75,8 +75,8 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
   it('is that of the recipes, with what is left on the chunk of the head', async () => {
     const request = await cutRequest({});
     assert.deepEqual(request.layout.stageLayers, [8, 8, 8, 8, 8, 8, 8, 5]);
-    const said = request.assumptions.find(({ key }) => key === 'layout.stageLayers');
-    assert.match(said === undefined ? '' : say(said.reason), /Megatron-Bridge/);
+    const assumed = request.assumptions.find(({ key }) => key === 'layout.stageLayers');
+    assert.match(assumed === undefined ? '' : say(assumed.reason), /Megatron-Bridge/);
     const chunks = { layout: { ...layout, virtualStages: 4 }, schedule: 'Interleaved1F1B' };
     assert.deepEqual(await cutOf(chunks), [1, ...Array.from({ length: 30 }, () => 2), 0]);
   });

@@ -152,14 +152,14 @@ describe('resolving a run', () => {
   });
 
   it('keeps weights only in FP8 as recipes do: not with scales of blocks of 128, nor under another runtime', async () => {
-    const alone = async (fp8Recipe: string, over: object = {}): Promise<boolean | undefined> => {
+    const onlyFp8 = async (fp8Recipe: string, over: object = {}): Promise<boolean | undefined> => {
       const training = { gemmPrecision: 'fp8', fp8Recipe, ...over };
       return (await resolved({ model: llama8b, cluster: { gpu: 'H100-80GB', nodes: 1 }, training })).training.fp8ParamGather;
     };
-    assert.equal(await alone('tensorwise'), true);
-    assert.equal(await alone('blockwise'), false);
-    assert.equal(await alone('blockwise', { fp8ParamGather: true }), true);
-    assert.equal(await alone('tensorwise', { runtime: 'torchtitan' }), undefined);
+    assert.equal(await onlyFp8('tensorwise'), true);
+    assert.equal(await onlyFp8('blockwise'), false);
+    assert.equal(await onlyFp8('blockwise', { fp8ParamGather: true }), true);
+    assert.equal(await onlyFp8('tensorwise', { runtime: 'torchtitan' }), undefined);
   });
 
   it('falls back to fp16 and unfused attention on a V100', async () => {
@@ -197,9 +197,9 @@ describe('resolving a run', () => {
   });
 
   it('assumes sequence parallelism with tensor parallelism only', async () => {
-    const alone = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 8 } });
+    const unsplit = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 8 } });
     const split = await resolved({ model: llama8b, layout: { tensor: 8, pipeline: 1 } });
-    assert.deepEqual([alone.training.sequenceParallel, split.training.sequenceParallel], [false, true]);
+    assert.deepEqual([unsplit.training.sequenceParallel, split.training.sequenceParallel], [false, true]);
   });
 
   it('takes the number of stages from their layers, and refuses others where they are written', async () => {
@@ -263,7 +263,7 @@ describe('resolving a run', () => {
       };
       const looks = lookedUntil(Infinity);
       assert.ok(looks >= 22, String(looks));
-      for (const last of [0, 10, looks - 1]) assert.equal(lookedUntil(last), last + 1, 'nothing goes on after the signal');
+      for (const last of [0, 10, looks - 1]) assert.equal(lookedUntil(last), last + 1, 'nothing continues after the signal');
     });
 
   it('looks at no layout where the files give its sizes', async () => {

@@ -103,10 +103,10 @@ describe('an encoder-decoder model', () => {
     const [h, f, s, t] = [512, 2048, 2 * 512, 2 * 128];
     const [first, , third] = stagesOf({ ...asked(model, { pipeline: 4 }), layout: { ...inputs.layout, stageLayers: [2, 2, 2, 2] } });
     // input, residual, two norms' outputs, q k v, attention's output, log-sum-exp of 8 heads, both widths of the feed-forward
-    const alone = 2 * (4 * h + 3 * h + h + 2 * f) + 4 * 8;
-    assert.equal(savedBytes(inputs, first!, unit, false).activations, 2 * s * alone);
+    const perToken = 2 * (4 * h + 3 * h + h + 2 * f) + 4 * 8;
+    assert.equal(savedBytes(inputs, first!, unit, false).activations, 2 * s * perToken);
     const cross = t * (2 * (2 * h + 2 * h) + 4 * 8) + s * 2 * 2 * h;
-    assert.equal(savedBytes(inputs, third!, unit, false).activations, 2 * (t * alone + cross) + s * 2 * h);
+    assert.equal(savedBytes(inputs, third!, unit, false).activations, 2 * (t * perToken + cross) + s * 2 * h);
   });
 
   it('still keeps what its layers share when the gradient of their input begins', () => {

@@ -32,7 +32,7 @@ describe('plan', () => {
   });
 
   it('reports of the schedule that is asked for first, before slices are solved for or others are simulated', () => {
-    const told = (schedule: PlanRequest['schedule']) => {
+    const planned = (schedule: PlanRequest['schedule']) => {
       const order: string[] = [];
       const first: Plan[] = [];
       const plan = makePlan(
@@ -46,7 +46,7 @@ describe('plan', () => {
       ['ZB-H1', ['ZB-H1']],
       ['TeraPipe', ['terapipe', 'uniform', 'whole']],
     ] as const) {
-      const { order, first, plan } = told(schedule);
+      const { order, first, plan } = planned(schedule);
       assert.deepEqual(
         first.map(({ candidates }) => candidates.map(({ id }) => id)),
         [ids],
@@ -56,7 +56,7 @@ describe('plan', () => {
       assert.equal(order.indexOf('first') === 0, schedule !== 'TeraPipe', 'before the solver begins');
       assert.ok(plan.candidates.length > 10);
     }
-    assert.deepEqual(told(null).first, []);
+    assert.deepEqual(planned(null).first, []);
   });
 
   it('with the schedule open chooses among the fastest that fit, within 5 %, the one with the least memory', () => {

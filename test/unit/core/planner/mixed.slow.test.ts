@@ -269,7 +269,7 @@ describe('times on groups of nodes', () => {
     assert.equal(volta, again);
     const slow = terapipeBoundary(volta!, 1, 2048);
     assert.equal(terapipeBoundary(hopper!, 1, 2048, { to: volta! }), slow);
-    assert.ok(Math.abs(terapipeBoundary(volta!, 1, 2048, { to: hopper! }) / slow - 1) < 0.01, 'but for the broadcast in the node');
+    assert.ok(Math.abs(terapipeBoundary(volta!, 1, 2048, { to: hopper! }) / slow - 1) < 0.01, 'except for the broadcast in the node');
     assert.ok(terapipeBoundary(hopper!, 1, 2048) < slow / 10);
     assert.ok(megatronBoundary(hopper!, 1, 2048, { to: volta! }) > megatronBoundary(hopper!, 1, 2048));
   });
@@ -284,7 +284,7 @@ describe('times on groups of nodes', () => {
       const far = onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 1), group('A100-80GB', 1)], [0, 1, 2], [5, 2, 5]);
       const one = { ...far, training: { ...far.training, runtime, globalBatch: 2, precision: 'fp16' as const } };
       const { stages } = pipelineOf(one);
-      /** The host issues operations of TeraPipe's small passes beside their sends. */
+      /** The host launches kernels of TeraPipe's small passes during their sends. */
       const sent = (from: number, to: number): number => {
         const issued = (stages[from]!.cost(1, 2048, 0).issueWaitMs ?? 0) / 2;
         return Math.max(0, boundary(stages[from]!.inputs, 1, 2048, { to: stages[to]!.inputs }) - issued);

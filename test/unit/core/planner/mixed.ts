@@ -34,7 +34,7 @@ export function group(gpu: GpuPresetName, nodes: number, changed: Partial<NodeGr
   return { gpu: preset.gpu, links: preset.links, nodes, gpusPerNode: preset.gpusPerNode, ...changed };
 }
 
-/** A request with its cluster replaced by groups of nodes, stages on them as told. */
+/** A request with its cluster replaced by groups of nodes, and its stages on the given ones. */
 export function onGroups(
   base: PlanRequest,
   groups: readonly [NodeGroup, ...NodeGroup[]],

@@ -6,7 +6,7 @@ import { llama3, request } from '../../../golden/requests';
 
 /**
  * LoRA of Llama 3 70B on 8 GPUs, tokens a second and GPU: the performance summary of NVIDIA-NeMo/Megatron-Bridge at 067f987 (release 26.06,
- * FP8, 32 sequences of 4,096 tokens, 20 virtual stages). Its recipe trains adapters of rank 16 beside `linear_qkv`. Nothing was fitted to
+ * FP8, 32 sequences of 4,096 tokens, 20 virtual stages). Its recipe trains adapters of rank 16 on `linear_qkv`. Nothing was fitted to
  * these.
  */
 const published = [
@@ -33,6 +33,6 @@ describe('published steps of LoRA', () => {
       assert.ok(Math.abs((flopsPerToken - attention) / (tflops / tokens) - 1) < 0.01, 'which leave attention out');
       const [low, high] = plan.cost.range;
       assert.ok(each / tokens > low && each / tokens < high, 'inside the bar');
-      assert.ok(JSON.stringify(plan.cost).includes((each / tokens).toFixed(2)), 'as the reason for the bar says');
+      assert.ok(JSON.stringify(plan.cost).includes((each / tokens).toFixed(2)), 'as the reason for the bar shows');
     });
 });

@@ -25,7 +25,7 @@ function assertSame(wanted: PlanRequest, found: FoundPlan): void {
 }
 
 describe('a layout that a search found, opened as a plan', () => {
-  it('takes the time and the memory that the search said, on its front and for every schedule', () => {
+  it('takes the time and the memory that the search predicted, on its front and for every schedule', () => {
     const base = request('A100-40GB', gpt(14, 3072, 24, 50304), {
       training: { globalBatch: 8, sequenceLength: 2048, attention: 'flash', dropout: false, zeroStage: 1 },
       layout: { tensor: 2, pipeline: 4, data: 1 },

@@ -16,7 +16,7 @@ describe('schedules of a V with controllable memory', () => {
     ['V-Half', 1 / 2, 1],
   ] as const)
     // prettier-ignore
-    it(`${name} holds ${share === 0.5 ? 'half' : 'a third'} of the p micro-batches of 1F1B, and no more than ${more === 1 ? 'one' : 'four thirds'} besides`, () => {
+    it(`${name} holds ${share === 0.5 ? 'half' : 'a third'} of the p micro-batches of 1F1B, and at most ${more === 1 ? 'one' : 'four thirds'} more`, () => {
       for (let stages = 1; stages <= 33; stages++)
         for (const microBatches of [1, stages, 3 * stages + 1]) {
           const { peak } = simulated(name, stages, microBatches);

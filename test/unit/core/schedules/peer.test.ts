@@ -18,7 +18,7 @@ interface PeerRow {
   readonly stage_time: number;
 }
 
-/** Rows of 1F1B beside the zero-bubble planners of sail-sg; their `comm` is latency, and the sender is free. */
+/** Rows of 1F1B among those of sail-sg's zero-bubble planners; their `comm` is latency, and the sender is free. */
 const rows = (goldenRows('zero-bubble-schedules') as readonly PeerRow[]).filter(({ planner }) => planner.startsWith('1f1b'));
 
 describe('1F1B with the zero-bubble planners', () => {

@@ -18,7 +18,7 @@ function bends(time: Time, from: number, to: number): number[] {
   });
 }
 
-/** Every bend lies beside a kink, and every kink inside has a bend: no more is declared than is there. */
+/** Every bend lies next to a kink, and every kink inside has a bend: no kink is declared without a bend. */
 function assertKinks(time: Time, kinks: readonly number[], to: number): void {
   const found = bends(time, 0, to);
   assert.ok(

@@ -146,8 +146,8 @@ describe('cost of a mixture of experts', () => {
     const addingUp = traffic(6 * rankMatrixParameters(inputs.model, inputs.layout, routed.kind));
     near(backwardWeightMs, 1e3 * (latent + experts + shared + addingUp));
     const dense = { kind: { feedForward: 'dense', window: null }, layers: 1 } as const;
-    const alone = stageCost(inputs, 1, { ...middle, groups: [dense] })(1, 4096, 0).backwardWeightMs;
-    near(stageCost(inputs, 2, { ...middle, groups: [dense, routed] })(1, 4096, 0).backwardWeightMs, backwardWeightMs + alone);
+    const denseMs = stageCost(inputs, 1, { ...middle, groups: [dense] })(1, 4096, 0).backwardWeightMs;
+    near(stageCost(inputs, 2, { ...middle, groups: [dense, routed] })(1, 4096, 0).backwardWeightMs, backwardWeightMs + denseMs);
   });
 
   it('is that of a dense layer, the router and two permutations when there is one expert', () => {
@@ -353,11 +353,15 @@ describe('what follows the pipeline', () => {
 
   it('waits of overlapped exchanges for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
-    const beside = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
-    const none = gradientExchangeTime(reference, { layers: 30 }, beside(0));
+    const overlappedWith = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
+    const none = gradientExchangeTime(reference, { layers: 30 }, overlappedWith(0));
     assert.equal(none, gradientExchangeTime(reference, { layers: 30 }));
     const waits = (backwardMs: number, training = {}) =>
-      gradientExchangeTime({ ...overlapped, training: { ...overlapped.training, ...training } }, { layers: 30 }, beside(backwardMs));
+      gradientExchangeTime(
+        { ...overlapped, training: { ...overlapped.training, ...training } },
+        { layers: 30 },
+        overlappedWith(backwardMs),
+      );
     assert.equal(waits(0), none);
     assert.ok(Math.abs(none - waits(40) - 0.6 * 40) < 1e-9);
     const parameters = 30 * rankMatrixParameters(reference.model, reference.layout) + 51200 * 3072;
@@ -391,11 +395,11 @@ describe('what follows the pipeline', () => {
     const { cluster } = volta;
     const over = (links: LinkSpec, gpusPerNode = 8) =>
       gradientExchangeTime({ ...volta, cluster: { ...cluster, links, gpusPerNode } }, { layers: 1 });
-    const { nicSharedEfficiency, ...alone } = cluster.links;
+    const { nicSharedEfficiency, ...unshared } = cluster.links;
     assert.equal(nicSharedEfficiency, 0.57);
-    assert.ok(Math.abs(over(cluster.links) / over(alone) / (0.9 / 0.57) - 1) < 1e-9);
-    assert.equal(over(cluster.links, 1), over(alone, 1), 'a node of one GPU');
-    assert.equal(over(linksWith(cluster.links, { nicGBps: 3.1 })), over(alone));
+    assert.ok(Math.abs(over(cluster.links) / over(unshared) / (0.9 / 0.57) - 1) < 1e-9);
+    assert.equal(over(cluster.links, 1), over(unshared, 1), 'a node of one GPU');
+    assert.equal(over(linksWith(cluster.links, { nicGBps: 3.1 })), over(unshared));
     assert.equal(over(linksWith(cluster.links, { hostGBps: 10 })), over(cluster.links));
   });
 });

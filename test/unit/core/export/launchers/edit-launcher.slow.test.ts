@@ -241,7 +241,7 @@ function applied(text: string, { edits }: EditedLauncher): string {
   );
 }
 
-/** What has nothing to do with a layout is there as before, in order: comments, other settings, blank lines. */
+/** What has nothing to do with a layout is as before, in order: comments, other settings, blank lines. */
 const layoutLine =
   /parallel|accumulation|overlap|offload|stage|batch|seq|zero|stages|recompute|activation|checkpoint|precision|bf16|fp16|distributed|position|PP=|TP=|ZERO|NODES|nodes|devices|optim|name:|split_points|microbatch|schedule|layout|pipeline|account|mode|"enabled"|dtype|mixed|fqns|^\s*"?(?:dp|tp|pp|pp_engine|device)"?:/i;
 

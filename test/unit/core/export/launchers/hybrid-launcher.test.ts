@@ -87,7 +87,7 @@ describe('a hybrid handed to Megatron', () => {
     assert.deepEqual(launchFindings(read(fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
   });
 
-  it('deals uneven and virtual stages by the ends or by bars in the pattern', () => {
+  it('cuts uneven and virtual stages by the ends or by bars in the pattern', () => {
     const stages = (stageLayers: readonly number[], virtualStages = 1) => {
       const pipeline = stageLayers.length / virtualStages;
       const { text, fileName, gaps } = newLauncher(

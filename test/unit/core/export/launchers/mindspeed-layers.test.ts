@@ -26,7 +26,7 @@ describe("a plan written into a script of MindSpeed-LLM's", () => {
     return { text: written.text, gaps: written.gaps.map(({ what }) => toText(what)).filter((what) => what.includes('layers')) };
   };
 
-  it('leaves out the layers that a stage has too many, and deals as many as before where that divides', () => {
+  it('leaves out the layers that a stage has too many, and keeps the number of layers where it divides', () => {
     const script = noops.replace(' --num-layer-list NONE', '');
     const { text, gaps } = stagesIn(script, [31, 30]);
     assert.deepEqual(gaps, []);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Facts } from '../../../../../src/core/run/facts';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 
-/** What a file says once read, to be held against the plan. Written apart from the code that is tested. */
+/** What a file sets once read, to be compared with the plan. Independent of the code that is tested. */
 export interface ReadLayout {
   /** Throws where the file differs from the plan, though `gaps` do not mention it. */
   readonly assertSame: (gaps: readonly string[]) => void;
@@ -14,8 +14,8 @@ function layoutOf(rows: Expected): ReadLayout {
   return {
     assertSame: (gaps) => {
       for (const [what, read, wanted, gap] of rows) {
-        const isSaid = gap !== undefined && gaps.some((entry) => gap.test(entry));
-        if (!isSaid) assert.deepEqual(read, wanted, what);
+        const isReported = gap !== undefined && gaps.some((entry) => gap.test(entry));
+        if (!isReported) assert.deepEqual(read, wanted, what);
       }
     },
   };
@@ -42,7 +42,12 @@ export function megatronLayout(facts: Facts, plan: LaunchSettings, recomputeGap?
       plan.recompute.group ?? 1,
       recomputeGap,
     ],
-    ['overlapped with compute', facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined, true, /beside backward/],
+    [
+      'overlapped with compute',
+      facts.overlapGradReduce?.value === true || plan.overlapGradReduce === undefined,
+      true,
+      /overlapped with backward/,
+    ],
     ['on the host', facts.cpuOffloading?.value === true ? facts.activationOffloadLayers?.value : 0, plan.activationOffloadLayers ?? 0],
     ['ZeRO', facts.zeroStage?.value ?? (facts.distributedOptimizer?.value === true ? 1 : 0), plan.zeroStage, /^ZeRO [23]/],
     ['GPUs', gpus(facts), plan.tensor * plan.pipeline * plan.data * plan.context, /GPUs?, so that/],
@@ -58,7 +63,7 @@ function gpus({ nodes, gpusPerNode }: Facts): number | undefined {
   return nodes && gpusPerNode && nodes.value * gpusPerNode.value;
 }
 
-/** Stage after stage, as `get_num_layers_to_build` of Megatron Core deals them. */
+/** Stage after stage, as `get_num_layers_to_build` of Megatron Core divides the layers. */
 function megatronStageLayers(facts: Facts, layers: number): readonly number[] | string {
   const pipeline = facts.pipeline?.value ?? 1;
   if (facts.pipelineLayout !== undefined) {
@@ -77,10 +82,10 @@ function megatronStageLayers(facts: Facts, layers: number): readonly number[] | 
   const virtual = facts.virtualStages?.value ?? (perVirtual === undefined ? 1 : all / pipeline / perVirtual);
   const stages = pipeline * virtual;
   if (!Number.isInteger(stages)) return 'not whole';
-  const dealt = Array.from({ length: stages }, () => all / stages);
-  dealt[0]! -= extra[0]!;
-  dealt[stages - 1]! -= extra[1]!;
-  return dealt;
+  const divided = Array.from({ length: stages }, () => all / stages);
+  divided[0]! -= extra[0]!;
+  divided[stages - 1]! -= extra[1]!;
+  return divided;
 }
 
 const titanPrecisions = { bf16: 'bf16', fp32: 'fp32', fp16: 'fp16' } as const;

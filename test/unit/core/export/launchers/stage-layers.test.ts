@@ -31,7 +31,7 @@ describe("layers of a launcher's stages", () => {
       assert.equal(stagesOfPattern(text), null, text.slice(0, 20));
   });
 
-  it("deals 32 layers as TorchTitan's own example does", () => {
+  it("divides 32 layers as TorchTitan's own example does", () => {
     assert.deepEqual(titanStages(32, 8, 1, 1), [4, 5, 4, 4, 4, 4, 4, 3]);
     assert.deepEqual(titanStages(32, 4, 0, 0), [8, 8, 8, 8]);
     assert.equal(titanStages(3, 4, 0, 0), null);

@@ -105,7 +105,7 @@ describe('slices in files of runtimes', () => {
     return { request, iterationMs: measure(pipelineOf(request), spec).iterationMs };
   }
 
-  /** What the text of a file says without our readers: the lengths that the runtime would run. */
+  /** The lengths that the runtime would run, from the text of a file without our readers. */
   function restated(text: string, id: string, { model, training, layout }: PlanRequest): readonly number[] {
     const runtime = sliceRuntimes.find((each) => each.id === id)!;
     const flag = (name: string | undefined): string | null => new RegExp(`^ +--${name ?? ''} (\\S+)`, 'm').exec(text)?.[1] ?? null;
@@ -173,7 +173,7 @@ describe('slices in files of runtimes', () => {
     assert.match(listed.text, /^ {2}--seq1f1b-fix-splits 1536,1280,1280$/m);
     const { gaps, runs } = await of('zero-bubble').write(plan, shell);
     const fallback = chosenOf(runs);
-    assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'equal slices alone');
+    assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'only equal slices');
     const reason = gaps.find(({ what }) => toText(what) === toText(chosenOf(plan).name))?.reason ?? '';
     assert.match(toText(reason), /written and predicted here is Seq1F1B, \d+ equal slices/);
     for (const other of [2, 4, 8]) {

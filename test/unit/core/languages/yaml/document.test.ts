@@ -112,7 +112,7 @@ describe('removal of a YAML entry', () => {
   it('takes values of several lines whole', () => {
     assert.equal(without('a:\n  - x\n  - y\n# next\nb: 2\n', 'a'), '# next\nb: 2\n');
     assert.equal(without('a: |\n  x\n  y\nb: 2\n', 'a'), 'b: 2\n');
-    assert.equal(without('a:\n  true\n  # said\nb: 2\n', 'a'), '  # said\nb: 2\n');
+    assert.equal(without('a:\n  true\n  # kept\nb: 2\n', 'a'), '  # kept\nb: 2\n');
   });
 
   it('keeps flow mappings well-formed', () => {

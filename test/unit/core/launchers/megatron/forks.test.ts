@@ -13,10 +13,10 @@ const read = (flags: string, file = 'run.sh', program = 'pretrain_gpt.py'): Laun
   reader(file, `torchrun --nproc_per_node 8 --nnodes 1:64 ${program} ${sizes} ${flags}\n`);
 const missing = (): Promise<never> => Promise.reject(new ExpectedError('config-unreadable', sentence`missing`, sentence`no file`));
 const judged = async (flags: string, file?: string, program?: string): Promise<string[]> =>
-  (await loadedAlone(flags, file, program)).findings.map(({ severity, code }) => `${severity} ${code}`);
+  (await loadedWithoutModel(flags, file, program)).findings.map(({ severity, code }) => `${severity} ${code}`);
 
 /** Without a model config next to it. */
-async function loadedAlone(flags: string, file?: string, program?: string): Promise<LoadedConfig> {
+async function loadedWithoutModel(flags: string, file?: string, program?: string): Promise<LoadedConfig> {
   const { file: name, text } = read(flags, file, program);
   return loadConfig(name, text, { read: missing, shell: () => Promise.resolve(reader) });
 }
@@ -27,16 +27,16 @@ before(async () => {
 
 describe('programs of the Megatron-LM family', () => {
   it('are recognised by flags, by what a script names, and by the repository around it', () => {
-    const told = (flags: string, file?: string): string | undefined => read(flags, file).program?.name;
-    assert.equal(told('--bf16'), 'Megatron-LM or a fork of it');
-    assert.equal(told('--bf16', '/home/me/Megatron-LM/examples/run.sh'), 'Megatron-LM');
-    assert.equal(told('--bf16', 'C:\\code\\MindSpeed-LLM\\run.sh'), 'MindSpeed-LLM');
-    assert.equal(told('--deepspeed --zero-stage 1'), 'Megatron-DeepSpeed');
-    assert.equal(told('--deepspeed --zero-stage 1 --pp-partition-method type:transformer'), "BigScience's Megatron-DeepSpeed");
-    assert.equal(told('--num-layer-list 6,6,6,6'), 'MindSpeed-LLM');
-    assert.equal(told('--enable-zero-bubble'), 'zero-bubble-pipeline-parallelism');
-    assert.equal(told('--pipe-sp-splits 4'), 'Seq1F1B');
-    assert.equal(told('--checkpoint-activations'), 'Megatron-LM before Megatron Core');
+    const programName = (flags: string, file?: string): string | undefined => read(flags, file).program?.name;
+    assert.equal(programName('--bf16'), 'Megatron-LM or a fork of it');
+    assert.equal(programName('--bf16', '/home/me/Megatron-LM/examples/run.sh'), 'Megatron-LM');
+    assert.equal(programName('--bf16', 'C:\\code\\MindSpeed-LLM\\run.sh'), 'MindSpeed-LLM');
+    assert.equal(programName('--deepspeed --zero-stage 1'), 'Megatron-DeepSpeed');
+    assert.equal(programName('--deepspeed --zero-stage 1 --pp-partition-method type:transformer'), "BigScience's Megatron-DeepSpeed");
+    assert.equal(programName('--num-layer-list 6,6,6,6'), 'MindSpeed-LLM');
+    assert.equal(programName('--enable-zero-bubble'), 'zero-bubble-pipeline-parallelism');
+    assert.equal(programName('--pipe-sp-splits 4'), 'Seq1F1B');
+    assert.equal(programName('--checkpoint-activations'), 'Megatron-LM before Megatron Core');
   });
 
   it('have signs of their own: no flag is the sign of two, but what DeepSpeed brings', () => {
@@ -62,8 +62,8 @@ describe('programs of the Megatron-LM family', () => {
 
   it('recompute whole layers by only one flag where they are old', async () => {
     assert.deepEqual(await judged('--checkpoint-activations'), []);
-    assert.equal((await loadedAlone('--checkpoint-activations')).run?.training.recompute?.value, 'full');
-    assert.equal((await loadedAlone('--activations-checkpoint-method uniform')).run?.training.recompute?.value, 'full');
+    assert.equal((await loadedWithoutModel('--checkpoint-activations')).run?.training.recompute?.value, 'full');
+    assert.equal((await loadedWithoutModel('--activations-checkpoint-method uniform')).run?.training.recompute?.value, 'full');
     assert.deepEqual(await judged('--recompute-granularity full'), ['error recompute-granularity']);
   });
 
@@ -72,7 +72,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.deepEqual(await judged(uneven), ['error pp-layers-not-divisible']);
     assert.deepEqual(await judged(`${uneven} --deepspeed --zero-stage 1`), []);
     const bloom = '--pipeline-model-parallel-size 13 --deepspeed --pp-partition-method type:transformer|embedding';
-    const { run, findings } = await loadedAlone(bloom.replace('type:transformer|embedding', "'type:transformer|embedding'"));
+    const { run, findings } = await loadedWithoutModel(bloom.replace('type:transformer|embedding', "'type:transformer|embedding'"));
     assert.deepEqual(
       findings.filter(({ severity }) => severity === 'error'),
       [],
@@ -81,13 +81,15 @@ describe('programs of the Megatron-LM family', () => {
   });
 
   it('give layers of each stage, layers that are none, first dense layers and schedules (MindSpeed-LLM)', async () => {
-    const listed = await loadedAlone('--pipeline-model-parallel-size 5 --num-layer-list 4,5,5,5,5');
+    const listed = await loadedWithoutModel('--pipeline-model-parallel-size 5 --num-layer-list 4,5,5,5,5');
     assert.deepEqual(listed.run?.layout.stageLayers?.value, [4, 5, 5, 5, 5]);
     assert.deepEqual(
       listed.findings.filter(({ severity }) => severity !== 'information'),
       [],
     );
-    const empty = await loadedAlone('--pipeline-model-parallel-size 4 --noop-layers 22,23 --num-layers-per-virtual-pipeline-stage 3');
+    const empty = await loadedWithoutModel(
+      '--pipeline-model-parallel-size 4 --noop-layers 22,23 --num-layers-per-virtual-pipeline-stage 3',
+    );
     assert.equal(empty.run?.model.layers.value, 22);
     assert.deepEqual(empty.run.layout.stageLayers?.value, [3, 3, 3, 3, 3, 3, 3, 1]);
     const experts = '--num-experts 8 --moe-intermediate-size 512 --n-shared-experts 2 --first-k-dense-replace';
@@ -117,7 +119,7 @@ describe('programs of the Megatron-LM family', () => {
     const uneven =
       '--num-attention-heads 25 --hidden-size 3200 --group-query-attention --num-query-groups 5 --tensor-model-parallel-size 2';
     assert.deepEqual(await judged(uneven), ['error heads-tp']);
-    const { run, findings } = await loadedAlone(`${uneven} --unaligned-linear`);
+    const { run, findings } = await loadedWithoutModel(`${uneven} --unaligned-linear`);
     assert.deepEqual(
       findings.filter(({ severity }) => severity !== 'information'),
       [],
@@ -128,10 +130,10 @@ describe('programs of the Megatron-LM family', () => {
   it('have a number of experts for each layer (Megatron-DeepSpeed), which is judged by none of them and not planned', async () => {
     const pyramid = '--deepspeed --zero-stage 0 --moe-expert-parallel-size 64 --num-experts';
     assert.deepEqual(await judged(`${pyramid} 32 32 64 64`), []);
-    assert.match(say((await loadedAlone(`${pyramid} 32 32 64 64`)).run?.unplanned?.message ?? ''), /experts differ by layer/);
+    assert.match(say((await loadedWithoutModel(`${pyramid} 32 32 64 64`)).run?.unplanned?.message ?? ''), /experts differ by layer/);
     assert.equal(read(`${pyramid} 64 64`).facts.experts?.value, 64);
     assert.match(
-      say((await loadedAlone(`${pyramid} 64 --topk 1 --mlp-type residual`)).run?.unplanned?.message ?? ''),
+      say((await loadedWithoutModel(`${pyramid} 64 --topk 1 --mlp-type residual`)).run?.unplanned?.message ?? ''),
       /in addition to a dense network/,
     );
     assert.deepEqual(await judged(`${pyramid} few`), ['error flag-invalid-value']);
@@ -181,7 +183,11 @@ describe('a script that does not train', () => {
       'my_program.py': 'training',
     };
     for (const [program, purpose] of Object.entries(purposes)) {
-      const { run, findings, launcher, noRun } = await loadedAlone('--pipeline-model-parallel-size 5 --num-layers -1', 'run.sh', program);
+      const { run, findings, launcher, noRun } = await loadedWithoutModel(
+        '--pipeline-model-parallel-size 5 --num-layers -1',
+        'run.sh',
+        program,
+      );
       assert.equal(launcher?.purpose, purpose, program);
       assert.equal(run === null, purpose !== 'training' || noRun?.code === 'model-not-planned', program);
       if (purpose !== 'training') assert.deepEqual(findings, [], program);

@@ -17,7 +17,7 @@ before(async () => {
 
 const readText = (text: string): LauncherFile => read('run.sh', text);
 const factsOf = (text: string): unknown => values(readText(text).facts);
-const said = ({ remarks }: Pick<LauncherFile, 'remarks'>): readonly string[] =>
+const remarkTexts = ({ remarks }: Pick<LauncherFile, 'remarks'>): readonly string[] =>
   remarks.map(({ code, message }) => `${code} ${say(message)}`);
 
 /** Loads `run.sh` of some files. */
@@ -61,7 +61,7 @@ describe('a script that another shell runs', () => {
 
   it('keeps what depends on a condition so', () => {
     const text = `if [ $1 = a ]; then\nL="--num-layers 4 --bf16"\nelse\nL="--num-layers 8 --bf16"\nfi\nRUN="torchrun pretrain_gpt.py $L --name \\"x\\""\neval "$RUN"\n`;
-    assert.deepEqual(said(readText(text)), [
+    assert.deepEqual(remarkTexts(readText(text)), [
       'flag-conditional --num-layers, --bf16 depend on "if [ $1 = a ]", which is only known when the script runs',
     ]);
     assert.equal(readText(text).facts.layers?.isConditional, true);
@@ -103,7 +103,7 @@ describe('a script that another shell runs', () => {
 describe('a file that a script sources', () => {
   const run = `source "$(dirname "$0")/../conf/env.sh"\ntorchrun pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP $MORE\n`;
 
-  it('counts as if it stood there, and a value is in it', async () => {
+  it('counts as if its text were in the script, and a value has its place in it', async () => {
     const conf = 'TP=2\nMORE=(--bf16)\nMORE="--pipeline-model-parallel-size ${PP:-4}"\n';
     const { launcher, findings } = await load({ 'jobs/run.sh': run, 'conf/env.sh': conf });
     assert.equal(launcher?.facts.tensor?.value, 2);
@@ -118,7 +118,7 @@ describe('a file that a script sources', () => {
   it('is reported missing where the launch needs what nobody sets', async () => {
     const { launcher } = await load({ 'jobs/run.sh': run });
     assert.ok(launcher !== null);
-    assert.deepEqual(said(launcher), [
+    assert.deepEqual(remarkTexts(launcher), [
       'flag-unknown-value --tensor-model-parallel-size takes $TP, which is only known when the script runs',
       'shell-not-followed "../conf/env.sh" is missing, so its settings are unknown',
     ]);
@@ -127,15 +127,15 @@ describe('a file that a script sources', () => {
     const system = await load({
       'jobs/run.sh': `source ~/.bashrc\nsource venv/bin/activate\ntorchrun pretrain_gpt.py ${sizes} $MY_ARGS\n`,
     });
-    assert.deepEqual(said(system.launcher!), ['shell-not-followed $MY_ARGS is not set here: flags that it adds are left out']);
+    assert.deepEqual(remarkTexts(system.launcher!), ['shell-not-followed $MY_ARGS is not set here: flags that it adds are left out']);
   });
 
   it('is looked for by the end of its path where it lies below $HOME', async () => {
     const script = `source $HOME/conf/env.sh\nsource $HOME/.bashrc\ntorchrun pretrain_gpt.py ${sizes} --tensor-model-parallel-size $TP\n`;
     const { launcher } = await load({ 'jobs/run.sh': script, 'conf/env.sh': 'TP=2\n' });
     assert.equal(launcher?.facts.tensor?.value, 2);
-    const alone = await load({ 'jobs/run.sh': script });
-    assert.ok(said(alone.launcher!).includes('shell-not-followed "conf/env.sh" is missing, so its settings are unknown'));
+    const withoutFile = await load({ 'jobs/run.sh': script });
+    assert.ok(remarkTexts(withoutFile.launcher!).includes('shell-not-followed "conf/env.sh" is missing, so its settings are unknown'));
   });
 
   it('may source others, also itself', async () => {

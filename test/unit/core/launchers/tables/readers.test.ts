@@ -10,7 +10,7 @@ function read(text: string): LauncherFile {
   return yamlReaders[format]('run.yaml', text);
 }
 
-/** Values of the facts that the file itself gives; each is where its fact says. */
+/** Values of the facts that the file itself gives; each is at the place of its fact. */
 function written(text: string): Readonly<Record<string, unknown>> {
   const { facts } = read(text);
   const given = Object.entries(facts).filter(([, { source }]) => source.kind === 'file');

@@ -27,7 +27,7 @@ function solved(wanted: PlanRequest, onIncumbent?: (incumbent: IncumbentTimes) =
   return { scheme: spec.scheme, certificate: spec.certificate };
 }
 
-/** The same problem with nothing said of its cost. */
+/** The same problem without what the planner knows of its cost. */
 function optimumMs(wanted: PlanRequest, unit: number, maximumBatchSlice: number): number {
   const { training, layout } = wanted;
   const cost = slicingCost(pipelineOf(wanted));

@@ -126,9 +126,9 @@ describe('the time of a pack', () => {
       return { forwardMs, backwardMs: 2 * forwardMs };
     };
     const cost: SliceCost = splitLike(measured, () => ({ forwardMs: 1, backwardMs: 2, backwardWeightMs: 1 }));
-    const alone = sum([500, 300, 200].map((tokens) => measured(1, tokens, 0).forwardMs));
+    const separateMs = sum([500, 300, 200].map((tokens) => measured(1, tokens, 0).forwardMs));
     const { forwardMs, backwardMs } = cost(1, 1000, 0, [500, 300, 200]);
-    isNear(forwardMs, alone);
-    isNear(backwardMs, 2 * alone);
+    isNear(forwardMs, separateMs);
+    isNear(backwardMs, 2 * separateMs);
   });
 });

@@ -16,7 +16,7 @@ const costTable = {
   backwardMs: [[2, 2.2, 2.7, 4], [4, 4.6, 6.1, 9], [12, 14, 18.5, 31]], // prettier-ignore
 };
 
-/** A pipeline of measured slice times, cut as told. */
+/** A pipeline of measured slice times, cut as given. */
 function tabled(stageLayers: readonly number[] | null, layers = 8, tokens = 1024): PlanRequest {
   const base = request(
     'A100-80GB',

@@ -22,7 +22,7 @@ function scheduleNamed(file: string) {
 describe('schedules of PyTorch', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.csv'));
 
-  it('are there', () => assert.equal(files.length, 32));
+  it('are complete', () => assert.equal(files.length, 32));
 
   for (const file of files.filter((name) => !name.startsWith('bad_'))) {
     const text = readFileSync(path.join(folder, file), 'utf8');

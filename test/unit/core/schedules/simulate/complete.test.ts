@@ -57,7 +57,7 @@ describe('faults of a schedule', () => {
     const ms = new Float64Array(2).fill(1);
     const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
     assert.throws(() => simulate(overlapping(0), durations, noTransfers(2)), { code: 'schedule-incomplete' });
-    // The forward of micro-batch 1 beside the backward of micro-batch 0 can be overlapped: they take as long as both.
+    // The forward of micro-batch 1 can overlap with the backward of micro-batch 0: they take as long as both.
     assert.equal(simulate(overlapping(1), durations, noTransfers(2)).makespanMs, 6);
   });
 });
