@@ -60,11 +60,11 @@ interface ShownFindings<F> {
   readonly left: readonly F[];
 }
 
-/** All errors and warnings of one file and a few of its informations, in their order; one of each code before a second one of any. */
-export function fewInformations<F>(findings: readonly F[], told: (finding: F) => Pick<Finding, 'code' | 'severity'>): ShownFindings<F> {
+/** All errors and warnings of one file and a few of its informations, in order; one of each code is shown before a second of any. */
+export function fewInformations<F>(findings: readonly F[], classify: (finding: F) => Pick<Finding, 'code' | 'severity'>): ShownFindings<F> {
   const seen = new Map<string, number>();
   const informations = findings.flatMap((finding) => {
-    const { code, severity } = told(finding);
+    const { code, severity } = classify(finding);
     if (severity !== 'information') return [];
     const round = seen.get(code) ?? 0;
     seen.set(code, round + 1);

@@ -59,22 +59,22 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return { template: `{0} ${count === 1 ? singular : plural}`, values: [format(count)] };
 }
 
-/** The same, begun small: as a part of another. */
-export function lowerFirst(said: Sentence): Sentence {
-  return { ...said, first: 'lower' };
+/** The same with a small first letter, as a part of another sentence. */
+export function lowerFirst(text: Sentence): Sentence {
+  return { ...text, first: 'lower' };
 }
 
-/** The same, begun with a capital: as a title. */
-export function upperFirst(said: Value): Sentence {
-  return { ...sentence`${said}`, first: 'upper' };
+/** The same with a capital first letter, as a title. */
+export function upperFirst(text: Value): Sentence {
+  return { ...sentence`${text}`, first: 'upper' };
 }
 
 /** The text of a sentence, in English unless `t` translates; a name or number as it is. */
 export function say(value: Value, t: Translate = english): string {
   if (typeof value !== 'object') return String(value);
   const { template, values, first } = value;
-  const said = t(template, ...values.map((part) => (typeof part === 'object' ? say(part, t) : part)));
-  if (first === undefined) return said;
-  const [letter = ''] = said;
-  return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + said.slice(letter.length);
+  const text = t(template, ...values.map((part) => (typeof part === 'object' ? say(part, t) : part)));
+  if (first === undefined) return text;
+  const [letter = ''] = text;
+  return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + text.slice(letter.length);
 }

@@ -45,7 +45,7 @@ export async function readComposed(own: Layer, reader: ComposingReader, read: Re
   if (composition === undefined) return { launcher: reader(own.file, own.text), reread: reader };
   const { layers, missing } = await layersOf(own, composition, read);
   const launcher = composition.read(layers);
-  const remarks = composition.saysMissing === true ? [] : missing.map(notThere);
+  const remarks = composition.reportsMissing === true ? [] : missing.map(notThere);
   return {
     launcher: { ...launcher, remarks: [...launcher.remarks, ...remarks] },
     reread: (file, text) => composition.read([...layers.slice(0, -1), { file, text }]),

@@ -42,7 +42,7 @@ export interface LoadedConfig {
   readonly reread: LauncherReader | null;
   /** The model config joined to a launcher, as facts. */
   readonly model: LauncherFile | null;
-  /** What is planned; null when the model's sizes are nowhere, `noRun` says so. */
+  /** What is planned; null when no file gives the model's sizes, for which `noRun` is the error. */
   readonly run: Run | null;
   readonly noRun: ExpectedError | null;
   /** What is wrong in the launch, before anything is planned; without a run also in a terapipe.json. */
@@ -50,8 +50,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json
- * beside it.
+ * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json next
+ * to it.
  * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value
  * that names the file.
  */
@@ -68,12 +68,12 @@ export async function loadConfig(
     const { launcher, reread } = await readComposed({ file, text }, reader, host.read);
     return { ...(await loadLauncher(launcher, format, host.read)), reread };
   }
-  const alone = { format, launcher: null, reread: null, model: null, findings: [] };
-  if (format === 'huggingface') return { ...alone, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
+  const withoutLauncher = { format, launcher: null, reread: null, model: null, findings: [] };
+  if (format === 'huggingface') return { ...withoutLauncher, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
   const loaded = await loadTerapipe(file, text, host.read, options);
-  if (loaded.run !== null) return { ...alone, run: loaded.run, noRun: null };
+  if (loaded.run !== null) return { ...withoutLauncher, run: loaded.run, noRun: null };
   if (loaded.remarks.length === 0) throw loaded.noRun;
-  return { ...alone, run: null, noRun: loaded.noRun, findings: loaded.remarks };
+  return { ...withoutLauncher, run: null, noRun: loaded.noRun, findings: loaded.remarks };
 }
 
 /** Only a model config: nothing but the model is given. */

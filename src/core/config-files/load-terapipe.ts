@@ -26,7 +26,7 @@ interface LoadedModel {
   readonly remarks: readonly Finding[];
 }
 
-/** What a terapipe.json says with all that it refers to, or why that cannot be loaded, and findings on the file itself. */
+/** The run of a terapipe.json with the files that it refers to; or why it cannot be loaded, and findings on the file itself. */
 type LoadedTerapipe = { readonly run: Run } | { readonly run: null; readonly noRun: ExpectedError; readonly remarks: readonly Finding[] };
 
 /**

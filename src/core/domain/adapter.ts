@@ -19,7 +19,7 @@ export const adapterTargets = [
 ] as const;
 export type AdapterTarget = (typeof adapterTargets)[number];
 
-/** Low-rank adapters (LoRA, arXiv 2106.09685) with frozen weights: they alone have gradients and optimizer states. */
+/** Low-rank adapters (LoRA, arXiv 2106.09685) with frozen weights: only adapters have gradients and optimizer states. */
 export interface Adapter {
   /** Columns of the first matrix of each adapter and rows of the second. */
   readonly rank: number;

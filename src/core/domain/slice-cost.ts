@@ -55,9 +55,9 @@ function measuredOf(
   let before = 0;
   for (const length of documents) {
     if (before > 0) {
-      const [after, alone] = [measured(batch, length, before), measured(batch, length, 0)];
-      forwardMs -= Math.max(0, after.forwardMs - alone.forwardMs);
-      backwardMs -= Math.max(0, after.backwardMs - alone.backwardMs);
+      const [after, withoutContext] = [measured(batch, length, before), measured(batch, length, 0)];
+      forwardMs -= Math.max(0, after.forwardMs - withoutContext.forwardMs);
+      backwardMs -= Math.max(0, after.backwardMs - withoutContext.backwardMs);
     }
     before += length;
   }

@@ -57,7 +57,7 @@ interface WindowRule {
   readonly tokens: number | null;
 }
 
-/** Sizes of a model of a family, and what its config says under other keys: null where it has no such number or switch. */
+/** Sizes of a model of a family, and access to other keys of its config: null where it has no such number or switch. */
 export interface FamilySizes extends Readonly<Pick<WrittenModel, 'layers' | 'hidden' | 'heads' | 'kvHeads' | 'headDim' | 'ffn' | 'vocab'>> {
   readonly experts: number;
   readonly maxPositions: number;

@@ -32,7 +32,7 @@ const usualKeys = { layers: 'num_hidden_layers', hidden: 'hidden_size', heads: '
 const inlineRemedy = sentence`give it ${Object.values(usualKeys).join(', ')}, or the sizes inline under "model" in a terapipe.json`;
 
 /** Keys that identify the type of a config without model_type: no other type has them together. */
-const tells = [
+const identifyingKeys = [
   { modelType: 'deepseek-params', configClass: 'ModelArgs of DeepSeek', keys: ['n_dense_layers', 'kv_lora_rank', 'dim', 'n_layers'] },
   { modelType: 'llama-params', configClass: 'ModelArgs of Llama', keys: ['multiple_of', 'dim', 'n_layers', 'n_heads'] },
   { modelType: 'open-lm', configClass: 'Params of open_lm', keys: ['hidden_dim', 'n_layers', 'n_heads'] },
@@ -103,9 +103,9 @@ function inheritedType(around: Located<string> | null, members: Members): Locate
 function inferred(document: JsonDocument, members: Members): Located<string> {
   const named = typeOfArchitecture(members);
   if (named !== null) return named;
-  const tell = tells.find(({ keys }) => keys.every((key) => members.has(key)));
-  if (tell !== undefined)
-    return byDefault(tell.modelType, sentence`no model_type, but ${tell.keys[0]} and ${tell.keys[1]} as ${tell.configClass} has`);
+  const match = identifyingKeys.find(({ keys }) => keys.every((key) => members.has(key)));
+  if (match !== undefined)
+    return byDefault(match.modelType, sentence`no model_type, but ${match.keys[0]} and ${match.keys[1]} as ${match.configClass} has`);
   if (hasUsualKeys(document, members)) return byDefault('llama', sentence`no model_type: taken for a Llama by the names of its keys`);
   throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, placeOf(document, document.root));
 }

@@ -1,6 +1,6 @@
 import { hubSizes } from './hub-sizes';
 
-/** A model whose sizes are in no file, under a name: the text of a config.json that says the same. */
+/** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
 export interface ModelOfLauncher {
   readonly name: string;
   /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */

@@ -150,9 +150,9 @@ function indicesOf<T>(values: readonly T[], holds: (value: T) => boolean): numbe
 
 /** Layers of encoder and decoder; `layers` is the encoder's, as in launchers. */
 function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>): MutableFacts {
-  const { value, source: said } = encoderLayers;
+  const { value, source: origin } = encoderLayers;
   if (value === null) return {};
-  const encoder = { value, source: said };
+  const encoder = { value, source: origin };
   const decoder = readStackLayers(source, encoder)?.decoder;
   return { layers: encoder, encoderLayers: encoder, ...(decoder === undefined ? {} : { decoderLayers: decoder }) };
 }

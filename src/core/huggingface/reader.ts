@@ -24,7 +24,7 @@ export interface HuggingFaceModel extends RunModel {
   readonly facts: Facts;
   readonly document: JsonDocument;
   readonly remarks: readonly Finding[];
-  /** What it says of training. */
+  /** The training settings that it has. */
   readonly training: TrainingOfModel;
 }
 

@@ -95,14 +95,14 @@ function isSet(member: Member | undefined): boolean {
   return Boolean(member?.value.value);
 }
 
-/** Where a config of a type that may be anything sizes layers that are not attention. */
+/** Where a config of an unknown type has sizes of layers other than attention. */
 function recurrentPlace(found: FoundModel, { hybridPattern }: Facts): Place | null {
   if (hybridPattern !== undefined) return placeOfFact(hybridPattern, found);
   if (found.family.assumed !== true) return null;
-  const telling = [...found.members.values()].find(
+  const recurrent = [...found.members.values()].find(
     ({ name, value }) => /^(mamba|ssm|rwkv|linear_(num|key|value|conv))_/.test(name) && value.type === 'number',
   );
-  return telling === undefined ? null : placeOf(found.document, telling.value);
+  return recurrent === undefined ? null : placeOf(found.document, recurrent.value);
 }
 
 /** Whether the classes that a config of an unknown type names generate text; also when it names none. */

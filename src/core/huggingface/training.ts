@@ -12,9 +12,9 @@ const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dro
 const attentionKeys = ['attention_probs_dropout_prob', 'attention_dropout', 'attention_dropout_prob', 'attn_pdrop', 'attn_dropout'];
 
 /**
- * Dropout that a config.json sets, zero being none: where only that of attention's probabilities is set, the class has no other, or leaves
- * it at zero, and fused attention keeps no mask of it. The format of its weights where they are in FP8 (`quantization_config`): that the
- * model was trained in.
+ * Whether a config.json sets dropout above zero. Dropout of attention's probabilities does not count: if a config sets only that, its class
+ * has no other dropout or leaves it at zero, and fused attention keeps no mask of it. Also the format of FP8 weights
+ * (`quantization_config`), which is that of training.
  */
 export function trainingOfModel({ document, members }: Source): TrainingOfModel {
   const share = (key: string): Located<number> | undefined => {
@@ -23,9 +23,9 @@ export function trainingOfModel({ document, members }: Source): TrainingOfModel 
     return member !== undefined && typeof value === 'number' && value >= 0 && value <= 1 ? located(document, member, value) : undefined;
   };
   const hidden = hiddenKeys.map(share).filter((found) => found !== undefined);
-  const said = hidden.find(({ value }) => value > 0) ?? hidden[0] ?? attentionKeys.map(share).find((found) => found !== undefined);
+  const dropout = hidden.find(({ value }) => value > 0) ?? hidden[0] ?? attentionKeys.map(share).find((found) => found !== undefined);
   const isDropped = hidden.some(({ value }) => value > 0);
-  return { ...(said && { dropout: { ...said, value: isDropped } }), ...formatOf({ document, members }) };
+  return { ...(dropout && { dropout: { ...dropout, value: isDropped } }), ...formatOf({ document, members }) };
 }
 
 function formatOf({ document, members }: Pick<Source, 'document' | 'members'>): TrainingOfModel {

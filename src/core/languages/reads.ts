@@ -7,7 +7,7 @@ export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value }
 export interface FlagRead<T> {
   readonly words: 'none' | 'one' | 'many';
   readonly of: (words: readonly string[]) => FlagOutcome<T>;
-  /** A path, whose end says enough. */
+  /** A path, of which the end is enough. */
   readonly isPath?: true;
 }
 

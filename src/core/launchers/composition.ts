@@ -7,8 +7,8 @@ export interface Composition {
   readonly basesOf: (layer: Layer) => readonly Base[];
   /** Reads a config over what it builds on, weakest first; the last is the one that was opened. */
   readonly read: (layers: readonly Layer[]) => LauncherFile;
-  /** `read` says itself which files are missing, and they are few: what is found holds without them. */
-  readonly saysMissing?: true;
+  /** `read` reports the missing files itself. They are few, so that the other findings hold without them. */
+  readonly reportsMissing?: true;
 }
 
 /** A reader of one file that can compose a run of several. */

@@ -34,8 +34,8 @@ export interface AdapterDefaults {
   readonly targets: readonly string[] | null;
   readonly dropout?: number;
   /**
-   * Adapted are modules of Megatron Core (Megatron-Bridge, NeMo): the experts of a rank share one adapter unless the file says otherwise,
-   * and latent attention has no `linear_qkv`.
+   * The adapted modules are those of Megatron Core (Megatron-Bridge, NeMo): the experts of a rank share one adapter unless the file sets
+   * otherwise, and latent attention has no `linear_qkv`.
    */
   readonly ofCore?: boolean;
   readonly reason: Sentence;

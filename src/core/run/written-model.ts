@@ -42,8 +42,8 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
 };
 
 /**
- * The model as planning sees it. One of the two numbers of experts without the other is a dense model, which the finding `experts-active`
- * says.
+ * The model that is planned. A config that gives only one of the two numbers of experts is planned as a dense model; the finding
+ * `experts-active` reports it.
  */
 export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
   const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = valuesOf<WrittenModel>(model);

@@ -215,7 +215,7 @@ function withInstance(run: Run, written: string): Run {
   };
 }
 
-/** @throws ExpectedError `config-inconsistent` where the cluster has groups: which of them is meant is not said. */
+/** @throws ExpectedError `config-inconsistent` where the cluster has groups: an override does not name one. */
 function withoutGroups(run: Run): Run {
   if (run.groups === undefined) return run;
   throw configError(

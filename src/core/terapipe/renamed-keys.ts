@@ -37,8 +37,8 @@ export function currentName(name: string): string {
 }
 
 /**
- * The members of an object with those of old names under the names of today. One remark for each file tells of the old names; its fix
- * renames them all.
+ * The members of an object, with old names replaced by current ones. One remark for each file reports the old names; its fix renames them
+ * all.
  * @param path of the object; entries of lists as in `groups[0]`.
  * @throws ExpectedError `config-duplicate-key` where both names are given.
  */

@@ -75,7 +75,7 @@ type OpenName<Table> = Exclude<KeyName<Table>, AssumedName<Table>>;
 /** Settings of a section that a file written for a plan has to give again. */
 type ComparedName<Table> = keyof { [K in keyof Table as Table[K] extends { readonly compared: unknown } ? K : never]: unknown } & string;
 
-/** The section of a plan: what is assumed is always there, the rest where a file gives it. */
+/** A section of a plan: settings with an assumed value are required, the others are present where a file gives them. */
 export type PlanValues<Table> = {
   readonly [K in keyof Table as K extends KeyName<Table> & AssumedName<Table> ? K : never]: PlanValue<Table[K]>;
 } & {

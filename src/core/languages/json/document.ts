@@ -119,8 +119,8 @@ export function membersOf(document: JsonDocument, node: Node, what: Value): Read
   return members;
 }
 
-/** Most characters of numbers that are said as they are written. */
-const saidAsWritten = 40;
+/** Longer numbers and lists are described instead of quoted. */
+const mostShownCharacters = 40;
 
 /** A node in words, for `..., not an object`: numbers and short lists of them as written, strings quoted. */
 export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): Value {
@@ -129,13 +129,13 @@ export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): 
     case 'string':
       return quoted(String(node.value));
     case 'number':
-      return node.length > saidAsWritten ? sentence`a number of ${node.length} digits` : written;
+      return node.length > mostShownCharacters ? sentence`a number of ${node.length} digits` : written;
     case 'boolean':
     case 'null':
       return String(node.value);
     case 'array':
       if (node.children?.length === 0) return sentence`an empty list`;
-      return node.length <= saidAsWritten && /^[\d.,eE+ [\]-]*$/.test(written) ? written : kindOf(node);
+      return node.length <= mostShownCharacters && /^[\d.,eE+ [\]-]*$/.test(written) ? written : kindOf(node);
     case 'object':
     case 'property':
       return kindOf(node);

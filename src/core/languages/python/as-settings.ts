@@ -25,7 +25,7 @@ export function documentOf(own: PythonModule, modules: readonly PythonModule[], 
       const node = nodeOf(value, depth + 1);
       const document = documents.get(value.place.file);
       if (node === null || document === undefined) return;
-      entries.set(name, { key: name, keyRange: key.range, value: node, end: value.place.range.end, flow: false, alone: true, document });
+      entries.set(name, { key: name, keyRange: key.range, value: node, end: value.place.range.end, flow: false, isOnly: true, document });
     };
     const name = each.callee.split('.').findLast((part) => /^[A-Z]|^[a-z0-9_]*(?:fp8|bf16|fp16|fp4)/.test(part)) ?? '';
     if (name !== '') add(classKey, each.place, { kind: 'name', name, place: each.place });

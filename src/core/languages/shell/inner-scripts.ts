@@ -63,7 +63,7 @@ export function sourcePath(
   return { path: isPath ? (hole === -1 ? known : known.slice(1)) : null, isWhole: hole === -1, range: word };
 }
 
-/** A script that a command runs (`./job.sh`, `bash job.sh`, `srun job.sh`), of those that `isThere`; null: none of them. */
+/** The script that a command runs (`./job.sh`, `bash job.sh`, `srun job.sh`), if it exists by `isThere`; otherwise null. */
 export function scriptRun(
   words: readonly Element[],
   isThere: (path: string) => boolean,

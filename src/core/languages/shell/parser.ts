@@ -75,10 +75,9 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
 }
 
 /**
- * The text, in the same length, without what no shell takes and people write all the same: `DATA=<path>/gpt` that a reader fills in; a
- * backslash that ends the file, which a shell takes and the grammar does not; and what follows a variable late in a word, as in `$A/b$C/d`
- * or `"x "n=$H,k=1`: the grammar takes `C/d` for a word of its own there, but not `C:d`. The tree says only where things are, so their text
- * stays.
+ * The text at the same length, with what the grammar does not parse replaced: `DATA=<path>/gpt`, a placeholder for the reader; a backslash
+ * at the end of the file, which a shell accepts; and text after a second variable of a word, as in `$A/b$C/d` or `"x "n=$H,k=1`, where the
+ * grammar takes `C/d` for a separate word, but not `C:d`. The tree only gives positions, so the original text is still what is read.
  */
 function readable(text: string): string {
   return text

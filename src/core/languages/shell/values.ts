@@ -43,7 +43,7 @@ export function sameText(a: Value, b: Value): boolean {
   return text !== null && text === valueText(b);
 }
 
-/** Whether a value is a list of flags: what differs is said flag by flag. */
+/** Whether a value is a list of flags, whose differences are reported flag by flag. */
 export function isGroup(value: Value): boolean {
   return value.kind === 'array' || value.parts.length > 1 || (valueText(value) ?? '--').includes('--');
 }

@@ -40,8 +40,8 @@ function withQuotes(text: string, { start, end }: TextRange): TextRange | undefi
 }
 
 /**
- * The deepest level at which the pieces stand side by side; one up where the element around them holds nothing else, so that no empty
- * quotes stay.
+ * The deepest level at which the pieces are siblings; one up where the element around them holds nothing else, so that no empty quotes are
+ * left.
  */
 function levelOf(paths: readonly (readonly Step[])[], neighbours: readonly (Piece | undefined)[]): number {
   const [first = [], ...rest] = paths;

@@ -34,11 +34,11 @@ export interface YamlEntry {
   readonly key: string;
   readonly keyRange: TextRange;
   readonly value: YamlNode;
-  /** Where the value's own text ends; the value's range is elsewhere when an alias stands for it. */
+  /** Where the value's own text ends; for an alias the value's range is that of its anchor. */
   readonly end: number;
   readonly flow: boolean;
-  /** The map that it is in has no other entry. */
-  readonly alone: boolean;
+  /** Its map has no other entry. */
+  readonly isOnly: boolean;
   /** Of documents that are merged, the one that it is in. */
   readonly document?: YamlDocument;
 }
@@ -174,7 +174,7 @@ function convertMap(state: Conversion, map: YAMLMap): YamlMap {
     const value = pair.value === null ? convertScalar(key, { start: keyRange.end, end: keyRange.end }) : convert(state, pair.value);
     const end = pair.value === null ? keyRange.end : rangeOf(pair.value).end;
     if (name === '<<' && key.type === 'PLAIN') merged.push(value);
-    else entries.set(name, { key: name, keyRange, value, end, flow: map.flow === true, alone: pairs.length === 1 });
+    else entries.set(name, { key: name, keyRange, value, end, flow: map.flow === true, isOnly: pairs.length === 1 });
   }
   for (const part of merged.flatMap(mergeable)) addMerged(state, entries, part);
   return { kind: 'map', range: rangeOf(map), entries };
@@ -278,8 +278,11 @@ const syntaxSentences: Readonly<Record<string, readonly [what: Sentence, remedy:
     sentence`a character is missing`,
     sentence`close the quotes, brackets and braces, and put a colon and a space after each key`,
   ],
-  BLOCK_AS_IMPLICIT_KEY: [sentence`a nested mapping cannot stand on one line`, sentence`put the value on a line of its own, or in quotes`],
-  MULTILINE_IMPLICIT_KEY: [sentence`a key must stand on one line`, sentence`put a colon and a space after the key`],
+  BLOCK_AS_IMPLICIT_KEY: [
+    sentence`a nested mapping is not allowed on one line`,
+    sentence`put the value on a line of its own, or in quotes`,
+  ],
+  MULTILINE_IMPLICIT_KEY: [sentence`a key must be on one line`, sentence`put a colon and a space after the key`],
   UNEXPECTED_TOKEN: [sentence`something unexpected`, sentence`fix the syntax`],
 };
 

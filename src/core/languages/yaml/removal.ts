@@ -9,7 +9,7 @@ import type { YamlEntry } from './document';
 export function removalOf(text: string, entry: YamlEntry): TextRange | undefined {
   const { start } = entry.keyRange;
   if (/(^|[\s:,[{])&[^\s,[\]{}]/.test(text.slice(start, entry.end))) return undefined;
-  return entry.flow ? flowRemoval(text, start, entry.end) : entry.alone ? undefined : blockRemoval(text, start, entry.end);
+  return entry.flow ? flowRemoval(text, start, entry.end) : entry.isOnly ? undefined : blockRemoval(text, start, entry.end);
 }
 
 function blockRemoval(text: string, keyStart: number, valueEnd: number): TextRange | undefined {
@@ -36,8 +36,8 @@ function flowRemoval(text: string, keyStart: number, valueEnd: number): TextRang
   const start = lineStart(text, keyStart);
   const after = /[ \t]*(#[^\n]*)?(\r?\n|$)/y;
   after.lastIndex = end;
-  const isAlone = text.slice(start, keyStart).trim() === '' && after.test(text);
-  return isAlone
+  const fillsLines = text.slice(start, keyStart).trim() === '' && after.test(text);
+  return fillsLines
     ? { start, end: lineEnd(text, end) }
     : { start: keyStart, end: end + (/^[ \t]*/.exec(text.slice(end, end + 100))?.[0].length ?? 0) };
 }

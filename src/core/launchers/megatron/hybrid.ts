@@ -15,7 +15,7 @@ const letterNames: Readonly<Record<string, string>> = { M: 'mamba', G: 'linear_a
 interface HybridLayers {
   /** One letter for each, in order. */
   readonly letters: string;
-  /** Layers of each stage, virtual ones counted, where the pattern says; null: it does not. */
+  /** Layers of each stage, virtual stages included, where the pattern divides them; null: it does not. */
   readonly stages: readonly number[] | null;
   /** Depths of multi-token prediction, whose layers come after the others. */
   readonly depths: number;
@@ -119,8 +119,8 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
 }
 
 /**
- * All layers but every n-th, or those that a list of ones and zeros says (`linear_attention_freq`, `window_attn_skip_freq`); null for what
- * is neither.
+ * All layers except every n-th, or the layers that have a one in a list of ones and zeros (`linear_attention_freq`,
+ * `window_attn_skip_freq`); null for any other text.
  */
 export function frequentLayers(written: string, layers: number): readonly boolean[] | null {
   if (/^\d{1,5}$/.test(written.trim())) {

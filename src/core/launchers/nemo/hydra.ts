@@ -51,6 +51,6 @@ function under(document: YamlDocument, at: string): YamlDocument {
 
 function nested(value: YamlMap, key: string): YamlMap {
   const { range } = value;
-  const entry: YamlEntry = { key, keyRange: range, value, end: range.end, flow: false, alone: true };
+  const entry: YamlEntry = { key, keyRange: range, value, end: range.end, flow: false, isOnly: true };
   return { kind: 'map', range, entries: new Map([[key, entry]]) };
 }

@@ -43,7 +43,7 @@ export function createShellReader(parser: ShellParser): ComposingReader {
   const composition: Composition = {
     basesOf: (layer) => basesOf(parser, layer),
     read: (layers) => readScript(parser, layers),
-    saysMissing: true,
+    reportsMissing: true,
   };
   return Object.assign((file: string, text: string) => readScript(parser, [{ file, text }]), { composition });
 }

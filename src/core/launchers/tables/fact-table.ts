@@ -44,7 +44,7 @@ export function entry<K extends FactName>(fact: K, rule: Rule<FactValues[K]>, ..
   return entryAs(fact, rule, (value) => value, ...names);
 }
 
-/** The same for a value that means something else than it says; null: it sets nothing, and the next name is tried. */
+/** The same for a value that `meaning` converts; null: it sets nothing, and the next name is tried. */
 export function entryAs<K extends FactName, T>(
   fact: K,
   rule: Rule<T>,
