@@ -25,7 +25,8 @@ export const dialect: Readonly<Record<string, { readonly pattern: RegExp; readon
   'so many': { pattern: /\bso (?:many|much|long|few)\b(?! that| as)/g, instead: 'N, this many, a number of' },
   'but for': { pattern: /\bbut for\b/g, instead: 'except' },
   'of those that': { pattern: /\b[Oo]f those that\b/g, instead: 'name the things' },
-  alone: { pattern: /\balone\b|(?<=[a-z])Alone/g, instead: 'only, by itself' },
+  // not the finding code `policy-alone`
+  alone: { pattern: /(?<!-)\balone\b|(?<=[a-z])Alone/g, instead: 'only, by itself' },
   stands: { pattern: /\bstands?\b(?! for\b|-in| in for)|\bstood\b/g, instead: 'is, idles' },
   anew: { pattern: /\banew\b|(?<=[a-z])Anew/g, instead: 'again' },
   heed: { pattern: /heed/gi, instead: 'respect, suppress' },

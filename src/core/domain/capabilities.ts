@@ -64,8 +64,8 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly refuses: readonly Refusal[];
   /** How it recomputes; absent: as Megatron-LM does. */
   readonly recomputes?: readonly RecomputeWay[];
-  /** It cuts layers into stages by its own rule, which no file changes; absent: the file can set other cuts. */
-  readonly dealsLayers?: true;
+  /** It divides layers over stages by its own rule, which no file can change; absent: the file can set the layers of each stage. */
+  readonly hasFixedStageLayers?: true;
   /** What it takes where its file leaves it open; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;
 }

@@ -81,11 +81,11 @@ export function assignedLayersOf(facts: Facts): number | null {
 
 /** Layers that each stage gets when all get the same; null when a setting divides them unevenly, or they are not divisible. */
 export function layersPerStageOf(facts: Facts, format: ConfigFormat): number | null {
-  return dealsEvenly(facts) ? quotient(assignedLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
+  return hasEvenStages(facts) ? quotient(assignedLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
 }
 
 /** Whether no setting gives some stages other numbers of layers. */
-function dealsEvenly(facts: Facts): boolean {
+function hasEvenStages(facts: Facts): boolean {
   return facts.firstStageLayers === undefined && facts.lastStageLayers === undefined && facts.pipelineLayout === undefined;
 }
 

@@ -30,7 +30,7 @@ export function cutsFor(problem: SearchProblem, { layout, schedule }: Pick<Candi
   if (decided?.length === pipeline * virtualStages) return [decided];
   const { model, training, capabilities } = problem.request;
   const { placement, chunks } = scheduleOn(schedule, layout);
-  if (capabilities?.dealsLayers === true) return [usualCut(model, training, pipeline * chunks)];
+  if (capabilities?.hasFixedStageLayers === true) return [usualCut(model, training, pipeline * chunks)];
   if (model.stacks !== undefined) return stackCuts(model.stacks.encoderLayers, model.layers - model.stacks.encoderLayers, pipeline);
   const cuts = stageCuts(model.layers, pipeline, chunks, placement);
   const balanced = chunks === 1 ? balancedCut(problem.request, layout) : null;

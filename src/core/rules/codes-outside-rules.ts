@@ -29,7 +29,7 @@ export const codesOutsideRules: readonly Documented[] = [
   },
   {
     code: 'tt-schedule-csv',
-    doc: 'The schedule that `pipeline_parallel_schedule_csv` names has a row for each pipeline rank and an action in each cell: a stage, one of F, B, I and W, and a micro-batch (`2F0`). TorchTitan loads it as `compute_only`, so sends and receives stay out, onto stages that it has dealt to ranks in turn (stage 5 of 4 ranks on rank 1). It is read more strictly than PyTorch does, which runs `0F0xyz` as `0F0`. The finding stands at each cell that is no action, runs twice, lacks its backward, is on another rank than its stage, comes before what it needs or waits for a rank that waits for it.',
+    doc: 'The schedule that `pipeline_parallel_schedule_csv` names has a row for each pipeline rank and an action in each cell: a stage, one of F, B, I and W, and a micro-batch (`2F0`). TorchTitan loads it as `compute_only`, so sends and receives are left out, onto stages that are assigned to ranks in turn (stage 5 of 4 ranks on rank 1). The check is stricter than PyTorch, which runs `0F0xyz` as `0F0`. The finding is at each cell that is not an action, runs twice, lacks its backward, is on another rank than its stage, comes before what it needs or waits for a rank that waits for it.',
   },
   {
     code: 'memory-over-capacity',
@@ -38,19 +38,19 @@ export const codesOutsideRules: readonly Documented[] = [
   },
   {
     code: 'gpu-number-format',
-    doc: 'The layers are multiplied in a number format that the GPU does not compute: FP8 needs a compute capability of 8.9 (Ada, Hopper), FP8 scaled by blocks 9.0, MXFP8 and NVFP4 10.0 (Blackwell). An error where the runtime stops, a warning where it may emulate the format or no file says which runtime it is; information only where no file names the GPU. GPUs without a preset and those of AMD are not judged.',
+    doc: 'The layers are multiplied in a number format that the GPU does not compute: FP8 needs a compute capability of 8.9 (Ada, Hopper), FP8 scaled by blocks 9.0, MXFP8 and NVFP4 10.0 (Blackwell). An error where the runtime stops, a warning where it may emulate the format or no file names the runtime; information only where no file names the GPU. GPUs without a preset and those of AMD are not judged.',
   },
   {
     code: 'slices-slower',
-    doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message says what the best split takes that the same flags can give; the remedy also what solved slices take, which most runtimes are given in their source ([docs/slices-in-runtimes.md](slices-in-runtimes.md)). The quick fix changes the flags.',
+    doc: 'The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message shows the time of the best split that the same flags can give; the remedy also the time of solved slices, which most runtimes take in their source ([docs/slices-in-runtimes.md](slices-in-runtimes.md)). The quick fix changes the flags.',
   },
   {
     code: 'layout-slower',
-    doc: 'The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of the prediction. It stands at the value that costs most. The quick fix shows the best layout as a change of the file, which nothing is written of before it is accepted. Only in the editor; on a terminal `terapipe plan --search --free all` says the same.',
+    doc: 'The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of the prediction. It is at the value that costs most. The quick fix shows the best layout as a change of the file and writes nothing before you accept it. Only in the editor; in a terminal, `terapipe plan --search --free all` shows the same.',
   },
   {
     code: 'more-informations',
-    doc: 'Of the informations on a file five are shown, one of each code before a second one of any; this line tells how many more there are, by code. `terapipe check --all` and `--json` print them all.',
+    doc: 'The editor and the terminal show five informations on a file, one of each code before a second of any; this line counts the others by code. `terapipe check --all` and `--json` print them all.',
   },
   {
     code: 'base-not-found',
@@ -70,7 +70,7 @@ export const codesOutsideRules: readonly Documented[] = [
   },
   {
     code: 'shell-not-followed',
-    doc: 'A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line nested too deep: what they add is left out. Said only where the launch needs a value that nobody sets. Files beside the script and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.',
+    doc: 'A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line nested too deep: what they add is left out. It is reported only where the launch needs a value that nobody sets. Files next to the script and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.',
   },
   {
     code: 'config-of-module',
@@ -82,6 +82,6 @@ export const codesOutsideRules: readonly Documented[] = [
   },
   {
     code: 'repeated-key',
-    doc: 'A key stands twice in one mapping, and the loader of this launcher (PyYAML) takes the last one without a word. Where a loader refuses that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.',
+    doc: 'A key occurs twice in one mapping, and the loader of this launcher (PyYAML) silently takes the last one. Where a loader refuses that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.',
   },
 ];

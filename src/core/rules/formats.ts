@@ -9,7 +9,7 @@ function launchersThat(have: (traits: LauncherTraits) => boolean): readonly Laun
 /** Launchers that run Megatron-LM's training loop and check its arguments. */
 export const megatronFormats = launchersThat(({ runtime }) => runtime === 'megatron');
 
-/** Those whose argument checks also rule Megatron-LM's own scripts alone. */
+/** Launchers whose arguments Megatron-LM's own checks apply to. */
 export const megatronLmFormats = launchersThat(({ takesMegatronArguments }) => takesMegatronArguments);
 
 export const withTorchtitan = launchersThat(({ runtime }) => runtime === 'megatron' || runtime === 'torchtitan');
@@ -18,12 +18,7 @@ export const torchtitanFormats = launchersThat(({ runtime }) => runtime === 'tor
 
 export const deepspeedFormats = launchersThat(({ runtime }) => runtime === 'deepspeed');
 
-/** What is planned without a launcher: findings tell what would be refused or wasted, not what one launcher checks. */
+/** Configs without a launcher: findings report what any launcher would refuse or waste, not the checks of one. */
 export const runFormats: readonly ConfigFormat[] = ['terapipe', 'huggingface'];
 
 export const megatronAndRuns: readonly ConfigFormat[] = [...megatronFormats, ...runFormats];
-
-/** Whether a config is planned without a launcher that has a say. */
-export function isPlannedAlone(format: ConfigFormat): boolean {
-  return runFormats.includes(format);
-}

@@ -44,8 +44,8 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: neverStarts,
   },
   'tensor-beyond-node': {
-    source: 'The links of the GPU that the file names: NVLink ends at the node, but for GB200 and GB300.',
-    ignore: 'your nodes are joined by NVLink, which `cluster.links.nvlinkDomain` says.',
+    source: 'The links of the GPU that the file names: NVLink ends at the node, except on GB200 and GB300.',
+    ignore: 'NVLink joins your nodes; set `cluster.links.nvlinkDomain`.',
   },
   'vpp-layers-lost': { source: megatronArguments('line 973'), ignore: neverStarts },
   'vpp-needs-overlap-or-pp3': { source: megatronArguments('line 1007'), ignore: neverStarts },
@@ -232,9 +232,9 @@ export const guidance: Readonly<Record<string, Guidance>> = {
   },
   'two-files-disagree': {
     example:
-      '`--hidden-size 1026` beside a config.json with `"hidden_size": 768`. "1,026 here, 768 in config.json (hidden_size): the hidden size of one run"',
+      '`--hidden-size 1026` and a config.json with `"hidden_size": 768`. "1,026 here, 768 in config.json (hidden_size): the hidden size of one run"',
     source: 'Megatron-LM, `load_checkpoint`, and the converters from Hugging Face compare or copy these sizes.',
-    ignore: 'the model config beside the launcher is that of another model.',
+    ignore: 'the model config next to the launcher is that of another model.',
   },
   'tt-schedule-csv': {
     example: '`pipeline_parallel_schedule_csv = "schedule.csv"` without that file. "The schedule "schedule.csv" does not exist"',
@@ -242,7 +242,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'the file is for another format than TorchTitan loads.',
   },
   'memory-over-capacity': {
-    example: 'GPT-3 175B with `layout.pipeline` 8 on 8 A100-40GB: its weights and states alone take more than a GPU has.',
+    example: 'GPT-3 175B with `layout.pipeline` 8 on 8 A100-40GB: its weights and optimizer states already take more than a GPU has.',
     source: '[docs/model/memory.md](model/memory.md): how the bytes of a stage are counted.',
     ignore: 'the run is known to fit: `terapipe profile` and `--measured` correct the prediction.',
   },
@@ -250,7 +250,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     example:
       'a tensor size of 16 on nodes of 8 GPUs, whose all-reduces cross the network, where a tensor size of 8 with more stages is faster.',
     source: '[docs/accuracy.md](accuracy.md): how far predictions are off.',
-    ignore: 'the layout is fixed by something that no file says, such as checkpoints.',
+    ignore: 'something outside the files fixes the layout, such as checkpoints.',
   },
   'base-not-found': {
     example: '`extends: llama3_base.yaml`, opened without that file. ""llama3_base.yaml" is not here, so what it sets is not known"',
@@ -287,7 +287,7 @@ export const guidance: Readonly<Record<string, Guidance>> = {
   'policy-alone': {
     example: 'a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"',
     source: 'NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.',
-    ignore: 'you plan the training step alone.',
+    ignore: 'you plan only the training step.',
   },
   'repeated-key': {
     example:
@@ -296,7 +296,8 @@ export const guidance: Readonly<Record<string, Guidance>> = {
     ignore: 'both have the same value.',
   },
   'more-informations': {
-    example: 'a script with seven flags whose values only a run can tell. "2 more informations: flag-unknown-value (2); --all prints them"',
+    example:
+      'a script with seven flags whose values are known only at run time. "2 more informations: flag-unknown-value (2); --all prints them"',
     source: 'The editor and `terapipe check`.',
     ignore: 'always.',
   },

@@ -1,11 +1,10 @@
 import type { Fact, Facts, LauncherFile } from '../run/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../domain/located';
-import { launcherTraitsOf } from '../launchers/registry';
+import { isLauncher, launcherTraitsOf } from '../launchers/registry';
 import { withModelSizes } from './model-sizes';
 import { rules } from './table';
 import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';
-import { isPlannedAlone } from './formats';
 import { fixesFor, type TextOf } from './fixes';
 import { viewAfter, type Change, type Issue, type Rule } from './rule';
 
@@ -18,11 +17,11 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
 export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {
   const file = { ...written, facts: withModelSizes(written.facts, model) };
   const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
-  if (isPlannedAlone(file.format) || (file.purpose ?? 'training') !== 'training') return [];
+  if (!isLauncher(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const ofFile = viewOfLauncher(file);
   // a recipe in Python may cut the layers of a model that it brings otherwise than evenly
   const isCutElsewhere = launcherTraitsOf(file.format).leavesOpen && written.facts.layers === undefined;
-  const view = isCutElsewhere ? { ...ofFile, dealsOtherwise: true } : ofFile;
+  const view = isCutElsewhere ? { ...ofFile, mayBeUneven: true } : ofFile;
   const held = file.adapters === undefined ? rules : rules.filter(({ ofAllWeights }) => ofAllWeights !== true);
   const findings = held.flatMap((rule) =>
     issuesWithFixes(rule, view).flatMap(

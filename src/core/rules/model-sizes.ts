@@ -26,7 +26,7 @@ const modelFacts = [
 
 /**
  * What a launcher's file sets, with the sizes of its model where the file leaves them out: known by a name of the hub, a flavor, or a
- * config.json. They count as defaults, so that findings are at what the file itself says. Models of two stacks, and of layers with a state,
+ * config.json. They count as defaults, so that findings are at values of the file itself. Models of two stacks, and of layers with a state,
  * are left unchanged: their sizes do not mean the same to a launcher.
  */
 export function withModelSizes(facts: Facts, model: Facts): Facts {

@@ -22,8 +22,8 @@ export interface Issue {
   readonly severity?: Severity;
   readonly message: Sentence;
   readonly remedy: Sentence;
-  /** Continues a remedy that is generated from the changes: `, or another schedule`. */
-  readonly besides?: Sentence;
+  /** Appended to a remedy that is generated from the changes: `, or another schedule`. */
+  readonly remedySuffix?: Sentence;
   /** Best first. */
   readonly changes?: readonly Change[];
 }
@@ -37,7 +37,7 @@ export interface Rule {
   /** The code that it had on a terapipe.json or a model config: what switches that off switches it off still. */
   readonly alias?: string;
   readonly severity: Severity;
-  /** The same, of what is planned without a launcher. */
+  /** The severity on configs without a launcher. */
   readonly planSeverity?: Severity;
   readonly formats: readonly ConfigFormat[];
   /** It speaks of weights, gradients and optimizer state together: not of runs that train adapters. */
@@ -57,7 +57,7 @@ export function remove(...names: readonly SettingName[]): Change[] {
   return [names.map((name) => ({ name }))];
 }
 
-/** Whether a file itself says this (no default, no override). */
+/** Whether a file sets this itself (not a default or an override). */
 export function isWritten(facts: ViewFacts, name: SettingName): boolean {
   const fact: Fact<unknown> | undefined = facts[name];
   return fact?.source.kind === 'file';

@@ -31,7 +31,7 @@ function findingOf(run: Run, { facts }: ConfigView, { code, ...rule }: Rule, iss
 }
 
 /** `set layout.data to 4 or set cluster.nodes to 96` where numbers of settings mend it; the rule's own words otherwise. */
-function remedyOf({ changes = [], remedy, besides }: Issue): Sentence {
+function remedyOf({ changes = [], remedy, remedySuffix }: Issue): Sentence {
   const values = new Map<SettingName, number[]>();
   for (const [first, ...others] of changes) {
     if (first === undefined || others.length > 0 || typeof first.value !== 'number') return remedy;
@@ -40,7 +40,7 @@ function remedyOf({ changes = [], remedy, besides }: Issue): Sentence {
   const sets = [...values].map(([name, numbers]) => ({ key: settingOf(name), numbers }));
   if (sets.length === 0 || sets.some(({ key }) => key === undefined || key.startsWith('model.'))) return remedy;
   const set = anyOf(sets.map(({ key = '', numbers }) => sentence`set ${key} to ${listed(numbers)}`));
-  return sentence`${set}${besides ?? ''}`;
+  return sentence`${set}${remedySuffix ?? ''}`;
 }
 
 /** The fix that makes a change in the terapipe.json of the run; none where it has no such setting or cannot be edited. */

@@ -41,8 +41,8 @@ export interface ConfigView {
   readonly assumesRuntime: boolean;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
   readonly traits: ModelTraits;
-  /** A setting, the cluster or a recipe that is taken where the file leaves it open divides the layers over the stages unevenly. */
-  readonly dealsOtherwise: boolean;
+  /** A setting, the cluster or a recipe may divide the layers over the stages unevenly. */
+  readonly mayBeUneven: boolean;
   /** Kinds of GPUs that files name. */
   readonly gpus: readonly GpuSpec[];
   /** GPUs that NVLink joins beyond a node, where files have it; 0: none are. */
@@ -52,16 +52,16 @@ export interface ConfigView {
 }
 
 /** Settings that divide layers unevenly. */
-const dealingNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
+const unevenNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
 /** A launcher's file as rules see it. */
 export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
   const { facts, format } = file;
   const launcher = programTraitsOf(file);
-  const dealsOtherwise = !launcher.refusesUnevenLayers || dealingNames.some((name) => facts[name] !== undefined);
+  const mayBeUneven = !launcher.refusesUnevenLayers || unevenNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
   const refusesWith: ConfigView['refusesWith'] = (given) => capabilitiesOf({ ...file, facts: given })?.refuses ?? [];
-  const known = { traits, dealsOtherwise, gpus: [], nvlinkDomain: 0, planned: null };
+  const known = { traits, mayBeUneven, gpus: [], nvlinkDomain: 0, planned: null };
   return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };
 }
 
@@ -134,8 +134,7 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
   const { value: layers } = run.model.layers;
   const isCutApart = run.groups !== undefined || run.model.encoderLayers.value !== null;
   const isCutByRecipe = recipeCut(run, { layers, experts: run.model.experts.value, ...traits }) !== null;
-  const dealsOtherwise =
-    run.layout.stageLayers !== undefined || isCutByRecipe || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
+  const mayBeUneven = run.layout.stageLayers !== undefined || isCutByRecipe || (isCutApart && (run.layout.pipeline?.value ?? 1) <= layers);
   return {
     facts: facts as ViewFacts,
     format: run.format,
@@ -143,7 +142,7 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
     refusesWith: () => (planned?.capabilities ?? abilitiesOf(run, 'megatron').capabilities).refuses,
     assumesRuntime: !namesRuntime(run),
     traits,
-    dealsOtherwise,
+    mayBeUneven,
     gpus: gpusOf(run),
     nvlinkDomain: nvlinkDomainOf(run),
     planned: planned?.layout ?? null,

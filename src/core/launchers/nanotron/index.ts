@@ -16,7 +16,7 @@ export const nanotron: Launcher = {
     setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'zeroStage', 'recompute', 'sequenceParallel']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    dealsLayers: true,
+    hasFixedStageLayers: true,
     silent: { recomputeGranularity: 'none' },
   },
 };

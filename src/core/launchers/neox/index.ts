@@ -29,7 +29,7 @@ export const gptNeox: Launcher = {
       },
     ],
     recomputes: wholeLayersOnly,
-    dealsLayers: true,
+    hasFixedStageLayers: true,
     silent: { recomputeGranularity: 'none', attention: 'unfused', hiddenDropout: 0, attentionDropout: 0 },
   },
 };

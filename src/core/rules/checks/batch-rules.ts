@@ -1,7 +1,8 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { batchStepOf, countOf, dataOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, megatronLmFormats } from '../formats';
+import { isLauncher } from '../../launchers/registry';
+import { megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -32,7 +33,7 @@ function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   if (batch === null || micro === null || data === null || step === null || batch % step === 0) return null;
   const near = multiplesNear(step, batch);
   const over =
-    micro === 1 && isPlannedAlone(format)
+    micro === 1 && !isLauncher(format)
       ? many(data, 'replica')
       : sentence`micro-batches of ${formatNumber(micro)} on ${many(data, 'replica')}, which take ${formatNumber(step)} at once`;
   return {

@@ -14,7 +14,7 @@ export const deepspeedRules: readonly Rule[] = [
     severity: 'error',
     formats: ['deepspeed'],
     check: batchTriangle,
-    doc: 'DeepSpeed: "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size". Two of the three are enough; the world here is the number of replicas. The remedy says what the third would be if it were left out.',
+    doc: 'DeepSpeed: "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size". Two of the three are enough; the world here is the number of replicas. The remedy gives the value that the third takes if it is left out.',
   },
   {
     code: 'ds-pipeline-empty-stage',

@@ -4,7 +4,8 @@ import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
+import { isLauncher } from '../../launchers/registry';
+import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
@@ -51,7 +52,7 @@ function expertWorldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const { gpus, stages, isOneStage } = gpusOfExperts(view);
   const expert = sizeOf(facts, format, 'expert');
-  const usual = isPlannedAlone(format) && expert !== null && expert > 1 ? 1 : tensorOf(view);
+  const usual = !isLauncher(format) && expert !== null && expert > 1 ? 1 : tensorOf(view);
   const expertTensor = facts.expertTensor === undefined ? usual : countOf(facts, 'expertTensor');
   const copy = product(expertTensor, expert, stages);
   if (gpus === null || expert === null || expertTensor === null || copy === null || gpus % copy === 0) return null;
@@ -103,7 +104,7 @@ function replicasText({ facts }: ConfigView, gpus: number, expert: number, exper
 function gpusOfExperts(view: ConfigView): { readonly gpus: number | null; readonly stages: number | null; readonly isOneStage: boolean } {
   const { facts, format, planned } = view;
   const data = facts.data === undefined ? (planned?.data ?? null) : countOf(facts, 'data');
-  const ofStage = isPlannedAlone(format) ? product(data, sizeOf(facts, format, 'context'), tensorOf(view)) : null;
+  const ofStage = isLauncher(format) ? null : product(data, sizeOf(facts, format, 'context'), tensorOf(view));
   if (ofStage !== null) return { gpus: ofStage, stages: 1, isOneStage: true };
   return { gpus: worldOf(facts), stages: sizeOf(facts, format, 'pipeline'), isOneStage: false };
 }
@@ -111,7 +112,7 @@ function gpusOfExperts(view: ConfigView): { readonly gpus: number | null; readon
 /** The tensor size: as given, as the launcher takes it, or as planned; any will do where experts are divided like the rest. */
 function tensorOf({ facts, format, planned }: ConfigView): number | null {
   const tensor = sizeOf(facts, format, 'tensor') ?? planned?.tensor ?? null;
-  return tensor === null && isPlannedAlone(format) && facts.tensor === undefined && facts.expertTensor === undefined ? 1 : tensor;
+  return tensor === null && !isLauncher(format) && facts.tensor === undefined && facts.expertTensor === undefined ? 1 : tensor;
 }
 
 function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): boolean {
@@ -124,7 +125,7 @@ function activeExperts({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const active = countOf(facts, 'activeExperts');
   // launchers have a default for the one or the other
-  if (isPlannedAlone(format) && (experts === null) !== (active === null)) return halfGiven(experts === null);
+  if (!isLauncher(format) && (experts === null) !== (active === null)) return halfGiven(experts === null);
   if (experts === null || active === null || active <= experts) return null;
   return {
     at: ['activeExperts', 'experts'],

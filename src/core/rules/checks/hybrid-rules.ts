@@ -25,14 +25,14 @@ export const hybridRules: readonly Rule[] = [
     severity: 'warning',
     formats: megatronFormats,
     check: layersOfPattern,
-    doc: 'The pattern says how many layers there are; `--num-layers` has to say the same, or nothing where the pattern is `--hybrid-layer-pattern`. Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).',
+    doc: 'The pattern sets the number of layers; `--num-layers` has to be equal, or absent where the pattern is `--hybrid-layer-pattern`. Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).',
   },
   {
     code: 'hybrid-ratios',
     severity: 'error',
     formats: megatronFormats,
     check: ratios,
-    doc: '`--hybrid-attention-ratio` and `--hybrid-mlp-ratio` are shares of the layers; what they leave is Mamba. Beside a pattern that makes other numbers of layers Megatron-LM refuses them: the pattern alone is enough.',
+    doc: '`--hybrid-attention-ratio` and `--hybrid-mlp-ratio` are shares of the layers; the rest is Mamba. Megatron-LM refuses them next to a pattern with other numbers of layers: the pattern is enough.',
   },
   {
     code: 'hybrid-stages',
@@ -46,7 +46,7 @@ export const hybridRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: virtualStages,
-    doc: 'Megatron-LM core 0.16 has no virtual stages for hybrids; newer versions cut them by bars in the pattern alone.',
+    doc: 'Megatron-LM core 0.16 has no virtual stages for hybrids; newer versions cut them only by bars in the pattern.',
   },
   {
     code: 'state-tp',
@@ -95,12 +95,12 @@ function ratios({ facts }: ConfigView): Issue | null {
     };
   const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
   if (pattern === null || layers === undefined || attention + mlp === 0 || pattern.letters.length !== layers.value) return null;
-  const dealt = patternOfRatios(layers.value, attention, mlp);
-  const same = ['*', '-', 'M'].every((letter) => countLetter(dealt, letter) === countLetter(pattern.letters, letter));
+  const byRatios = patternOfRatios(layers.value, attention, mlp);
+  const same = ['*', '-', 'M'].every((letter) => countLetter(byRatios, letter) === countLetter(pattern.letters, letter));
   if (same) return null;
   return {
     at: ['hybridAttentionRatio', 'hybridMlpRatio', 'hybridPattern'],
-    message: sentence`The shares make ${many(countLetter(dealt, '*'), 'layer')} of attention and ${formatNumber(countLetter(dealt, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
+    message: sentence`The shares make ${many(countLetter(byRatios, '*'), 'layer')} of attention and ${formatNumber(countLetter(byRatios, '-'))} of feed-forward, the pattern ${formatNumber(countLetter(pattern.letters, '*'))} and ${formatNumber(countLetter(pattern.letters, '-'))}`,
     remedy: sentence`remove the shares: the pattern already has them`,
     changes: remove('hybridAttentionRatio', 'hybridMlpRatio'),
   };

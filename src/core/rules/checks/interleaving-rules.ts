@@ -2,7 +2,8 @@ import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, isInterleaved, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
+import { isLauncher } from '../../launchers/registry';
+import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import { refusalIn } from './refusal-rules';
 import { sentence } from '../../sentence';
@@ -29,7 +30,7 @@ export const interleavingRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: microBatchMultiple,
-    doc: 'Megatron: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]" where there are fewer micro-batches than stages, and "The remainder of M (the total micro-batches) divided by N (number of contiguous micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the pipeline-parallel size" elsewhere; older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups, of as many as there are stages unless `--microbatch-group-size-per-virtual-pipeline-stage` says otherwise.',
+    doc: 'Megatron: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]" where there are fewer micro-batches than stages, and "The remainder of M (the total micro-batches) divided by N (number of contiguous micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the pipeline-parallel size" elsewhere; older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups, of as many as there are stages unless `--microbatch-group-size-per-virtual-pipeline-stage` sets another number.',
   },
   {
     code: 'vpp-set-twice',
@@ -40,8 +41,8 @@ export const interleavingRules: readonly Rule[] = [
   },
 ];
 
-function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): Issue | null {
-  if (dealsOtherwise) return null;
+function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issue | null {
+  if (mayBeUneven) return null;
   const perStage = layersPerStageOf(facts, format);
   const name = facts.layersPerVirtualStage !== undefined ? 'layersPerVirtualStage' : 'virtualStages';
   const size = countOf(facts, name);
@@ -51,7 +52,7 @@ function layersOfVirtualStages({ facts, format, dealsOtherwise }: ConfigView): I
   const into = name === 'virtualStages' ? many(size, 'virtual stage') : sentence`virtual stages of ${many(size, 'layer')}`;
   return {
     at: [name, 'pipeline'],
-    message: sentence`${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}${isPlannedAlone(format) ? '' : sentence`; older versions build a model with fewer layers instead`}`,
+    message: sentence`${many(perStage, 'layer')} on each pipeline stage cannot be cut into ${into}${isLauncher(format) ? sentence`; older versions build a model with fewer layers instead` : ''}`,
     remedy: sentence`use ${listed(near)} ${unit}`,
     changes: setTo(name, near),
   };

@@ -4,7 +4,8 @@ import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, countOrZeroOf, assignedLayersOf, modelGpusOf, product, sizeOf, worldOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
+import { isLauncher } from '../../launchers/registry';
+import { megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { dividesHeads, fitsWorld, largerWorld } from './sizes';
 import { allOf, either, sentence, type Sentence } from '../../sentence';
@@ -17,14 +18,14 @@ export const layoutRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOverStages,
-    doc: 'Megatron: "Number of layers should be divisible by the pipeline-model-parallel size". Every pipeline stage gets the same number of layers unless the file says otherwise; older versions built fewer layers without a word. Choose a number of stages that divides the layers, or give the first and last stage numbers of their own (`--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers`), count the embedding and the loss as a layer each, or write a layout. The fixes offer the nearest numbers of stages.',
+    doc: 'Megatron: "Number of layers should be divisible by the pipeline-model-parallel size". Every pipeline stage gets the same number of layers unless the file sets otherwise; older versions built fewer layers without a warning. Choose a number of stages that divides the layers, or give the first and last stage numbers of their own (`--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers`), count the embedding and the loss as a layer each, or write a layout. The fixes offer the nearest numbers of stages.',
   },
   {
     code: 'pp-uneven-middle',
     severity: 'error',
     formats: megatronFormats,
     check: middleLayers,
-    doc: 'Megatron: "number of middle layers must be divisible by middle pipeline size". What the first and last stage leave is dealt evenly to the stages between. The fix offers ends, or a number of stages, that work out.',
+    doc: 'Megatron: "number of middle layers must be divisible by middle pipeline size". The layers that the first and last stage leave are divided evenly over the stages between. The fix offers layers for the ends, or a number of stages, for which this works.',
   },
   {
     code: 'world-size-factor',
@@ -37,11 +38,11 @@ export const layoutRules: readonly Rule[] = [
 ];
 
 function layersOverStages(view: ConfigView): Issue | null {
-  const { facts, format, dealsOtherwise } = view;
+  const { facts, format, mayBeUneven } = view;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
   const layers = assignedLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
-  if (layers === null || stages === null || dealsOtherwise || layers % stages === 0) return null;
+  if (layers === null || stages === null || mayBeUneven || layers % stages === 0) return null;
   const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const counted =
     layers === countOf(facts, 'layers') ? many(layers, 'layer') : sentence`${many(layers, 'layer')} (embedding or loss counted in)`;
@@ -51,7 +52,7 @@ function layersOverStages(view: ConfigView): Issue | null {
       stages > layers
         ? sentence`${many(stages, 'stage')} for ${many(layers, 'layer')}: ${formatNumber(stages - layers)} would have none`
         : sentence`${counted} are not divisible by ${many(stages, 'pipeline stage')}`,
-    remedy: either([sentence`use ${listedStages(near)}`, ...unevenDeal(layers, stages)]),
+    remedy: either([sentence`use ${listedStages(near)}`, ...unevenStages(layers, stages)]),
     changes: setTo('pipeline', near),
   };
 }
@@ -87,7 +88,7 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
  * In words, ends that take fewer layers so that the stages between them get the same: `7 layers on the first and last stage and 8 on each
  * of the other 2`.
  */
-function unevenDeal(layers: number, stages: number): Sentence[] {
+function unevenStages(layers: number, stages: number): Sentence[] {
   const each = Math.ceil(layers / stages);
   const middle = stages - 2;
   const ends = layers - each * middle;
@@ -142,7 +143,7 @@ function evenShares(layers: number, between: number, ends: number): number[] | n
 function worldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const world = worldOf(facts);
-  const sizes = (['tensor', 'pipeline', 'context', 'data'] as const).filter((name) => isSaid(facts[name], format));
+  const sizes = (['tensor', 'pipeline', 'context', 'data'] as const).filter((name) => isSet(facts[name], format));
   const gpus = product(...sizes.map((name) => countOf(facts, name)));
   const replica = modelGpusOf(facts, format);
   const data = facts.data === undefined ? null : countOf(facts, 'data');
@@ -159,8 +160,8 @@ function worldFactor(view: ConfigView): Issue | null {
   });
   const larger = largerWorld(facts, gpus);
   return {
-    // a terapipe.json says what there is and chooses a layout for it
-    at: isPlannedAlone(format) ? [...(data === null ? [] : (['data'] as const)), ...sizes] : ['nodes', 'world', 'pipeline', 'tensor', 'context'], // prettier-ignore
+    // a terapipe.json describes the machine, and its layout has to match
+    at: isLauncher(format) ? ['nodes', 'world', 'pipeline', 'tensor', 'context'] : [...(data === null ? [] : (['data'] as const)), ...sizes], // prettier-ignore
     message: isWhole
       ? sentence`${multiplied} ${gpus === 1 ? sentence`GPU` : sentence`GPUs`}, but there are ${formatNumber(world)}`
       : data === null
@@ -175,9 +176,9 @@ function worldFactor(view: ConfigView): Issue | null {
   };
 }
 
-/** A size that takes part in the product: as a file gives it, or as its launcher takes it; 1 by default is nothing that is said. */
-function isSaid(fact: Fact<number> | undefined, format: ConfigFormat): boolean {
-  return fact !== undefined && (fact.source.kind !== 'default' || !isPlannedAlone(format));
+/** Whether a size is part of the product: a file or its launcher sets it. Without a launcher the default of 1 does not count. */
+function isSet(fact: Fact<number> | undefined, format: ConfigFormat): boolean {
+  return fact !== undefined && (fact.source.kind !== 'default' || isLauncher(format));
 }
 
 /** The number of nodes that have this many GPUs, where there is one. */

@@ -12,7 +12,7 @@ import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
 
-/** What the stages hold, and what is said about it elsewhere. */
+/** What the stages hold. */
 export const memoryRules: readonly Rule[] = [
   {
     code: 'pp-end-stage-memory',
@@ -42,10 +42,10 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const sizes = parametersOf(facts, format);
   if (layers === null || stages === null || stages < 3 || layers < stages || sizes === null) return null;
   const { layer, embedding } = sizes;
-  const deal = dealOf(facts, format, layers, stages);
-  if (deal === null) return null;
-  const middle = deal.middle * layer;
-  const end = deal.end * layer + embedding;
+  const counts = fullestStages(facts, format, layers, stages);
+  if (counts === null) return null;
+  const middle = counts.middle * layer;
+  const end = counts.end * layer + embedding;
   if (middle <= 0 || end <= tolerated * middle) return null;
   const { remedy, changes } = lighterEnds(facts, format, { layers, stages, layer, embedding });
   const ratio = end / middle;
@@ -59,7 +59,7 @@ function endStageMemory({ facts, format }: ConfigView): Issue | null {
 }
 
 /** Layers of the fullest end stage and of a middle one; null where a layout sets it itself. */
-function dealOf(
+function fullestStages(
   facts: Facts,
   format: ConfigFormat,
   layers: number,
@@ -105,25 +105,26 @@ function lighterEnds(
   sizes: StageSizes,
 ): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const { layers, stages } = sizes;
-  const deal = bestDeal(sizes);
+  const counts = bestEnds(sizes);
   const smaller = divisorsOf(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
   const even = smaller.filter((size) => endRatio(sizes, layers / size, layers / size) <= tolerated).slice(-1);
   const fewer = even.length > 0 ? even : smaller.slice(-1);
   const remedies = [
-    ...(deal === null
+    ...(counts === null
       ? []
       : [
-          sentence`give the first and last stage ${many(deal.end, 'layer')} and the others ${formatNumber(deal.middle)}, which makes it ${formatNumber(endRatio(sizes, deal.end, deal.middle))} times`,
+          sentence`give the first and last stage ${many(counts.end, 'layer')} and the others ${formatNumber(counts.middle)}, which makes it ${formatNumber(endRatio(sizes, counts.end, counts.middle))} times`,
         ]),
     ...fewer.map(
       (size) => sentence`use ${many(size, 'stage')}, which makes it ${formatNumber(endRatio(sizes, layers / size, layers / size))} times`,
     ),
   ];
   const ends = ['firstStageLayers', 'lastStageLayers'] as const;
-  const written = deal !== null && ends.every((name) => facts[name] !== undefined) && endRatio(sizes, deal.end, deal.middle) <= tolerated;
+  const written =
+    counts !== null && ends.every((name) => facts[name] !== undefined) && endRatio(sizes, counts.end, counts.middle) <= tolerated;
   return {
     remedy: remedies.length === 0 ? sentence`use 2 stages, which both hold a share of the vocabulary` : either(remedies),
-    changes: [...(written ? [ends.map((name) => ({ name, value: deal.end }))] : []), ...(hasEnds(facts) ? [] : setTo('pipeline', even))],
+    changes: [...(written ? [ends.map((name) => ({ name, value: counts.end }))] : []), ...(hasEnds(facts) ? [] : setTo('pipeline', even))],
   };
 }
 
@@ -140,7 +141,7 @@ function endRatio({ layer, embedding }: StageSizes, end: number, middle: number)
  * The same number of layers on both ends (at least one) and more on each stage between, all layers assigned, whose fullest stage is the
  * least full; null when an even split is.
  */
-function bestDeal({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
+function bestEnds({ layers, stages, layer, embedding }: StageSizes): { readonly end: number; readonly middle: number } | null {
   let best: { readonly end: number; readonly middle: number } | null = null;
   const even = Math.floor(layers / stages);
   let least = (layers / stages) * layer + embedding;

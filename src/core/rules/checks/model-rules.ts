@@ -3,7 +3,8 @@ import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { paddedVocab } from '../../model/parameters';
 import { countOf, paddedVocabOf, sizeOf, vocabStepOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
+import { isLauncher } from '../../launchers/registry';
+import { megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 import { dividesHeads } from './sizes';
 import { sentence } from '../../sentence';
@@ -79,7 +80,7 @@ function keyValueGroups({ facts }: ConfigView): Issue | null {
 function lengthsOf({ facts, traits: { stacks }, format }: ConfigView): readonly Length[] {
   const most = countOf(facts, 'maxPositions');
   const isTable = facts.positions?.value === 'learned';
-  if (!isPlannedAlone(format) || facts.encoderLayers === undefined) return [{ name: 'sequenceLength', most, isTable }];
+  if (isLauncher(format) || facts.encoderLayers === undefined) return [{ name: 'sequenceLength', most, isTable }];
   return [
     { name: 'sequenceLength', most: stacks?.maxSourcePositions ?? null, isTable: isTable && stacks?.sourcePositions === 'own' },
     { name: 'decoderSequenceLength', most, isTable },
@@ -101,12 +102,12 @@ function positions(view: ConfigView): readonly Issue[] {
     const shorter = setTo(name, [most]);
     return [
       {
-        at: isPlannedAlone(format) ? [name] : ['maxPositions', name],
-        severity: isTable || !isPlannedAlone(format) ? 'error' : 'warning',
+        at: isLauncher(format) ? ['maxPositions', name] : [name],
+        severity: isTable || isLauncher(format) ? 'error' : 'warning',
         message: sentence`A sequence of ${many(tokens, 'token')} is longer than the ${many(most, 'position')} of the model`,
         remedy: sentence`use ${formatNumber(tokens)} positions, or sequences of ${many(most, 'token')} or fewer`,
-        besides: sentence` or less${facts.positions?.value === 'rotary' ? sentence`, or scale the rotary positions` : ''}`,
-        changes: isPlannedAlone(format) ? shorter : [...setTo('maxPositions', [tokens]), ...shorter],
+        remedySuffix: sentence` or less${facts.positions?.value === 'rotary' ? sentence`, or scale the rotary positions` : ''}`,
+        changes: isLauncher(format) ? [...setTo('maxPositions', [tokens]), ...shorter] : shorter,
       },
     ];
   });
@@ -134,9 +135,9 @@ function vocabPadding(view: ConfigView): Issue | null {
   const planned = paddedVocab(vocab, sizeOf(facts, format, 'tensor') ?? 1);
   return {
     at: ['vocab', 'tensor'],
-    message: sentence`${isPlannedAlone(format) ? sentence`Megatron-LM pads a vocabulary of ${formatNumber(vocab)}` : sentence`The vocabulary of ${formatNumber(vocab)} is padded`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
-    remedy: isPlannedAlone(format)
-      ? sentence`planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`
-      : sentence`nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`,
+    message: sentence`${isLauncher(format) ? sentence`The vocabulary of ${formatNumber(vocab)} is padded` : sentence`Megatron-LM pads a vocabulary of ${formatNumber(vocab)}`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
+    remedy: isLauncher(format)
+      ? sentence`nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`
+      : sentence`planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`,
   };
 }

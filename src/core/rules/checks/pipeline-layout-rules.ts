@@ -21,7 +21,7 @@ export const pipelineLayoutRules: readonly Rule[] = [
     severity: 'information',
     formats: megatronFormats,
     check: apartFromLoss,
-    doc: 'The layout gives multi-token prediction a stage before that of the loss. The plan puts it beside the loss, so the stage of the loss comes out too long and the other too short by that layer.',
+    doc: 'The layout gives multi-token prediction a stage before that of the loss. The plan puts it on the stage of the loss, so that stage is predicted too long and the other too short by that layer.',
   },
 ];
 

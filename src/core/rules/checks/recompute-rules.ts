@@ -1,10 +1,10 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import { quoted } from '../../text';
 import { countOf, sizeOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, megatronFormats } from '../formats';
+import { megatronAndRuns, megatronFormats } from '../formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -63,7 +63,7 @@ function granularity({ facts, format, launcher }: ConfigView): Issue | null {
   return isIdle ? withoutGranularity(facts, launcher.ignoresIdleRecompute) : null;
 }
 
-/** A setting in lower case; null when it is missing or says so itself. */
+/** A setting in lower case; null when it is missing or `none`. */
 function wordOf(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'): string | null {
   const word = facts[name]?.value.trim().toLowerCase() ?? '';
   return /^(none|null|~|)$/.test(word) ? null : word;
@@ -128,8 +128,8 @@ function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
     at: ['cpuOffloading', 'pipeline'],
     message: sentence`Offloading whole layers to the host works on 1 pipeline stage, but there are ${many(stages, 'stage')}`,
     remedy: sentence`${alternative}, or use 1 stage`,
-    besides: otherRuntime,
-    changes: isPlannedAlone(format) ? nothingOffloaded : [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])],
+    remedySuffix: otherRuntime,
+    changes: isLauncher(format) ? [...remove('cpuOffloading'), ...setTo('cpuOffloading', [false])] : nothingOffloaded,
   };
 }
 
@@ -150,19 +150,19 @@ function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
     at: ['recomputeGranularity', 'cpuOffloading'],
     message: sentence`Offloading whole layers to the host works without recompute, and ${quoted(mode)} is asked for`,
     remedy: sentence`keep one of both: recompute takes time on the GPU, offload its link to the host`,
-    changes: [...remove(...given), ...(isPlannedAlone(format) ? nothingOffloaded : setTo('cpuOffloading', [false]))],
+    changes: [...remove(...given), ...(isLauncher(format) ? setTo('cpuOffloading', [false]) : nothingOffloaded)],
   };
 }
 
 function offloadOfAllLayers({ facts, format }: ConfigView): Issue | null {
   const [away, layers] = [countOf(facts, 'activationOffloadLayers'), countOf(facts, 'layers')];
-  const isOn = facts.cpuOffloading?.value ?? !isPlannedAlone(format);
+  const isOn = facts.cpuOffloading?.value ?? isLauncher(format);
   if (away === null || layers === null || away < layers || !isOn) return null;
   return {
     at: ['activationOffloadLayers', 'layers'],
     message: sentence`${many(away, 'layer')} cannot be offloaded of ${layers}: one has to stay on the GPU`,
     remedy: sentence`offload at most ${layers - 1}`,
-    besides: otherRuntime,
+    remedySuffix: otherRuntime,
     changes: setTo('activationOffloadLayers', [layers - 1]),
   };
 }

@@ -52,7 +52,7 @@ function chunksOfSchedule({ facts }: ConfigView): Issue | null {
     at: ['virtualStages'],
     message: sentence`${schedule} has ${many(chunksPerStage, 'virtual stage')} on each stage, not ${formatNumber(virtualStages)}`,
     remedy: sentence`use ${many(chunksPerStage, 'virtual stage')}, or another schedule`,
-    besides: sentence`, or another schedule`,
+    remedySuffix: sentence`, or another schedule`,
     changes: setTo('virtualStages', [chunksPerStage]),
   };
 }
@@ -86,7 +86,7 @@ function unitOfSequence({ facts }: ConfigView): Issue | null {
     at: ['sliceUnit'],
     message: sentence`${many(tokens, 'token')} are not a multiple of the slicing unit of ${formatNumber(unit)}: one slice is shorter`,
     remedy: sentence`use a unit that divides ${formatNumber(tokens)}, as ${formatNumber(divisor)}`,
-    besides: sentence`, or to another divisor of ${formatNumber(tokens)}`,
+    remedySuffix: sentence`, or to another divisor of ${formatNumber(tokens)}`,
     changes: setTo('sliceUnit', [divisor]),
   };
 }

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber, formatPercent } from '../../format';
 import {
   batchStepOf,
@@ -14,7 +14,7 @@ import {
   virtualStagesOf,
 } from '../../launchers/layout-sizes';
 import { scheduleKinds } from '../../schedules/registry';
-import { isPlannedAlone, megatronFormats, runFormats, withTorchtitan } from '../formats';
+import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
 import { sentence, type Sentence } from '../../sentence';
 
@@ -27,14 +27,14 @@ export const scheduleRules: readonly Rule[] = [
     planSeverity: 'information',
     formats: [...withTorchtitan, 'deepspeed', ...runFormats],
     check: fewMicroBatches,
-    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth; with so many virtual stages that it is less already nothing is said, nor of schedules that idle otherwise (zero bubble, token slices). It is a warning where half of the time or more is idle, else information. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
+    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth. There is no finding if virtual stages bring it under a tenth already, nor on schedules that idle otherwise (zero bubble, token slices). It is a warning where half of the time or more is idle, else information. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
   },
   {
     code: 'long-seq-chunk-candidate',
     severity: 'information',
     formats: megatronFormats,
     check: longSequences,
-    doc: 'With few micro-batches of long sequences most of the idle time of a pipeline can be had back by cutting sequences into slices (TeraPipe, Seq1F1B): s slices act as s times as many micro-batches. The remedy says what four equal slices would give; the planner finds better ones, since later slices attend to more.',
+    doc: 'With few micro-batches of long sequences cutting sequences into slices (TeraPipe, Seq1F1B) removes most of the idle time of a pipeline: s slices act as s times as many micro-batches. The remedy shows the gain of four equal slices; the planner finds better ones, since later slices attend to more.',
   },
 ];
 
@@ -58,17 +58,17 @@ function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const { remedy, changes } = moreMicroBatches(facts, format, wanted);
   const counted = virtual === 1 ? sentence`stages` : sentence`stages (${formatNumber(pipeline)} x ${formatNumber(virtual)} virtual)`;
   return {
-    at: isPlannedAlone(format) ? ['schedule'] : ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'], // prettier-ignore
+    at: isLauncher(format) ? ['microBatches', 'localBatch', 'gradientAccumulation', 'globalBatch', 'microBatch', 'pipeline'] : ['schedule'], // prettier-ignore
     ...(bubble < costlyBubble && { severity: 'information' as const }),
     message: sentence`${many(microBatches, 'micro-batch', 'micro-batches')} for ${formatNumber(stages)} ${counted}: stages idle while the pipeline fills and drains`,
-    remedy: sentence`${remedy} to idle less than a tenth of the time${isPlannedAlone(format) ? sentence`, and TeraPipe cuts sequences too` : ''}`,
-    changes: isPlannedAlone(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
+    remedy: sentence`${remedy} to idle less than a tenth of the time${isLauncher(format) ? '' : sentence`, and TeraPipe cuts sequences too`}`,
+    changes: !isLauncher(format) && virtual === 1 ? [...setTo('schedule', ['TeraPipe']), ...changes] : changes,
   };
 }
 
 /** Whether the schedule idles as 1F1B and GPipe do: it splits neither sequences nor backward. A plan without a schedule chooses one. */
 function idlesByStages({ schedule }: Facts, format: ConfigFormat): boolean {
-  if (schedule === undefined) return !isPlannedAlone(format);
+  if (schedule === undefined) return isLauncher(format);
   const kind = scheduleKinds.find(({ name }) => name.toLowerCase() === schedule.value.toLowerCase());
   return kind === undefined || !(kind.sliced || kind.splitsBackward);
 }

@@ -39,7 +39,7 @@ export const sequenceRules: readonly Rule[] = [
     code: 'sp-no-effect',
     severity: 'information',
     formats: megatronFormats,
-    check: sequenceParallelAlone,
+    check: sequenceParallelWithoutTensor,
     doc: 'Megatron: "Disabling sequence parallelism because tensor model parallelism is disabled". Only information.',
   },
 ];
@@ -88,7 +88,7 @@ function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: n
 }
 
 /** A tensor size that the file leaves out may come from elsewhere. */
-function sequenceParallelAlone({ facts }: ConfigView): Issue | null {
+function sequenceParallelWithoutTensor({ facts }: ConfigView): Issue | null {
   if (facts.sequenceParallel?.value !== true || countOf(facts, 'tensor') !== 1) return null;
   return {
     at: ['sequenceParallel'],

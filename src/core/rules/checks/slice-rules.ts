@@ -22,14 +22,14 @@ export const sliceRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronLmFormats,
     check: settingsWithSlices,
-    doc: 'A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context parallelism, hcu-megatron recomputes nothing beside slices, and the first Seq1F1B knows neither context parallelism nor experts.',
+    doc: 'A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context parallelism, hcu-megatron does not recompute with slices, and the first Seq1F1B knows neither context parallelism nor experts.',
   },
   {
     code: 'slices-flags',
     severity: 'error',
     formats: megatronLmFormats,
     check: missingFlags,
-    doc: 'Slices keep keys and values of earlier ones, for which their runtime has one kind of attention alone: it stops without the flags that choose it.',
+    doc: 'Slices keep keys and values of earlier ones, for which their runtime has only one kind of attention: it stops without the flags that choose it.',
   },
 ];
 

@@ -1,9 +1,9 @@
 import type { ConfigView } from '../view';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
 import { countOf, sizeOf } from '../../launchers/layout-sizes';
-import { isPlannedAlone, megatronAndRuns, runFormats, withTorchtitan } from '../formats';
+import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { attends, dividesHeads, dividesWidth, fitsTensor, joinedGpusOf, widthsOf } from './sizes';
 import { sentence } from '../../sentence';
@@ -73,7 +73,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const counted = many(heads, 'key/value head');
   return {
     at: ['tensor', 'kvHeads'],
-    severity: !repeated ? 'error' : isPlannedAlone(format) ? 'information' : 'warning',
+    severity: !repeated ? 'error' : isLauncher(format) ? 'warning' : 'information',
     message: repeated
       ? sentence`${counted} on a tensor size of ${formatNumber(tensor)}: each is kept and computed by ${formatNumber(tensor / heads)} GPUs`
       : sentence`${counted} are not divisible by a tensor size of ${formatNumber(tensor)}`,

@@ -14,7 +14,7 @@ export const torchtitanRules: readonly Rule[] = [
     severity: 'error',
     formats: torchtitanFormats,
     check: virtualStages,
-    doc: 'TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head counted as one each, unless the file says otherwise) into stages of the given number of layers, and deals the stages to the ranks.',
+    doc: 'TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head counted as one each, unless the file sets otherwise) into stages of the given number of layers, and assigns the stages to the ranks in turn.',
   },
   {
     code: 'tt-single-stage-schedule',

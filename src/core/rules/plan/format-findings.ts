@@ -23,12 +23,13 @@ interface Need {
 
 interface ComputeCapability {
   readonly capability: string;
-  readonly says: string;
+  /** The runtime's error below it. */
+  readonly message: string;
 }
 
 const required = (capability: string, format: string): ComputeCapability => ({
   capability,
-  says: `Device compute capability ${capability} or higher required for ${format} execution.`,
+  message: `Device compute capability ${capability} or higher required for ${format} execution.`,
 });
 
 const fp8: Need = { name: 'FP8', key: 'training.gemmPrecision', least: required('8.9', 'FP8') };
@@ -38,12 +39,12 @@ const byRecipe: Readonly<Partial<Record<Fp8Recipe, Need>>> = {
     name: 'MXFP8',
     key: 'training.fp8Recipe',
     least: required('10.0', 'MXFP8'),
-    below: { capability: '12.0', says: 'MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet.' },
+    below: { capability: '12.0', message: 'MXFP8 (for all gemm layouts) is not supported on 12.0+ architectures yet.' },
   },
   blockwise: {
     name: 'FP8 scaled by blocks',
     key: 'training.fp8Recipe',
-    least: { capability: '9.0', says: 'FP8 block scaled GEMM requires compute capability 9.0 or higher and CUDA >= 12.9.' },
+    least: { capability: '9.0', message: 'FP8 block scaled GEMM requires compute capability 9.0 or higher and CUDA >= 12.9.' },
   },
 };
 
@@ -91,7 +92,7 @@ function missingFormat(run: Run, plan: Plan | null): Finding[] {
       return [findingAt(run, need.key, code, 'information', { message, remedy: sentence`plan for your GPU (cluster.gpu)` })];
     }
     const what = sentence`${need.name} does not run on ${gpu.name}, whose compute capability is ${capability}`;
-    const message = runtime === 'megatron' ? sentence`${what}: "${missed.says}"` : what;
+    const message = runtime === 'megatron' ? sentence`${what}: "${missed.message}"` : what;
     const { remedy, sets } = otherFormat(capability);
     const edits = settingsEdits(run, sets);
     const fixes: Fix[] = edits === null ? [] : [{ title: upperFirst(remedy), edits, preferred: true }];

@@ -48,7 +48,7 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
     if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), withoutOthers(changed)));
   }
   const changes = changesOf(plan.request, chosen)
-    .flatMap((change) => withSpeaker(change))
+    .flatMap((change) => withPlace(change))
     .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
     if (trials === mostTrials) break;
@@ -139,8 +139,8 @@ interface TriedChange extends Change {
   readonly request: PlanRequest;
 }
 
-/** A change with who says it where the file cannot; none where the launcher does not run it. */
-function withSpeaker(change: TriedChange): TriedChange[] {
+/** A change, labelled where only the training script can make it; none where the launcher does not run it. */
+function withPlace(change: TriedChange): TriedChange[] {
   const { capabilities, layout, training, model } = change.request;
   const names = change.sets.map(([key]) => key.split('.').at(-1));
   const keys = searchKeys.filter((key) => names.includes(key));

@@ -49,8 +49,8 @@ interface Cause {
 }
 
 /**
- * The part of the step that is longer by most, of those that a setting of the files explains. Tensor parallelism across nodes comes before
- * all: it lengthens several.
+ * The part of the step that grew most among the parts that a setting of the files explains. Tensor parallelism across nodes comes first,
+ * since it lengthens several parts.
  */
 function costliest(run: Run, launched: FoundPlan, best: FoundPlan, cluster: ClusterSpec): Cause {
   const exchange = launched.parts.exchange - best.parts.exchange;

@@ -48,7 +48,7 @@ export const bigscience: MegatronFork = {
     setBy: setBy(sizes),
     refuses: [],
     recomputes: wholeLayersOnly,
-    dealsLayers: true,
+    hasFixedStageLayers: true,
     silent: {},
   },
 };
@@ -61,7 +61,7 @@ export function megatronDeepSpeedCapabilities({ pipelineModule }: Facts): Capabi
     setBy: setBy([...sizes, 'context', 'expert', 'sequenceParallel']),
     refuses: [pipelineModule?.value === false ? zeroWithPipeline : zeroWithModule, zero3WithExperts],
     recomputes: wholeLayersOnly,
-    dealsLayers: true,
+    hasFixedStageLayers: true,
     silent: {},
   };
 }

@@ -42,7 +42,7 @@ export const legacy: MegatronFork = {
     setBy: setBy(['tensor', 'pipeline', 'virtualStages', 'microBatch', 'recompute', 'zeroStage']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    dealsLayers: true,
+    hasFixedStageLayers: true,
     silent: {},
   },
 };
