@@ -33,7 +33,7 @@ const defaults = {
   reasons: { gpu: sentence``, nodes: sentence``, gpusPerNode: sentence`` },
 } as const;
 
-interface Cut {
+interface NamedChunks {
   readonly name: string;
   readonly chunks: readonly number[];
 }
@@ -62,15 +62,15 @@ async function asked(): Promise<PlanRequest> {
 }
 
 /** Our chunks, those of our rules, those of serving engines and a few equal ones. Equal cuts become one with all their names. */
-function cutsOf(request: PlanRequest): readonly Cut[] {
+function cutsOf(request: PlanRequest): readonly NamedChunks[] {
   const found = prefillOf(request, Infinity);
-  const cuts: readonly Cut[] = [
+  const cuts: readonly NamedChunks[] = [
     { name: 'optimum', chunks: found.chunks },
     ...found.rules.map(({ name, chunks }) => ({ name: say(name), chunks })),
     ...servedPrefill(request, null, Infinity).map(({ runtime, chunks }) => ({ name: `${runtime} at its best`, chunks })),
     ...[2, 4, 8, 16, 32].map((count) => ({ name: `${count} equal chunks`, chunks: uniformLengths(prompt, unit, count) })),
   ];
-  const different = new Map<string, Cut>();
+  const different = new Map<string, NamedChunks>();
   for (const cut of cuts) {
     const same = different.get(cut.chunks.join());
     different.set(cut.chunks.join(), same === undefined ? cut : { ...same, name: `${same.name}, ${cut.name}` });
@@ -79,7 +79,7 @@ function cutsOf(request: PlanRequest): readonly Cut[] {
 }
 
 /** Makespans of each cut, its steps in turn with those of the others. */
-async function measured(childFile: string, request: PlanRequest, cuts: readonly Cut[]): Promise<readonly (readonly number[])[]> {
+async function measured(childFile: string, request: PlanRequest, cuts: readonly NamedChunks[]): Promise<readonly (readonly number[])[]> {
   const asPlanned = { layers: null, hidden: null, sequence: null, batch: null, stages: null };
   const design = fittingDesign(makePlan(request), asPlanned, Infinity);
   const all = Array.from({ length: stages }, (_, stage) => stage);

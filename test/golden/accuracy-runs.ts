@@ -54,7 +54,7 @@ function terapipeRuns(): readonly Compared[] {
 }
 
 const introduction = [
-  '# Every measured run beside its prediction',
+  '# Every measured run and its prediction',
   '',
   'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan states: it holds 80 % of the measured runs of the same framework, generation of GPU, kind of model and number format; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
   '',

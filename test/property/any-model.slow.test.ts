@@ -87,13 +87,13 @@ const anyTraining: fc.Arbitrary<Partial<TrainingSpec> & Pick<TrainingSpec, 'sequ
   { requiredKeys: ['sequenceLength', 'microBatch'] },
 );
 
-interface Asked {
+interface Case {
   readonly wanted: PlanRequest;
   readonly schedule: (typeof namedSchedules)[number];
   readonly microBatches: number;
 }
 
-const anything: fc.Arbitrary<Asked> = fc
+const anything: fc.Arbitrary<Case> = fc
   .record({
     model: anyModel,
     gpu: fc.constantFrom(...gpuPresetNames),

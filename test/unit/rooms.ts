@@ -43,7 +43,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'memory-model': { about: 'bytes of a stage, tensor by tensor, over the order of a schedule', imports: ['domain', 'model', 'schedules'] },
   languages: {
     about:
-      'the syntax of files, each parsed with places: `json/`, `yaml/`, `python/` and `shell/` are parsed or run as far as a text tells, `reads` says what words mean; knows no setting',
+      'the syntax of files, each parsed with places: `json/`, `yaml/`, `python/` and `shell/` are parsed or run as far as a text allows, `reads` reads words as values; knows no setting',
     imports: ['domain'],
   },
   run: {
@@ -61,7 +61,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
   launchers: {
     about:
-      "launchers' files, read and written: a folder for each launcher, `registry` lists who reads, `editors` who is written; `tables/` says which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
+      "launchers' files, read and written: a folder for each launcher, `registry` lists who reads, `editors` who is written; `tables/` lists which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
     imports: ['domain', 'model', 'schedules', 'languages', 'run', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {
@@ -70,7 +70,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   planner: {
     about:
-      'plans a request (`make-plan`): `candidates/` lists ways to run the step, `predict/` simulates them, `choose` takes one, `explain/` says why; `lengths/` plans sequences of many lengths',
+      'plans a request (`make-plan`): `candidates/` lists ways to run the step, `predict/` simulates them, `choose` takes one, `explain/` explains it; `lengths/` plans sequences of many lengths',
     imports: ['domain', 'model', 'cluster', 'schedules', 'slicing', 'time-model', 'memory-model', 'run', 'slice-runtimes', 'partition'],
   },
   'layout-search': {
@@ -109,7 +109,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   },
   rules: {
     about:
-      'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else a launcher is told, `plan/` what a plan tells and how to mend it',
+      'findings: `table` lists the rules, `checks/` holds them by theme, `launchers/` what else is checked for a launcher, `plan/` what a plan shows and how to fix it',
     imports: [
       'domain',
       'model',
@@ -223,8 +223,8 @@ const profilerFaces = [
 ];
 
 /**
- * A folder that is a program or a library of its own: what it may import of ours, and which packages it may name. A trailing slash stands
- * for everything in a folder.
+ * A folder that is a program or a library of its own: what it may import of ours, and which packages it may name. A trailing slash means
+ * everything in a folder.
  */
 export interface House {
   readonly about: string;
@@ -256,7 +256,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/worker/': {
     about:
-      'the planner in a process of its own, so that the memory it takes goes back, and its client; there `relay` stands between the client and the thread that plans (`serve`)',
+      'the planner in a process of its own, so that the memory it takes goes back, and its client; there `relay` passes messages between the client and the thread that plans (`serve`)',
     files: ['src/worker/', 'src/protocol/', 'src/core/'],
     packages: ['node:'],
   },
@@ -267,7 +267,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/profiler/': {
     about:
-      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` says why a provider does not load, `measure` decides what to time, `store` keeps profiles',
+      'slice times measured with ONNX Runtime, which only the child process loads: `graph/` writes the ONNX graphs, `serve` answers, `cell-timer` times cells, `sessions` calls ONNX Runtime; in the parent `client` starts, watches, cancels and replaces the child, `diagnose` explains why a provider does not load, `measure` decides what to time, `store` keeps profiles',
     files: ['src/profiler/', 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
@@ -299,7 +299,7 @@ const folderOfTabs = join(import.meta.dirname, '../../webview/tabs');
 /** Folders of `webview/tabs` that declare a tab. */
 export const tabFolders: readonly string[] = readdirSync(folderOfTabs).filter((name) => existsSync(join(folderOfTabs, name, 'tab.ts')));
 
-/** A tab says itself what it is: above its declaration. */
+/** A tab is described above its declaration. */
 function tabRoom(name: string): WebviewRoom {
   const declared = readFileSync(join(folderOfTabs, name, 'tab.ts'), 'utf8');
   const [, about = ''] = /\/\*\* (.+?)\.? \*\/\nexport const \w+Tab: Tab/.exec(declared) ?? [];
@@ -310,7 +310,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side-view', 'editor-tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds what it said, `view-state` how the person looks at it, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` what of it is in view; `actions` says what commands ask of a page, `parts` goes from part to part and tells the host which has the focus',
+      '`host` talks to the extension, `store` holds its messages, `view-state` how the person looks at them, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` what of it is in view; `actions` lists what commands ask of a page, `parts` goes from part to part and reports to the host which has the focus',
     imports: [],
   },
   charts: {
@@ -341,7 +341,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
 /** A folder of the extension: what is in it. */
 export const extensionRooms: Readonly<Record<string, string>> = {
   sessions: 'what is planned, searched, compared and profiled for each open config, and where its files are',
-  language: 'what stands in the editor: lenses, hovers, inlay hints, diagnostics and quick fixes',
+  language: 'what the editor shows: lenses, hovers, inlay hints, diagnostics and quick fixes',
   views: 'the side panel, the tab, the explorer and the status bar',
   commands: 'the command palette, a file for each command',
   platform: 'the only folder that calls VS Code for what it shows as text and settings',

@@ -45,7 +45,7 @@ async function planOn(memoryGB: number): Promise<{ run: Run; plan: Plan }> {
   return { run, plan: makePlan(resolveRun(run, defaults)) };
 }
 
-/** What every face says of the memory of a plan. */
+/** The text of every face on the memory of a plan. */
 function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
   const findings = findingsOf(run, plan);
@@ -71,11 +71,11 @@ describe('the verdict on memory', () => {
     peakBytes = peakBytesOf(chosenOf((await planOn(80)).plan));
   });
 
-  /** What is said, and what a finding of it is worth. */
+  /** The text of each verdict, and the severity of its finding. */
   const words = {
-    fits: { says: /^fits, .* to spare$/, severities: [] },
-    'may not fit': { says: /^may not fit: uses .* of the safety margin$/, severities: ['warning'] },
-    'does not fit': { says: /^does not fit, .* over$/, severities: ['error'] },
+    fits: { text: /^fits, .* to spare$/, severities: [] },
+    'may not fit': { text: /^may not fit: uses .* of the safety margin$/, severities: ['warning'] },
+    'does not fit': { text: /^does not fit, .* over$/, severities: ['error'] },
   } as const;
 
   /** Cards on which the plan is just under what is usable, within what fragmentation may leave, between that and the card, and over all. */
@@ -97,10 +97,10 @@ describe('the verdict on memory', () => {
       assert.equal(verdict.roomBytes, usablePeakBytes(chosen.memory.capacityBytes) - verdict.peakBytes);
       assert.equal(say(verdictWord(verdict)), word);
       assert.deepEqual([chosen.tight, mayFit(chosen)], [word === 'may not fit', word !== 'does not fit']);
-      assert.match(say(verdictText(verdict)), words[word].says);
+      assert.match(say(verdictText(verdict)), words[word].text);
       for (const [face, text] of Object.entries(facesOf(run, plan))) {
-        const said = face === 'layout chart' && fits ? '' : say(verdictText(verdict)).toLowerCase();
-        assert.ok(text.toLowerCase().includes(said), `${face} says not "${said}":\n${text}`);
+        const wanted = face === 'layout chart' && fits ? '' : say(verdictText(verdict)).toLowerCase();
+        assert.ok(text.toLowerCase().includes(wanted), `${face} lacks "${wanted}":\n${text}`);
         const other = /no margin|kept free, does|over capacity|into the margin/i.exec(text);
         assert.equal(other, null, `${face}: ${other?.[0]}`);
       }
@@ -120,7 +120,7 @@ describe('the verdict on memory', () => {
     const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute', 'offloadOptimizer']));
     assert.ok(result.launched !== null && result.best.fits);
     assert.deepEqual(result.launched.verdict, verdictOf(chosenOf(plan).memory));
-    assert.deepEqual(searchFindings(run, result.launched, result), [], 'the finding of the plan says it');
+    assert.deepEqual(searchFindings(run, result.launched, result), [], 'the finding of the plan reports it');
     assert.deepEqual(findingsOf(run, plan).map(({ code }) => code), ['memory-over-capacity']); // prettier-ignore
   });
 });

@@ -54,8 +54,8 @@ export async function figuresOnBoth(page: Page, accepts: (shown: Figures) => boo
 export async function verdict(page: Page, kind: PageKind, wanted: RegExp): Promise<string> {
   return until(`verdict of page ${kind} like ${String(wanted)}`, async () => {
     const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
-    const [said = ''] = await words.allInnerTexts().catch(() => []);
-    const text = said.replace(/\s+/g, ' ').trim();
+    const [shown = ''] = await words.allInnerTexts().catch(() => []);
+    const text = shown.replace(/\s+/g, ' ').trim();
     return wanted.test(text) ? text : undefined;
   });
 }

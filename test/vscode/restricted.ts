@@ -16,7 +16,7 @@ const hostileConfig = `{
 `;
 
 /**
- * The installed extension in a workspace that nobody trusted yet: reading and planning work all the same, and the page says what does not.
+ * The installed extension in a workspace that nobody trusted yet: reading and planning work all the same, and the page shows what does not.
  */
 export async function walkRestricted(browser: Browser, extensionsFolder: string, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
   const workspace = path.join(temporaryFolder('terapipe-restricted'), 'gpt3-175b');
@@ -31,7 +31,7 @@ export async function walkRestricted(browser: Browser, extensionsFolder: string,
     const { page } = await openWorkbench(browser, server.url(workspace));
     const { look, failed } = picturesOf(page, screenshotsDir);
     const plan = {
-      name: 'installed, it shows the plan of the sample in a restricted workspace, and says that it is restricted',
+      name: 'installed, it shows the plan of the sample in a restricted workspace, and shows that it is restricted',
       act: async () => {
         await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor();
         await openFile(page, 'terapipe.json');
@@ -42,7 +42,7 @@ export async function walkRestricted(browser: Browser, extensionsFolder: string,
       },
     };
     const refusal = {
-      name: 'a restricted workspace refuses to profile and says why',
+      name: 'a restricted workspace refuses to profile and gives the reason',
       act: async () => {
         await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
         await page.locator('.notification-toast', { hasText: 'trust the workspace first' }).waitFor();

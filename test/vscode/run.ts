@@ -12,7 +12,7 @@ import { walkDemo } from './walk';
 import { drawnEnvironment, walkDrawn } from './walk-drawn';
 import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
-/** Only the suite's tests whose names contain what this variable says are run, and no walk; for `walk` or `drawn`, that walk alone. */
+/** If set, only the suite's tests whose names contain this text run, and no walk; for `walk` or `drawn`, only that walk. */
 const only = process.env['VSCODE_ONLY'];
 
 /**

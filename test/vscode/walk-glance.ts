@@ -6,7 +6,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figuresOnBoth, pageFrame, verdict, type Figures } from './plan-page';
 import { goBehind, picturesOf, retype, undoUntil, type Workbench } from './workbench';
 
-/** What the first glance tells on both pages, sizes that are tried, and tabs that have nothing to show; the tab shows the sample's plan. */
+/** What the first glance shows on both pages, sizes that are tried, and tabs that have nothing to show; the tab shows the sample's plan. */
 export async function walkGlance(
   workbench: Workbench,
   workspace: string,
@@ -25,13 +25,13 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       name: 'one verdict is the first thing on both pages, seen as heard',
       act: async () => {
         const { step } = await figuresOnBoth(page, () => true);
-        const said = await verdict(
+        const shown = await verdict(
           page,
           'side',
           /^Fits, [\d.]+ GiB free\. [\d.]+ s per step \([\d.]+ m?s to [\d.]+ s\)\. .+ of it is .+\.$/,
         );
-        assert.equal(await verdict(page, 'tab', /^Fits/), said);
-        assert.ok(said.includes(`${step} per step`), said);
+        assert.equal(await verdict(page, 'tab', /^Fits/), shown);
+        assert.ok(shown.includes(`${step} per step`), shown);
         for (const kind of bothPages) {
           const frame = await pageFrame(page, kind);
           assert.match(await frame.locator('main').ariaSnapshot(), /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: Fits, /);
@@ -45,7 +45,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       },
     },
     {
-      name: 'figures tell tokens a second, MFU and GPU-hours, and money once a price is set',
+      name: 'figures show tokens a second, MFU and GPU-hours, and money once a price is set',
       act: async () => {
         const costs = async (wanted: RegExp) => {
           for (const kind of bothPages) {
@@ -73,7 +73,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       },
     },
     {
-      name: 'what does not fit says by how much and where, in the verdict and of sizes that are tried, and a button mends the file',
+      name: 'what does not fit shows by how much and where, in the verdict and for sizes that are tried, and a button fixes the file',
       act: async () => {
         // A longer sequence than the model has positions does not start, which would keep the last plan.
         const model = path.join(workspace, 'config.json');
@@ -81,8 +81,8 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         writeFileSync(model, written.replace('"n_positions": 2048', '"n_positions": 16384'));
         await retype(page, '"sequenceLength": 2048', '2048', '16384');
         const over = /^Does not fit: [\d.]+ GiB over on stage \d+\. [\d.]+ s per step/;
-        const said = await verdict(page, 'side', over);
-        assert.equal(await verdict(page, 'tab', over), said);
+        const shown = await verdict(page, 'side', over);
+        assert.equal(await verdict(page, 'tab', over), shown);
         const side = await pageFrame(page, 'side');
         await side.locator('.figure-error').waitFor();
         await look('glance-over');
@@ -115,7 +115,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
 function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>): readonly Step[] {
   return [
     {
-      name: 'tensor, nodes and micro-batch step through valid sizes alone, each says what it would give, and none is written',
+      name: 'tensor, nodes and micro-batch step only through valid sizes, each shows its result, and none is written',
       act: async () => {
         const before = await figuresOnBoth(page, () => true);
         const tab = await pageFrame(page, 'tab');

@@ -16,7 +16,7 @@ export async function walkLayout(
   workspace: string,
   { screenshotsDir, emit }: Pick<TierRun, 'screenshotsDir' | 'emit'>,
 ): Promise<void> {
-  // In a folder of its own: a config.json beside it would be of the same model.
+  // In a folder of its own: a config.json next to it would be of the same model.
   const script = path.join(workspace, 'launched', 'train.sh');
   mkdirSync(path.dirname(script));
   writeFileSync(script, wideScript);
@@ -38,7 +38,7 @@ function layoutSteps(
   const squiggle = page.locator('.monaco-editor .squiggly-warning').first();
   return [
     {
-      name: 'a lens sets the run as launched beside the best, and the value that costs most is marked',
+      name: 'a lens compares the run as launched with the best, and the value that costs most is marked',
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, 'train.sh');
@@ -65,7 +65,7 @@ function layoutSteps(
       },
     },
     {
-      name: 'under the layouts every GPU says what it holds, whom it talks to and how much of the links its groups take',
+      name: 'under the layouts every GPU shows what it holds, its peers and how much of the links its groups take',
       act: async () => {
         const view = (await pageFrame(page, 'tab')).locator('.rank-view');
         await view.scrollIntoViewIfNeeded();

@@ -63,7 +63,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
       },
     },
     {
-      name: 'a pinned plan stands in the Compare tab with what the plan now takes more, and is compared with from there',
+      name: 'the Compare tab lists a pinned plan with what the plan now takes more, and compares with it',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         await tab.locator('.history-summary').click();
@@ -98,7 +98,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
       },
     },
     {
-      name: 'undo deals the layers out as before',
+      name: 'undo divides the layers as before',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('button', { name: 'Undo' }).click();
@@ -125,7 +125,7 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
   };
   return [
     {
-      name: 'memory of two plans stands side by side',
+      name: 'memory of two plans is shown side by side',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('tab', { name: 'Memory' }).click();
@@ -138,7 +138,7 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
       },
     },
     {
-      name: 'pointing at a time says what memory is in use then, and a dragged range has its idle time by cause',
+      name: 'pointing at a time shows what memory is in use then, and a dragged range has its idle time by cause',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('tab', { name: 'Timeline' }).click();
@@ -163,7 +163,7 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
       },
     },
     {
-      name: 'the memory lane tells the parts of a time; a click selects what runs then, which Memory has beside the peak',
+      name: 'the memory lane shows the parts of a time; a click selects what runs then, which Memory shows next to the peak',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         const lane = tab.locator('.memory-lane-curve');

@@ -83,7 +83,7 @@ function rowSteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
   ];
 }
 
-/** The stage in a row from the top, as the tooltip says; undefined while there is none. */
+/** The stage in a row from the top, as the tooltip shows it; undefined while there is none. */
 async function stageIn(page: Page, tab: Frame, row: number): Promise<number | undefined> {
   const pin = await tab.locator('.row-button[aria-pressed="true"]').boundingBox();
   const lanes = await tab.locator('.lanes-overlay').first().boundingBox();

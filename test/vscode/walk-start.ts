@@ -24,7 +24,7 @@ const sideWidths = [220, 400] as const;
 
 /**
  * A new user's first window, on an empty folder of the same server as `url`: known models, files of launchers, the walkthrough. `after`
- * goes on in it.
+ * continues in it.
  */
 export async function walkStart(
   browser: Browser,

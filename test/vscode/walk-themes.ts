@@ -16,7 +16,7 @@ const themes = [
 
 const bothPages = ['side', 'tab'] as const;
 
-/** Four themes, the memory parts in each and what axe-core says of both pages there; then a window at 200 %. `same`: the figures shown. */
+/** Four themes, the memory parts in each and what axe-core reports on both pages there; then a window at 200 %. `same`: the figures shown. */
 export function themeSteps(
   page: Page,
   look: (name: string) => Promise<void>,
@@ -26,7 +26,7 @@ export function themeSteps(
   return [
     ...themes.flatMap((theme) => [
       {
-        name: `${theme.name} is followed, and memory parts are told apart in it`,
+        name: `${theme.name} is followed, and memory parts have different colours in it`,
         act: async () => {
           await chooseTheme(page, theme.name, theme.workbench);
           for (const kind of bothPages) await (await pageFrame(page, kind)).locator(`body.${theme.page}`).waitFor();
@@ -62,7 +62,7 @@ export function themeSteps(
         await page.keyboard.press('Control+B');
         await page.locator('.part.sidebar').waitFor({ state: 'hidden' });
         await lanesSeen(page);
-        await look('zoomed-alone');
+        await look('zoomed-without-side-bar');
         await page.keyboard.press('Control+B');
         await page.locator('.part.sidebar').waitFor();
         await page.setViewportSize(size);

@@ -21,7 +21,7 @@ const manyOperations = `{
 }
 `;
 
-/** CSS px beside and above the lanes. */
+/** CSS px left, right and above the lanes. */
 const [leftPx, rightPx, axisPx] = [56, 80, 24];
 
 /** What the timeline draws of a step: two chunks a stage and eight replicas, then more operations than pixels. */
@@ -53,7 +53,7 @@ async function selectNothing(page: Page, tab: Frame): Promise<void> {
 }
 
 /** The text of the tooltip at a place of the lanes, CSS px from their left and top; empty where there is none. */
-async function saidAt(page: Page, tab: Frame, x: number, y: number): Promise<string> {
+async function tooltipAt(page: Page, tab: Frame, x: number, y: number): Promise<string> {
   const lanes = await tab.locator('.lanes-overlay').first().boundingBox();
   if (lanes === null) throw new Error('no lanes');
   for (const fromThere of [-1, 0]) await page.mouse.move(lanes.x + x, lanes.y + y + fromThere);
@@ -64,7 +64,7 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
   const legend = (tab: Frame, name: string): Locator => tab.locator('.timeline-legend').getByRole('button', { name, exact: true });
   return [
     {
-      name: 'the whole step is drawn: gradient exchange and optimizer stand behind the pipeline, and the axis ends with them',
+      name: 'the whole step is drawn: gradient exchange and optimizer follow the pipeline, and the axis ends with them',
       act: async () => {
         await chooseTheme(page, 'Dark Modern', 'vs-dark');
         const tab = await openTimelineOf(page, file);
@@ -73,14 +73,14 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
         const row = axisPx + 8;
         await until(
           'the optimizer at the end',
-          async () => /^Optimizer\s/.test(await saidAt(page, tab, width - rightPx - 1, row)) || undefined,
+          async () => /^Optimizer\s/.test(await tooltipAt(page, tab, width - rightPx - 1, row)) || undefined,
         );
-        const said = await saidAt(page, tab, width - rightPx - 1, row);
-        const [, long = NaN, from = NaN] = /([\d.]+) ms, from ([\d.]+) s/.exec(said)?.map(Number) ?? [];
-        assert.ok(Math.abs(from + long / 1000 - parseFloat(step)) < 0.01, `${said} in a step of ${step}`);
+        const tooltip = await tooltipAt(page, tab, width - rightPx - 1, row);
+        const [, long = NaN, from = NaN] = /([\d.]+) ms, from ([\d.]+) s/.exec(tooltip)?.map(Number) ?? [];
+        assert.ok(Math.abs(from + long / 1000 - parseFloat(step)) < 0.01, `${tooltip} in a step of ${step}`);
         let x = width - rightPx - 1;
-        while ((await saidAt(page, tab, x, row)).startsWith('Optimizer')) x -= 1;
-        assert.match(await saidAt(page, tab, x, row), /^Gradient exchange\s+Stage 0 of 4/);
+        while ((await tooltipAt(page, tab, x, row)).startsWith('Optimizer')) x -= 1;
+        assert.match(await tooltipAt(page, tab, x, row), /^Gradient exchange\s+Stage 0 of 4/);
         await look('end');
       },
     },
@@ -89,7 +89,7 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
       act: async () => {
         const tab = await timelineFrame(page);
         const first = { x: leftPx + 4, y: axisPx + 8, width: 1, height: 1 };
-        assert.match(await saidAt(page, tab, first.x, first.y), /^Forward · micro-batch 0 · chunk 0\s/);
+        assert.match(await tooltipAt(page, tab, first.x, first.y), /^Forward · micro-batch 0 · chunk 0\s/);
         const color = async () => (await pixelsOf(tab, '.lanes', first)).data.join();
         const shown = await color();
         for (const name of ['Forward', 'Chunks 0 to 3']) {
@@ -111,28 +111,28 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
       },
     },
     {
-      name: 'find counts what matches, goes to the next and the previous, and says when there is none',
+      name: 'find counts what matches, goes to the next and the previous, and shows when there is none',
       act: async () => {
         const tab = await timelineFrame(page);
         const [answer, selected] = [tab.locator('.find-answer'), tab.locator('.inspector-selection')];
-        const says = (wanted: RegExp) => answer.filter({ hasText: wanted }).waitFor();
+        const showsAnswer = (wanted: RegExp) => answer.filter({ hasText: wanted }).waitFor();
         await tab.locator('.lanes-region').focus();
         await pressUntil(page, '/', () => focusOn(tab, '.find-bar vscode-text-field', 3000));
         await page.keyboard.type('stage 3 mb 1');
         // A forward and a backward of each of two chunks.
-        await says(/^4 found$/);
+        await showsAnswer(/^4 found$/);
         await page.keyboard.press('Enter');
-        await says(/^1 of 4$/);
+        await showsAnswer(/^1 of 4$/);
         const first = await selected.innerText();
         assert.match(first, /^Forward[\s\S]*Stage\s+3 of 4[\s\S]*Micro-batch\s+1/);
         await tab.getByRole('button', { name: 'Next match (Enter)' }).click();
-        await says(/^2 of 4$/);
+        await showsAnswer(/^2 of 4$/);
         assert.notEqual(await selected.innerText(), first);
         await tab.getByRole('button', { name: 'Previous match (Shift+Enter)' }).click();
-        await says(/^1 of 4$/);
+        await showsAnswer(/^1 of 4$/);
         assert.equal(await selected.innerText(), first);
         await tab.locator('.find-bar input').fill('stage 4711');
-        await says(/^No match$/);
+        await showsAnswer(/^No match$/);
         assert.equal(await tab.locator('.find-bar vscode-button[disabled]').count(), 2);
         await look('no-match');
         await tab.getByRole('button', { name: 'Close find' }).click();

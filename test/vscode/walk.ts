@@ -104,7 +104,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       act: async () => {
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
-        // A text that does not start has no plan of its own: the last one stays, and says so.
+        // A text that does not start has no plan of its own: the last one stays, and its age is shown.
         for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^\d edits? ago: Fits/);
         await figuresOnBoth(page, same);
         await look('squiggle');
@@ -116,7 +116,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       },
     },
     {
-      name: 'a broken file keeps the last plan and says what is wrong; undo clears it',
+      name: 'a broken file keeps the last plan and shows what is wrong; undo clears it',
       act: async () => {
         await retype(page, '"unit": 8 }', '}', '');
         await errorShown(true);
@@ -159,7 +159,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       },
     },
     {
-      name: 'half the stages are tried before they are written; the history tells what they came to, and undo takes them back',
+      name: 'half the stages are tried before they are written; the history shows their result, and undo reverts them',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('spinbutton', { name: 'Pipeline' }).press('ArrowDown');
@@ -217,10 +217,10 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
       },
     },
     {
-      name: 'undo in a tab that stands before its config takes the edit back, leaves the file unmarked and shows the tab again',
+      name: 'undo in a tab in front of its config reverts the edit, leaves the file unmarked and shows the tab again',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
-        assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config stands behind the tab');
+        assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config is behind the tab');
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab

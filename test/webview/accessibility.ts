@@ -109,7 +109,7 @@ const leastContrast = { words: 4.5, parts: 3 } as const;
 /** axe-core does not look into canvases: their words, and the parts that legends name, against what they are drawn on. */
 export const canvasCases: readonly Case[] = [
   {
-    name: 'contrast: words and parts on canvases stand out from the page, in four themes',
+    name: 'contrast: words and parts on canvases contrast with the page, in four themes',
     options: { kind: 'tab', width: widths.tab, height: heights.tab, reducedMotion: true, vendoredFont: true },
     state: () => null,
     steps: async (open) => {
@@ -174,7 +174,7 @@ function rgbaOf(color: string): Rgba {
   return [scale * red, scale * green, scale * blue, alpha];
 }
 
-/** Shows a surface as high as what scrolls in it: axe-core cannot tell colours of what is scrolled away. */
+/** Shows a surface as high as what scrolls in it: axe-core cannot read colours of what is scrolled away. */
 async function turnTo({ page, send }: OpenPage, { kind, state, savedState, act }: Surface): Promise<void> {
   await page.keyboard.press('Escape');
   await page.setViewportSize({ width: widths[kind], height: heights[kind] });
@@ -223,7 +223,7 @@ export const readingCases: readonly Case[] = [
     },
   },
   ...(['side', 'tab'] as const).map((kind): Case => ({
-    name: `reading: ${kind === 'side' ? 'the side view' : 'the tab'} says its verdict first, and again when it changes`,
+    name: `reading: ${kind === 'side' ? 'the side view' : 'the tab'} announces its verdict first, and again when it changes`,
     options: { kind, width: widths[kind] },
     state: () => stateOf(kind, planOf({ unit: 56 })),
     steps: async ({ page, send }) => {
@@ -238,7 +238,7 @@ export const readingCases: readonly Case[] = [
       assert.match(
         await page.locator('.glance-words[data-kept]').innerText(),
         /^Does not fit: /,
-        'another element says it: nothing is heard',
+        'another element has the text: nothing is announced',
       );
       return undefined;
     },

@@ -19,7 +19,7 @@ interface TakenWith {
   readonly font: string;
 }
 
-/** What was approved of a look beside its pictures. */
+/** What was approved of a look in addition to its pictures. */
 interface ApprovedLook {
   readonly boxes: readonly Box[];
   readonly drawn: Readonly<Partial<Record<ThemeName, readonly DrawnCanvas[]>>>;
@@ -30,7 +30,7 @@ const remedy = 'If that is meant, look at out/screenshots and run: npm run scree
 const readJson = (name: string): unknown => JSON.parse(readFileSync(fileOf(name), 'utf8'));
 const takenWith = (stage: Stage): TakenWith => ({ chromium: stage.version, font: vendoredFont.sha256 });
 
-/** Writes what is approved anew, with what it was taken. */
+/** Replaces what is approved, and records with what it was taken. */
 export function approve(stage: Stage, taken: ReadonlyMap<Look, readonly Shot[]>): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -54,7 +54,7 @@ export const approvedCases: readonly { readonly name: string; readonly run: (sta
     run: (stage, left) => compareLook(stage, look, left),
   }));
 
-/** Compares one look; leaves what it saw in the folder `left`. @throws Error that says what differs. */
+/** Compares one look; leaves what it saw in the folder `left`. @throws Error that names what differs. */
 async function compareLook(stage: Stage, look: Look, left: string): Promise<string> {
   const open = await openLook(stage, look);
   try {
@@ -84,11 +84,11 @@ const roundingPx = 1;
 
 function compareBoxes(now: readonly Box[], approved: readonly Box[]): void {
   const names = (boxes: readonly Box[]): readonly string[] => boxes.map(([what]) => what);
-  assert.deepEqual(names(now), names(approved), `other things stand on the page. ${remedy}`);
+  assert.deepEqual(names(now), names(approved), `other things are on the page. ${remedy}`);
   const moved = now.filter((box, index) =>
     box.slice(1).some((px, at) => Math.abs(Number(px) - Number(approved[index]?.[at + 1])) > roundingPx),
   );
-  assert.deepEqual(moved, [], `things stand elsewhere. ${remedy}`);
+  assert.deepEqual(moved, [], `things have moved. ${remedy}`);
 }
 
 /** How many pixels of two pictures differ in any channel. */

@@ -14,7 +14,7 @@ const colorRules = { type: 'rule', values: ['color-contrast', 'link-in-text-bloc
 /** Rows of a long table that are as those above them. */
 const rowsAlike = 'tbody tr:nth-child(n+9):not(.marked)';
 
-/** A rule that an element breaks, or of which axe-core cannot tell whether it does. */
+/** A rule that an element breaks, or may break: axe-core cannot decide. */
 export interface AxeResult {
   readonly rule: string;
   readonly help: string;
@@ -22,7 +22,7 @@ export interface AxeResult {
   readonly why: string;
 }
 
-/** What axe-core says of a page as it is. */
+/** What axe-core reports on a page as it is. */
 export interface AxeReport {
   readonly violations: readonly AxeResult[];
   readonly incomplete: readonly AxeResult[];
@@ -42,12 +42,12 @@ export async function runAxe(page: Pick<Page, 'evaluate'>, rules: 'all' | 'color
   const context = JSON.stringify({ include: ['html'], exclude: [rowsAlike] });
   return page.evaluate<AxeReport>(`(async () => {
     const { violations, incomplete, passes } = await axe.run(${context}, { runOnly: ${runOnly}, resultTypes: ['violations', 'incomplete'], preload: false });
-    const told = ({ id, help, nodes }) => nodes.map(({ target, any, all, none }) => ({
+    const results = ({ id, help, nodes }) => nodes.map(({ target, any, all, none }) => ({
       rule: id,
       help,
       selector: target.flat().join(' '),
       why: [...any, ...all, ...none].map(({ message }) => message).join('; '),
     }));
-    return { violations: violations.flatMap(told), incomplete: incomplete.flatMap(told), passes: passes.length };
+    return { violations: violations.flatMap(results), incomplete: incomplete.flatMap(results), passes: passes.length };
   })()`);
 }

@@ -16,7 +16,7 @@ import { themeOf, type PageTheme, type ThemeName } from './themes';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const nonce = 'dGVzdC1ub25jZQ';
 
-/** A page as VS Code would show it, and what it has said and complained of. */
+/** A page as VS Code would show it, its messages and its complaints. */
 export interface OpenPage {
   readonly page: Page;
   readonly send: (message: HostMessage) => Promise<void>;
@@ -66,7 +66,7 @@ interface Harnessed {
 
 /** What VS Code puts into a webview, and ears for violations; runs before the page's own script. */
 const harness = `
-  const said = [];
+  const messages = [];
   const complaints = [];
   let isReady;
   const ready = new Promise((resolve) => { isReady = resolve; });
@@ -101,14 +101,14 @@ const harness = `
   window.acquireVsCodeApi = () => ({
     postMessage: (message) => {
       if (message.type === 'focus') return pageFocus(message.on);
-      said.push(structuredClone(message));
+      messages.push(structuredClone(message));
       if (message.type === 'ready') isReady();
     },
     getState: () => state,
     setState: (next) => { state = structuredClone(next); },
   });
   window.harness = {
-    said, complaints, ready, settled, drawn,
+    messages, complaints, ready, settled, drawn,
     state: () => state,
     send: ({ json, base64 }) => {
       const text = atob(base64);
@@ -281,13 +281,13 @@ async function openPage(
       const sent = { json: JSON.stringify(packed), base64: Buffer.from(buffer).toString('base64') };
       await page.evaluate((each) => (globalThis as unknown as Harnessed).harness.send(each), sent);
     },
-    messages: () => page.evaluate('window.harness.said'),
+    messages: () => page.evaluate('window.harness.messages'),
     setTheme: async (name) => {
       await page.evaluate((theme) => (globalThis as unknown as Harnessed).harness.setTheme(theme, ''), themeFor(options, name));
     },
     complaints: async () => {
-      const said = await page.evaluate<unknown[]>('window.harness.said');
-      const refused = said
+      const messages = await page.evaluate<unknown[]>('window.harness.messages');
+      const refused = messages
         .filter((message) => parsePageMessage(message) === null)
         .map((message) => `the host refuses ${JSON.stringify(message)}`);
       return [...console, ...(await page.evaluate<string[]>('window.harness.complaints')), ...refused];

@@ -39,7 +39,7 @@ const isAscending = (values: readonly number[]): boolean => values.every((value,
 /** The compare tab with every schedule that can run. */
 export const compareCases: readonly Case[] = [
   {
-    name: 'compare: as the planner has them, and every numeric column orders by click and by key, both ways, saying so',
+    name: 'compare: as the planner has them, and every numeric column sorts by click and by key, both ways, with aria-sort',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -103,7 +103,7 @@ export const compareCases: readonly Case[] = [
     },
   },
   {
-    name: 'compare: says what fits, what was chosen and what needs another runtime',
+    name: 'compare: shows what fits, what was chosen and what needs another runtime',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -121,7 +121,7 @@ export const compareCases: readonly Case[] = [
     },
   },
   {
-    name: 'compare: the runtime of the files is no other one for its own schedules',
+    name: 'compare: the runtime of the files is not another one for its own schedules',
     options: wide,
     state: () => {
       const shown = state();

@@ -162,7 +162,7 @@ export const comparedCases: readonly Case[] = [
     },
   },
   {
-    name: 'compared: measured times stand beside the plan without a timeline of their own',
+    name: 'compared: measured times are shown next to the plan without a timeline of their own',
     options: wide,
     state: state(() => comparisonOf(timesCompared())),
     steps: async ({ page }) => {
@@ -175,7 +175,7 @@ export const comparedCases: readonly Case[] = [
     },
   },
   {
-    name: 'compared: reading says how far it is and can be cancelled between two messages, an error keeps the answer and says how old it is',
+    name: 'compared: reading shows its progress and can be cancelled between two messages, an error keeps the answer and shows how old it is',
     options: wide,
     state: state(() => comparisonOf(null, { running: { fraction: null }, other: { role: 'measured', file: 'runs/trace.json' } })),
     steps: async (open) => {

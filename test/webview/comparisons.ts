@@ -36,8 +36,8 @@ export const plansCompared = once((): ComparisonAnswer => plansAnswerOf('plans-1
 
 /** Two plans compared, A in `gpt/terapipe.json`. */
 export function plansAnswerOf(id: string, a: Plan, b: Plan): ComparisonAnswer {
-  const told = comparePlans(a, b, { a: 'A', b: 'B' });
-  return plansAnswer(id, told, planSide('config', 'llama-7b/terapipe.json', a), planSide('config', 'llama-7b/wide.terapipe.json', b));
+  const comparison = comparePlans(a, b, { a: 'A', b: 'B' });
+  return plansAnswer(id, comparison, planSide('config', 'llama-7b/terapipe.json', a), planSide('config', 'llama-7b/wide.terapipe.json', b));
 }
 
 /** A trace in which the passes of stage 3 take 1.4 times their time. */

@@ -65,7 +65,7 @@ export const elasticCases: readonly Case[] = [
     },
   },
   {
-    name: 'elastic: the table has every epoch with what the plan says of it',
+    name: 'elastic: the table has every epoch as planned',
     options: wide,
     state: () => elasticState(vit),
     steps: async ({ page }) => {
@@ -110,7 +110,7 @@ export const elasticCases: readonly Case[] = [
       assert.equal(await page.evaluate(`document.activeElement.className`), 'step-pane');
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
-      await until('an operation said', async () =>
+      await until('an operation announced', async () =>
         /Forward of micro-batch \d+.* stage 0/.test(String(await page.locator('.elastic-view .step-pane [role=status]').textContent())),
       );
       const box = (await chart.boundingBox())!;
@@ -224,7 +224,7 @@ export const elasticCases: readonly Case[] = [
     },
   },
   {
-    name: 'elastic: beside a plan of a step it is one more tab, without a run it says how to get one',
+    name: 'elastic: next to the plan of a step it is one more tab, without a run it explains how to get one',
     options: { ...wide, savedState: { tab: 'elastic' } },
     state: () => stateOf('tab', planOf({ unit: 128 })),
     steps: async ({ page, send }) => {
@@ -285,7 +285,7 @@ export const elasticCases: readonly Case[] = [
     },
   },
   ...(['side', 'tab'] as const).map((kind): Case => ({
-    name: `elastic: ${kind === 'side' ? 'the side view' : 'the tab'} of such a run says first what freezing gains, or that it does not fit`,
+    name: `elastic: ${kind === 'side' ? 'the side view' : 'the tab'} of such a run shows first what freezing gains, or that it does not fit`,
     options: { kind, width: kind === 'side' ? 280 : 1440 },
     state: () => stateOf(kind, null, { elastic: vit, file: 'vit-elastic/terapipe.json' }),
     steps: async (open) => {
@@ -293,9 +293,9 @@ export const elasticCases: readonly Case[] = [
       const { speedup, totalMs, variants } = vit.plan;
       const words = page.locator('.glance-words:visible');
       const without = variants.find(({ id }) => id === 'none')!.totalMs;
-      const told = (await words.innerText()).replaceAll('\u00a0', ' ');
+      const verdict = (await words.innerText()).replaceAll('\u00a0', ' ');
       const time = `${formatDuration(totalMs)} for 10 epochs instead of ${formatDuration(without)}.`;
-      assert.ok(told.startsWith(`${formatNumber(speedup)} times as fast with frozen layers. ${time} Most of that comes from `), told);
+      assert.ok(verdict.startsWith(`${formatNumber(speedup)} times as fast with frozen layers. ${time} Most of that comes from `), verdict);
       const heard = await page.locator('main').ariaSnapshot();
       assert.match(heard, /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: [\d.]+ times as fast/);
       assert.ok(heard.indexOf('times as fast') < heard.indexOf('- heading'), heard);

@@ -27,12 +27,12 @@ const known = new Map<string, Plan>();
 /** A real plan of the planner for a variant of GPT-3 175B; the same object for the same variant, which many cases show. */
 export function planOf(variant: Variant = {}): Plan {
   const key = JSON.stringify(variant);
-  const plan = known.get(key) ?? planAnew(variant);
+  const plan = known.get(key) ?? makeVariant(variant);
   known.set(key, plan);
   return plan;
 }
 
-function planAnew({
+function makeVariant({
   title = 'gpt3-175b',
   gpu = 'V100-16GB',
   layers = 96,

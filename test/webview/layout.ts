@@ -72,7 +72,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: what layouts keep free of memory is said where the search is',
+    name: 'layout: the memory that layouts keep free is shown with the search',
     options: wide,
     state: state(() => ({ ...found(), answer: { ...found().answer!, keptFree: kept } })),
     steps: async (opened) => {
@@ -100,28 +100,28 @@ export const layoutCases: readonly Case[] = [
     state: state(() => noLayoutState),
     steps: async (open) => {
       const { page, send } = open;
-      const { told } = usualSearch();
+      const { updates } = usualSearch();
       let layout: LayoutState = noLayoutState;
-      const tell = async (kind: string, nth: number): Promise<void> => {
-        layout = withUpdate(layout, told.filter((each) => each.kind === kind).at(nth)!, 'search-1');
+      const report = async (kind: string, nth: number): Promise<void> => {
+        layout = withUpdate(layout, updates.filter((each) => each.kind === kind).at(nth)!, 'search-1');
         await send({ type: 'update', fields: { layout } });
       };
-      await tell('searching', -1);
+      await report('searching', -1);
       await page.getByText('Best so far').waitFor();
       assert.match(
         await textOf(open),
         /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts considered, [\d,]+ of them simulated/s,
       );
       assert.equal(await page.evaluate(`document.querySelector('.layout-running progress').hasAttribute('value')`), false);
-      await tell('found', 0);
+      await report('found', 0);
       await page.getByText('In progress.').waitFor();
-      await tell('helping', -1);
+      await report('helping', -1);
       await page.getByText('Finding what would help').waitFor();
       // Messages that come between press and release must not cost the click.
       const cancel = (await page.getByRole('button', { name: 'Cancel' }).boundingBox())!;
       await page.mouse.move(cancel.x + 10, cancel.y + 10);
       await page.mouse.down();
-      await tell('helping', -1);
+      await report('helping', -1);
       await page.mouse.up();
       await until('the command', async () => (await asked(open)).length > 0);
       assert.deepEqual(await asked(open), [{ type: 'command', command: 'terapipe.cancelSearch' }]);
@@ -155,7 +155,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: a tie with as launched is said to be one',
+    name: 'layout: a tie with as launched is shown as one',
     options: wide,
     state: state(() => {
       const layout = found();
@@ -169,7 +169,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: the plot draws, tells by arrow keys, picks by a click and opens by another',
+    name: 'layout: the plot draws, shows points by arrow keys, picks by a click and opens by another',
     options: wide,
     state: state(found),
     steps: async (open) => {
@@ -189,7 +189,7 @@ export const layoutCases: readonly Case[] = [
       await page.keyboard.press('Enter');
       const index = answer!.plans.indexOf(smallest);
       assert.deepEqual(await asked(open), [{ type: 'openLayout', point: { answer: 'search-1', index } }]);
-      // the selected point lies where its cross hairs meet: a press beside everything lets go of it
+      // the selected point is where its cross hairs meet: a press on an empty place deselects it
       const box = (await plot.boundingBox())!;
       await page.mouse.click(box.x + box.width - 4, box.y + 4);
       const best = answer!.plans[answer!.best]!;
@@ -198,7 +198,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: hovering tells of a point, one click picks it and the next opens it',
+    name: 'layout: hovering shows a point, one click picks it and the next opens it',
     options: wide,
     state: state(found),
     steps: async (open) => {
@@ -221,7 +221,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: the table sorts, filters by text and schedule, and says why each lost',
+    name: 'layout: the table sorts, filters by text and schedule, and shows why each lost',
     options: wide,
     state: state(found),
     steps: async (open) => {
@@ -312,7 +312,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: an opened layout is said over every view, with the way back and no controls that edit the config',
+    name: 'layout: every view shows that a layout is opened, with the way back and no controls that edit the config',
     options: { ...wide, savedState: { tab: 'timeline' } },
     state: state(() => found({ opened: another().index })),
     steps: async (open) => {
@@ -334,7 +334,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: what a search says of the files is among the findings, with a way to the layouts',
+    name: 'layout: what a search finds in the files is among the findings, with a way to the layouts',
     options: { ...wide, savedState: { tab: 'timeline' } },
     state: state(found),
     steps: async (open) => {
@@ -363,7 +363,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: nothing fits is said, with the layout that needs least',
+    name: 'layout: shows that nothing fits, with the layout that needs least',
     options: wide,
     state: () => {
       const searched = searchedOf({ nodes: 1, stages: 1, tensor: 8 }, false);
@@ -377,7 +377,7 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: an answer from before the edits says so, and an error keeps it on screen',
+    name: 'layout: an answer from before the edits shows its age, and an error keeps it on screen',
     options: wide,
     state: state(() => found({ staleEdits: 2 })),
     steps: async (open) => {

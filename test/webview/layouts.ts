@@ -7,7 +7,7 @@ import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } fro
 import type { PageState } from '../../src/protocol/page';
 import { planOf, stateOf, type Variant } from './fixtures';
 
-/** A model of 30B parameters on 4 nodes of H100, laid out worse than it could be. */
+/** A model of 30B parameters on 4 nodes of H100, in a layout that is not the best. */
 const launched: Variant = {
   title: 'gpt-30b',
   gpu: 'H100-80GB',
@@ -22,24 +22,24 @@ const launched: Variant = {
   training: { globalBatch: 32, attention: 'flash', precision: 'bf16', zeroStage: 1, recompute: 'full' },
 };
 
-/** What the planner answers for a real request, and all that it told on the way. */
+/** What the planner answers for a real request, and all its updates on the way. */
 export interface Searched {
   readonly plan: Plan;
   readonly result: SearchResult;
-  readonly told: readonly SearchUpdate[];
+  readonly updates: readonly SearchUpdate[];
 }
 
 /** Searches the layouts of a variant; the plan is its own layout. */
 export function searchedOf(variant: Variant = launched, improvements = true, fixed: readonly SearchKey[] = []): Searched {
   const plan = planOf(variant);
-  const told: SearchUpdate[] = [];
-  const onUpdate = (update: SearchUpdate): void => void told.push(update);
+  const updates: SearchUpdate[] = [];
+  const onUpdate = (update: SearchUpdate): void => void updates.push(update);
   const result = answerSearch(
     { request: plan.request, fixed: new Set(fixed), launched: true },
     { tokenBudget: null, improvements },
     { onUpdate },
   );
-  return { plan, result, told };
+  return { plan, result, updates };
 }
 
 let known: Searched | null = null;

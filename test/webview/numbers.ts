@@ -80,7 +80,7 @@ async function pairsOf(place: Locator): Promise<Map<string, string>> {
   return new Map(names.map((name, index) => [name, values[index] ?? '']));
 }
 
-/** Shares as they are printed come to this up to their rounding. */
+/** Shares as they are printed add up to this, except for rounding. */
 function addUpTo(whole: number, percents: readonly string[], what: string): void {
   const shares = percents.filter((text) => text !== '').map((text) => Number.parseFloat(text.replace('< ', '')));
   const total = shares.reduce((sum, each) => sum + each, 0);
@@ -93,20 +93,20 @@ const tightest = ({ memory }: PlanNumbers): StageNumbers =>
 const words = [[1 / 4, 'A quarter'], [1 / 3, 'A third'], [1 / 2, 'Half'], [2 / 3, 'Two thirds'], [3 / 4, 'Three quarters']] as const; // prettier-ignore
 
 async function checkVerdict(page: Page, plan: PlanNumbers): Promise<void> {
-  const said = await textOf(page.locator('.glance-words:visible'));
+  const verdict = await textOf(page.locator('.glance-words:visible'));
   const { iterationMs, rangeMs } = plan;
   const { stage, peakBytes, usableBytes } = tightest(plan);
   const room = formatBytes(Math.abs(usableBytes - peakBytes));
-  assert.ok(said.startsWith(plan.fits ? `Fits, ${room} free. ` : `Does not fit: ${room} over on stage ${stage}. `), said);
+  assert.ok(verdict.startsWith(plan.fits ? `Fits, ${room} free. ` : `Does not fit: ${room} over on stage ${stage}. `), verdict);
   const range = formatDurationRange(iterationMs, [rangeMs[0] / iterationMs, rangeMs[1] / iterationMs]);
-  assert.ok(said.includes(`${formatDuration(iterationMs)} per step (${range}).`), said);
-  const [, share = '', name = ''] = /(\S+(?: \S+)?) of it is ([^,.]+)/u.exec(said) ?? [];
+  assert.ok(verdict.includes(`${formatDuration(iterationMs)} per step (${range}).`), verdict);
+  const [, share = '', name = ''] = /(\S+(?: \S+)?) of it is ([^,.]+)/u.exec(verdict) ?? [];
   if (name === '') return;
   const part = stepParts.find((each) => say(stepPartNames[each]) === name);
-  assert.ok(part !== undefined, said);
+  assert.ok(part !== undefined, verdict);
   const exact = plan.stepParts[part] / iterationMs;
   const word = words.find(([, text]) => text === share);
-  assert.ok(word === undefined ? share === formatPercent(exact) : Math.abs(word[0] - exact) <= 0.01, said);
+  assert.ok(word === undefined ? share === formatPercent(exact) : Math.abs(word[0] - exact) <= 0.01, verdict);
 }
 
 async function checkFigures(page: Page, plan: PlanNumbers): Promise<void> {
@@ -240,11 +240,11 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
     (sum, text) => sum + Number.parseFloat(text.replaceAll(',', '')) * (units[text.split(' ')[1] ?? ''] ?? NaN),
     0,
   );
-  assert.ok(Math.abs(total / best.iterationMs - 1) < 0.005, `parts of the best come to ${total} of ${best.iterationMs} ms`);
+  assert.ok(Math.abs(total / best.iterationMs - 1) < 0.005, `parts of the best add up to ${total} of ${best.iterationMs} ms`);
   const { families, opened, considered, bounded, overMemory, evaluated } = shown.answer!.counts;
   const counts = `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated.`; // prettier-ignore
-  const said = await rowsOf(view.locator('.layout-facts p', { hasText: 'ruled out by memory' }));
-  assert.ok(said[0]?.startsWith(counts), said.join());
+  const facts = await rowsOf(view.locator('.layout-facts p', { hasText: 'ruled out by memory' }));
+  assert.ok(facts[0]?.startsWith(counts), facts.join());
 }
 
 /** What no page may say, whatever is planned: nothing as a difference, rounding as a number, more digits than are known. */

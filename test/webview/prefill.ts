@@ -58,7 +58,7 @@ export const prefillCases: readonly Case[] = [
     },
   },
   {
-    name: 'prefill: offers to plan one of a config that a server reads, and says why there is none',
+    name: 'prefill: offers to plan one of a config that a server reads, and shows why there is none',
     options: tab,
     state: () => prefillState({ prefill: noPrefill }),
     steps: async ({ page, send, messages }) => {

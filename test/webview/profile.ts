@@ -70,7 +70,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: a restricted workspace cannot measure and says why',
+    name: 'profile: a restricted workspace cannot measure and gives the reason',
     options: wide,
     state: state(profilesOf([]), false),
     steps: async (open) => {
@@ -90,7 +90,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: the header says device, provider, precision, attention, when, samples, seconds and errors',
+    name: 'profile: the header shows device, provider, precision, attention, when, samples, seconds and errors',
     options: wide,
     state: state(profilesOf([h100])),
     steps: async (open) => {
@@ -153,7 +153,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: a measurement that stopped says why and what was kept',
+    name: 'profile: a measurement that stopped shows why and what was kept',
     options: wide,
     state: state(
       profilesOf([known(partial)], {
@@ -190,7 +190,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: a refused profile says the reason, a software adapter that it is none',
+    name: 'profile: a refused profile shows the reason, a software adapter that it is not a GPU',
     options: wide,
     state: state(profilesOf([known(h100.profile, 'h100.json', sentence`it is of NVIDIA H100 80GB HBM3, the plan is for V100-16GB`)])),
     steps: async (open) => {
@@ -225,7 +225,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: pointing at a drawn point says what it is',
+    name: 'profile: pointing at a drawn point shows what it is',
     options: wide,
     state: state(profilesOf([h100])),
     steps: async (open) => {
@@ -468,7 +468,7 @@ export const profileCases: readonly Case[] = [
     },
   },
   {
-    name: 'profile: every theme draws points, and high contrast tells backward by dashes and no shades',
+    name: 'profile: every theme draws points, and high contrast marks backward by dashes and no shades',
     options: { ...wide, width: 1100 },
     state: state(profilesOf([h100])),
     steps: async (open) => {

@@ -25,7 +25,7 @@ const plan = (): Plan =>
 /** Where ranks run, under the found layouts. */
 export const rankCases: readonly Case[] = [
   {
-    name: 'ranks: every GPU says what it holds, the groups of a picked rank are told, and links what they carry',
+    name: 'ranks: every GPU shows what it holds, a picked rank its groups, and links what they carry',
     options: { kind: 'tab', width: 1440, height: 1000, savedState: { tab: 'layout' } },
     state: () => layoutState(noLayoutState, plan()),
     steps: async ({ page }) => {
@@ -49,12 +49,12 @@ export const rankCases: readonly Case[] = [
       await view.locator('.rank-grid').press('ArrowRight');
       await view.locator('.rank-grid').press('ArrowUp');
       assert.match(await detail(), /Rank 30: node 3, GPU 6/);
-      const told = await view.locator('.rank-links tbody tr').allInnerTexts();
+      const links = await view.locator('.rank-links tbody tr').allInnerTexts();
       const loads = groupLoads(plan());
-      assert.equal(told.length, loads.length);
-      loads.forEach(({ share }, index) => assert.ok(told[index]!.includes(formatPercent(share!)), `${told[index]} of ${share}`));
-      assert.match(told[0]!, /TP 2\s+in the node/);
-      assert.match(told[2]!, /DP 8\s+in the node and over the network/);
+      assert.equal(links.length, loads.length);
+      loads.forEach(({ share }, index) => assert.ok(links[index]!.includes(formatPercent(share!)), `${links[index]} of ${share}`));
+      assert.match(links[0]!, /TP 2\s+in the node/);
+      assert.match(links[2]!, /DP 8\s+in the node and over the network/);
       return undefined;
     },
   },

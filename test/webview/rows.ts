@@ -7,7 +7,7 @@ import { planOf, stateOf } from './fixtures';
 import { interleaved } from './schedule';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
-/** 96 stages, two on each of 48 nodes; gradients in fp16, so that the step is short and stage 0 is seen alone in the first two pixels. */
+/** 96 stages, two on each of 48 nodes; gradients in fp16, so that the step is short and only stage 0 is seen in the first two pixels. */
 const plan = (): Plan => planOf({ unit: 56, training: { gradAccumulationFp32: false } });
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan());
 
@@ -42,7 +42,7 @@ async function pointAt(page: Page, x: number, y: number): Promise<void> {
 /** Rows of nodes that are collapsed, and of pinned stages, by mouse and keys. */
 export const rowCases: readonly Case[] = [
   {
-    name: 'rows: a button makes each node one row that says its stages; a click opens one and its twistie closes it, and the focus stays',
+    name: 'rows: a button makes each node one row that names its stages; a click opens one and its twistie closes it, and the focus stays',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -73,7 +73,7 @@ export const rowCases: readonly Case[] = [
     },
   },
   {
-    name: 'rows: a node says what its stages do, and a click in its lanes shows them',
+    name: 'rows: a node shows what its stages do, and a click in its lanes shows them',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -85,7 +85,7 @@ export const rowCases: readonly Case[] = [
         /^Node 0: stages 0–1\s+Stage 0: Forward · micro-batch 0 · slice \d+\s+Stage 1: [\s\S]*Idle for [\d.]+ % of the pipeline/,
       );
       const share = await coveredAt(page, 1);
-      assert.ok(share > 0.2 && share < 0.8, `stage 0 begins alone, and the row is covered by ${share}`);
+      assert.ok(share > 0.2 && share < 0.8, `only stage 0 has begun, and the row is covered by ${share}`);
       await page.mouse.down();
       await page.mouse.up();
       await until('the node to be open', async () => (await saved(page)).fileSettings.timelineRows.except.includes(0));
@@ -148,7 +148,7 @@ export const rowCases: readonly Case[] = [
       await drawn(page);
       assert.ok((await saved(page)).viewport!.scrollPx > 200);
       assert.match(await onTop(), /Stage 61 of 96/);
-      // The row that is pointed at is pinned by the button beside its number.
+      // The row that is pointed at is pinned by the button next to its number.
       await pointAt(page, -20, 150);
       const pin = page.locator('.row-pin:visible');
       const stage = Number(/^Pin stage (\d+)$/.exec((await pin.getAttribute('aria-label')) ?? '')?.[1]);

@@ -61,7 +61,7 @@ export async function runWebviewTests({
     ...canvasCases,
     ...readingCases,
   ].filter(asked);
-  const alone = performanceCases.filter(asked);
+  const sequential = performanceCases.filter(asked);
   const approved = approvedCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     emit({ kind: 'start', name: oneCase.name });
@@ -69,17 +69,17 @@ export async function runWebviewTests({
     if (note !== undefined) emit({ kind: 'note', text: note });
     emit(failure === null ? { kind: 'pass', name: oneCase.name } : { kind: 'fail', name: oneCase.name, why: failure });
   };
-  emit({ kind: 'expect', count: alone.length + together.length + approved.length });
-  for (const oneCase of alone) await run(oneCase);
+  emit({ kind: 'expect', count: sequential.length + together.length + approved.length });
+  for (const oneCase of sequential) await run(oneCase);
   await inLanes(3, together, run);
   for (const { name, run: compare } of approved) {
     emit({ kind: 'start', name });
-    const told = await compare(stage, screenshotsDir).then(
+    const outcome = await compare(stage, screenshotsDir).then(
       (how) => ({ kind: 'pass', name, how }) as const,
       (error: unknown) => ({ kind: 'fail', name, why: error instanceof Error ? error.message.slice(0, 1500) : String(error) }) as const,
     );
-    if (told.kind === 'pass') emit({ kind: 'note', text: `${name}: ${told.how}` });
-    emit(told);
+    if (outcome.kind === 'pass') emit({ kind: 'note', text: `${name}: ${outcome.how}` });
+    emit(outcome);
   }
   await stage.close();
 }
@@ -108,7 +108,7 @@ async function runCase(
     }
     const note = await steps(open);
     const complaints = await open.complaints();
-    return { failure: complaints.length > 0 ? `the console says: ${complaints.join('; ')}` : null, note };
+    return { failure: complaints.length > 0 ? `the console shows: ${complaints.join('; ')}` : null, note };
   } catch (error) {
     await open.page.screenshot({ path: path.join(screenshotsDir, `failed-${name.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`) });
     return { failure: error instanceof Error ? error.message.slice(0, 1500) : String(error) };

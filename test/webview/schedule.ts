@@ -39,7 +39,7 @@ export const scheduleCases: readonly Case[] = [
     state: interleaved,
     steps: async ({ page }) => {
       const text = await page.locator('.page-schedule').innerText();
-      for (const said of [
+      for (const words of [
         'mine.csv',
         '4 ranks',
         '8 stages',
@@ -47,7 +47,7 @@ export const scheduleCases: readonly Case[] = [
         'passes only',
         'Each pass takes 1 step, a full backward 2.',
       ])
-        assert.ok(text.includes(said), said);
+        assert.ok(text.includes(words), words);
       assert.match(await page.locator('.figure').first().innerText(), /57\s*steps/);
       assert.match(
         await page.locator('.page-schedule .inspector').innerText(),
@@ -59,7 +59,7 @@ export const scheduleCases: readonly Case[] = [
     },
   },
   {
-    name: 'schedule: a pass says its rank, stage, micro-batch and times in steps, and no milliseconds anywhere',
+    name: 'schedule: a pass shows its rank, stage, micro-batch and times in steps, and no milliseconds anywhere',
     options: wide,
     state: interleaved,
     steps: async ({ page }) => {
@@ -97,7 +97,7 @@ export const scheduleCases: readonly Case[] = [
     },
   },
   {
-    name: 'schedule: a broken file keeps the last drawing, says how old it is and leads to the cell',
+    name: 'schedule: a broken file keeps the last drawing, shows how old it is and leads to the cell',
     options: wide,
     state: interleaved,
     steps: async ({ page, send, messages }) => {

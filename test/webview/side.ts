@@ -62,7 +62,7 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
-    name: 'side: one verdict comes before all else, and says where the time goes',
+    name: 'side: one verdict comes before all else, and shows where the time goes',
     options: narrow,
     state: () => stateOf('side', plan()),
     steps: async ({ page, send }) => {
@@ -76,7 +76,7 @@ export const sideCases: readonly Case[] = [
       await page.evaluate(`document.querySelector('.glance-words strong').dataset.kept = 'yes'`);
       await send({ type: 'state', state: stateOf('side', plan(), { staleEdits: 1 }) });
       await page.getByText('from 1 edit ago').waitFor();
-      assert.equal(await page.locator('.glance-words strong[data-kept]').count(), 1, 'said again without need');
+      assert.equal(await page.locator('.glance-words strong[data-kept]').count(), 1, 'announced again without need');
       await send({ type: 'state', state: stateOf('side', { ...planOf({ unit: 64 }), overLengths: inChunks }) });
       await page.getByText('With the lengths of your documents 250 ms expected: chunks of 1,024 tokens').waitFor();
       return undefined;
@@ -162,7 +162,7 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
-    name: 'side: says over its numbers that a launcher refuses the files as written',
+    name: 'side: shows over its numbers that a launcher refuses the files as written',
     options: narrow,
     state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'vpp-layers-lost' }, ...findings] }),
     steps: async ({ page }) => {

@@ -15,7 +15,7 @@ const fewSequences = (): Plan => planOf({ layers: 8, stages: 8, nodes: 4, unit: 
 /** Cuts that are moved, and what that costs. */
 export const sliceCases: readonly Case[] = [
   {
-    name: 'slices: every way to cut stands above the schedule that it makes, and one sentence says why the plan cuts so',
+    name: 'slices: every way to cut is shown above its schedule, and one sentence explains the cut of the plan',
     options: tab,
     state: () => stateOf('tab', sliced()),
     steps: async (open) => {
@@ -39,7 +39,7 @@ export const sliceCases: readonly Case[] = [
     },
   },
   {
-    name: 'slices: a cut is moved by keys and by mouse, simulated again, and what it costs is said',
+    name: 'slices: a cut is moved by keys and by mouse, simulated again, and its cost is shown',
     options: tab,
     state: () => stateOf('tab', sliced()),
     steps: async ({ page }) => {
@@ -84,15 +84,15 @@ export const sliceCases: readonly Case[] = [
       await send(show(answeredFirst(whole())));
       await page.getByRole('button', { name: 'Try 4 slices' }).click();
       const answer = page.locator('.invitation .cut-answer');
-      const said = await answer.innerText();
-      assert.match(said, /^Seq1F1B with 4 equal slices/);
+      const first = await answer.innerText();
+      assert.match(first, /^Seq1F1B with 4 equal slices/);
       await send(show(stateOf('tab', whole())));
-      assert.equal(await answer.innerText(), said);
+      assert.equal(await answer.innerText(), first);
       return undefined;
     },
   },
   {
-    name: 'slices: where nothing is sliced the tab says what slices are, tries them and plans with them',
+    name: 'slices: where nothing is sliced the tab explains slices, tries them and plans with them',
     options: tab,
     state: () => stateOf('tab', whole()),
     steps: async ({ page, send, messages }) => {

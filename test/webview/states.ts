@@ -7,12 +7,12 @@ import { sentence } from '../../src/core/sentence';
 const side: OpenOptions = { kind: 'side', width: 320 };
 const tab: OpenOptions = { kind: 'tab', width: 1280 };
 const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&';
-const said = sentence`${hostile}`;
+const hostileSentence = sentence`${hostile}`;
 
-/** Every state that a page can be in beside showing a plan. */
+/** Every state that a page can be in, except showing a plan. */
 export const stateCases: readonly Case[] = [
   {
-    name: 'states: nothing open says what there is to see, and offers known models and the samples',
+    name: 'states: nothing open shows what there is to see, and offers known models and the samples',
     options: side,
     state: () => null,
     steps: async ({ page, messages }) => {
@@ -28,7 +28,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    name: 'states: while solving and after an error the last plan stays, and says how old it is',
+    name: 'states: while solving and after an error the last plan stays, and shows how old it is',
     options: side,
     state: () => stateOf('side', planOf({ unit: 64 })),
     steps: async ({ page, send, messages }) => {
@@ -61,7 +61,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    name: 'states: a restricted workspace says what does not work',
+    name: 'states: a restricted workspace shows what does not work',
     options: side,
     state: () => stateOf('side', planOf({ unit: 64 }), { trusted: false }),
     steps: async ({ page }) => {
@@ -86,8 +86,8 @@ export const stateCases: readonly Case[] = [
     state: () =>
       stateOf('tab', planOf({ unit: 64, title: hostile }), {
         file: hostile,
-        findings: findings.map((finding) => ({ ...finding, message: said, remedy: said, placeText: hostile })),
-        error: { code: hostile, message: said, remedy: said, place: null, placeText: hostile },
+        findings: findings.map((finding) => ({ ...finding, message: hostileSentence, remedy: hostileSentence, placeText: hostile })),
+        error: { code: hostile, message: hostileSentence, remedy: hostileSentence, place: null, placeText: hostile },
       }),
     steps: async ({ page }) => {
       assert.equal(await page.locator('h1').innerText(), hostile);
@@ -98,7 +98,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    name: 'states: a plan too large to draw still shows its numbers and says so',
+    name: 'states: a plan too large to draw still shows its numbers and the reason',
     options: tab,
     state: () => {
       const plan = planOf({ unit: 64 });

@@ -30,7 +30,7 @@ export const heights = { side: 900, tab: 1000 } as const;
 
 const gpt3 = () => planOf({ unit: 56 });
 
-/** A plan that does not fit, and what the planner says of it. */
+/** A plan that does not fit, with the planner's finding. */
 function over(page: PageKind): PageState {
   const plan = planOf({ stages: 24, tensor: 8, nodes: 24 });
   const title = sentence`Recompute attention: fits, 3 % slower`;
@@ -86,7 +86,7 @@ const states = (kind: Surface['kind']): readonly Surface[] => {
   const of = { kind, savedState: { tab: 'timeline' } };
   return [
     { ...of, name: `${kind}-error`, state: () => stateOf(kind, gpt3(), broken) },
-    { ...of, name: `${kind}-error-alone`, state: () => stateOf(kind, null, { ...broken, staleEdits: 0 }) },
+    { ...of, name: `${kind}-only-error`, state: () => stateOf(kind, null, { ...broken, staleEdits: 0 }) },
     { ...of, name: `${kind}-stale`, state: () => stateOf(kind, gpt3(), stale) },
   ];
 };

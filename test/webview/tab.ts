@@ -36,7 +36,7 @@ function firstCell(line: string): string {
   return line.split(',')[0] ?? '';
 }
 
-/** The editor tab beside its timeline: header, controls, memory, slices, comparison. */
+/** The editor tab, except its timeline: header, controls, memory, slices, comparison. */
 export const tabCases: readonly Case[] = [
   {
     name: 'tab: the views turn by click and by arrow keys',
@@ -56,7 +56,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: a tab that is not there any more gives way to the first, with its buttons',
+    name: 'tab: the first tab replaces one that no longer exists, with its buttons',
     options: { ...wide, savedState: { tab: 'of an older version' } },
     state,
     steps: async ({ page }) => {
@@ -123,7 +123,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: says what limits the stage looked at, what a measured step changed, and which plans are within error',
+    name: 'tab: shows what limits the selected stage, what a measured step changed, and which plans are within error',
     options: wide,
     state: () => {
       const plan = planOf({ unit: 56 });
@@ -194,7 +194,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: "tab: memory says that a peak is in the optimizer's step, and what that holds",
+    name: "tab: memory shows that a peak is in the optimizer's step, and what that holds",
     options: wide,
     state: () => stateOf('tab', planOf({ training: { gradAccumulationFp32: false } })),
     steps: async ({ page }) => {
@@ -206,7 +206,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: pointing at a time of the timeline tells the parts of the memory of its row then',
+    name: 'tab: pointing at a time of the timeline shows the parts of the memory of its row then',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -216,9 +216,9 @@ export const tabCases: readonly Case[] = [
       const { memory } = chosenOf(plan());
       const [first] = memory.stages;
       await page.mouse.move(box.x + box.width - 90, box.y + 27);
-      const told = await cursor.innerText();
-      // After its last pass a stage holds what is there all the time.
-      assert.match(told, new RegExp(`^Stage 0 at .* · ${formatBytes(first!.staticBytes)}\\n`));
+      const text = await cursor.innerText();
+      // After its last pass a stage holds only its static memory.
+      assert.match(text, new RegExp(`^Stage 0 at .* · ${formatBytes(first!.staticBytes)}\\n`));
       const parts = (await cursor.locator('.readout-part').allInnerTexts()).map((part) => part.replace(/\s+/g, ' '));
       for (const part of ['weights', 'gradients', 'optimizer'] as const)
         assert.ok(
@@ -229,12 +229,12 @@ export const tabCases: readonly Case[] = [
       const curve = (await page.locator('.memory-lane-curve').boundingBox())!;
       assert.ok(Math.abs((await cursor.boundingBox())!.x - curve.x - box.width + 90) <= 1.5);
       await page.mouse.move(box.x + 10, box.y + 60);
-      assert.ok(await cursor.isHidden(), 'beside the lanes');
+      assert.ok(await cursor.isHidden(), 'outside the lanes');
       return undefined;
     },
   },
   {
-    name: 'tab: the memory lane tells the parts of a time, is clicked and walked by keys, and leads to the Memory tab and back',
+    name: 'tab: the memory lane shows the parts of a time, is clicked and walked by keys, and leads to the Memory tab and back',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -243,9 +243,9 @@ export const tabCases: readonly Case[] = [
       const box = (await page.locator('.memory-lane-curve').boundingBox())!;
       const [x, y] = [box.x + box.width * 0.4, box.y + box.height / 2];
       await page.mouse.move(x, y);
-      const told = await readout.innerText();
+      const text = await readout.innerText();
       const worst = Number(/^Memory of stage (\d+)/.exec(await page.locator('.lane-words').innerText())![1]);
-      assert.equal(/^Stage (\d+) at /.exec(told)?.[1], String(worst));
+      assert.equal(/^Stage (\d+) at /.exec(text)?.[1], String(worst));
       await page.mouse.click(x, y);
       await page.locator('.inspector-selection dt', { hasText: 'Micro-batch' }).waitFor();
       // The cursor is where the operation begins, and keys of the lanes go on from there.
@@ -277,7 +277,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: a plan to compare with, chosen in Memory, is shown there; in Slices, beside the timeline',
+    name: 'tab: a plan to compare with, chosen in Memory, is shown there; in Slices, next to the timeline',
     options: { ...wide, savedState: { tab: 'memory' } },
     state,
     steps: async ({ page }) => {
@@ -310,7 +310,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: memory of two plans stands on one axis, with what one takes more than the other',
+    name: 'tab: memory of two plans is on one axis, with what one takes more than the other',
     options: { ...wide, savedState: { tab: 'memory', compareWith: 'whole' } },
     state,
     steps: async ({ page }) => {
@@ -370,7 +370,7 @@ export const tabCases: readonly Case[] = [
     },
   },
   {
-    name: 'tab: picking a candidate shows it everywhere, and says it is not the chosen one',
+    name: 'tab: picking a candidate shows it everywhere, and that it is not the chosen one',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -433,19 +433,19 @@ export const tabCases: readonly Case[] = [
       await run('Chrome trace for Perfetto');
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await run('Copy operations as table');
-      const said = await messages();
+      const sent = await messages();
       assert.deepEqual(
-        said.filter(({ type }) => type === 'export'),
+        sent.filter(({ type }) => type === 'export'),
         [
           { type: 'export', format: 'html', candidate: 'terapipe' },
           { type: 'export', format: 'pytorch-csv', candidate: 'terapipe' },
           { type: 'export', format: 'chrome-trace', candidate: 'terapipe' },
         ],
       );
-      const saved = said.find((message) => message.type === 'save' && message.name === 'gpt3-175b-terapipe.svg')!;
+      const saved = sent.find((message) => message.type === 'save' && message.name === 'gpt3-175b-terapipe.svg')!;
       assert.ok(saved.type === 'save');
       assert.match(saved.text, /^<svg [\s\S]*<g class="o"><title>Optimizer<\/title>[\s\S]*<\/svg>\n$/);
-      assert.ok(said.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
+      assert.ok(sent.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
       await page.getByRole('status').getByText('Copied').waitFor();
       const copied = await page.evaluate<string>('navigator.clipboard.readText()');
       assert.match(copied, /^stage\toperation\tmicro_batch/);

@@ -226,7 +226,7 @@ const bodyClasses: Readonly<Record<ThemeName, string>> = {
   'high-contrast-light': 'vscode-high-contrast vscode-high-contrast-light',
 };
 
-/** Where a contributed colour says its value for a theme. */
+/** The key of a contributed colour's value for a theme. */
 const defaultOf = { dark: 'dark', light: 'light', 'high-contrast': 'highContrast', 'high-contrast-light': 'highContrastLight' } as const;
 
 /** One of VS Code's own themes. */

@@ -98,7 +98,7 @@ export const timelineCases: readonly Case[] = [
     },
   },
   {
-    name: 'timeline: the legend hides kinds and chunks and says what shades tell, and nothing is called a slice where none is cut',
+    name: 'timeline: the legend hides kinds and chunks and explains the shades, and nothing is called a slice where none is cut',
     options: wide,
     state: () => stateOf('tab', interleaved()),
     steps: async (open) => {
@@ -220,7 +220,7 @@ export const timelineCases: readonly Case[] = [
     },
   },
   {
-    name: 'timeline: idle time says how long and why',
+    name: 'timeline: idle time shows how long and why',
     options: wide,
     state,
     steps: async ({ page }) => {
@@ -389,7 +389,7 @@ export const timelineCases: readonly Case[] = [
     },
   },
   {
-    name: 'timeline: two plans stand over each other on one time scale',
+    name: 'timeline: two plans are above each other on one time scale',
     options: wide,
     state,
     steps: async ({ page }) => {

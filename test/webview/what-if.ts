@@ -13,7 +13,7 @@ const wide = { kind: 'tab', width: 1500, height: 820 } as const;
 const plan = planOf({ unit: 56, data: 2, stages: 48 });
 const whatIf: WhatIfState = { chunks: 'several', leavesOpen: true, cut: [], sets: [], tried: null, error: null };
 /** The same with nothing of the training assumed, as files of launchers have it. */
-const said = { ...plan, request: { ...plan.request, assumptions: [] } };
+const setByFiles = { ...plan, request: { ...plan.request, assumptions: [] } };
 const figures = figuresOf(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
 const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
@@ -43,14 +43,14 @@ const loaded: WhatIfState['sets'] = [
 
 export const whatIfCases: readonly Case[] = [
   {
-    name: 'what-if: what the file of a launcher says cannot be left to the planner, and the choices say why',
+    name: 'what-if: what the file of a launcher sets cannot be left to the planner, and the choices give the reason',
     options: wide,
     state: () => state({ whatIf: { ...whatIf, leavesOpen: false } }),
     steps: async ({ page, send, messages }) => {
       const microBatch = page.getByRole('spinbutton', { name: 'Micro-batch' });
       const fewer = page.locator('.stepper', { has: microBatch }).locator('button').first();
-      assert.match(await microBatch.innerText(), /^Auto: \d+$/, 'no file says it: it is left open');
-      await send(show(stateOf('tab', said, { whatIf: { ...whatIf, leavesOpen: false } })));
+      assert.match(await microBatch.innerText(), /^Auto: \d+$/, 'no file sets it: it is left open');
+      await send(show(stateOf('tab', setByFiles, { whatIf: { ...whatIf, leavesOpen: false } })));
       assert.equal(await microBatch.innerText(), '1');
       assert.ok(await fewer.isDisabled());
       assert.match(String(await fewer.getAttribute('title')), /launcher file sets this itself/);
@@ -63,7 +63,7 @@ export const whatIfCases: readonly Case[] = [
         (await messages()).filter(({ type }) => type === 'try'),
         [],
       );
-      await send(show(stateOf('tab', said, { whatIf })));
+      await send(show(stateOf('tab', setByFiles, { whatIf })));
       assert.ok(await fewer.isEnabled());
       await page.getByRole('combobox', { name: 'Recompute' }).click();
       await auto.click();
@@ -103,7 +103,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: has no button for what is not valid, and says why sizes cannot be planned',
+    name: 'what-if: has no button for what is not valid, and shows why sizes cannot be planned',
     options: wide,
     state,
     steps: async ({ page, send, messages }) => {
@@ -127,7 +127,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: the history tells the difference since saved, pins plans, sets them beside the current one and undoes',
+    name: 'what-if: the history shows the difference since saved, pins plans, compares them with the current one and undoes',
     options: wide,
     state: () => {
       const faster = { ...figures, iterationMs: figures.iterationMs - 400 };
@@ -157,7 +157,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: pinned plans stand in the Compare tab with what the plan now takes more, and are compared and let go there',
+    name: 'what-if: the Compare tab lists pinned plans with what the plan now takes more, compares with them and unpins them',
     options: { ...wide, savedState: { tab: 'compare' } },
     state: () => {
       const over = { ...verdictOf(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
@@ -278,21 +278,21 @@ export const whatIfCases: readonly Case[] = [
       assert.ok(asked?.type === 'try');
       await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
       await send(show(state({ staleEdits: 1 })));
-      assert.equal((await tries()).length, 1, 'the plan of the edit is not there yet');
+      assert.equal((await tries()).length, 1, 'the edit is not planned yet');
       await send(show(state()));
       assert.deepEqual(await tries(), [asked, asked]);
       await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
       await page.getByText('+8 %').waitFor();
 
       await send(show(state({ staleEdits: 1 })));
-      await send(show(state({ plan: said })));
+      await send(show(state({ plan: setByFiles })));
       assert.equal(await tensor.innerText(), '4');
       assert.equal((await tries()).length, 2);
       return undefined;
     },
   },
   {
-    name: 'what-if: a cut that was tried is there when the page is loaded again',
+    name: 'what-if: a cut that was tried is kept when the page is loaded again',
     options: { ...wide, savedState: { tab: 'layout' } },
     state: () => layersState({ sets: [['layout.stageLayers', [1, 3, ...cut.slice(2)]]], tried: slower }),
     steps: async ({ page }) => {
@@ -303,7 +303,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: a batch that cannot be held is said first, and times are a token then',
+    name: 'what-if: a batch that cannot be kept is shown first, and times are then per token',
     options: { ...wide, savedState: { tab: 'layout' } },
     state: () =>
       layersState({
@@ -317,13 +317,13 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: sizes and settings that were tried are there when the page is loaded again',
+    name: 'what-if: sizes and settings that were tried are kept when the page is loaded again',
     options: wide,
     state: () => state({ whatIf: { ...whatIf, sets: loaded, tried: slower } }),
     steps: async ({ page, messages }) => {
       const answer = page.locator('.page-tab > .what-if-answer');
-      const told = /^Tensor 4 to 8, Data 2 to 1, Schedule Auto: TeraPipe to 1F1B \+8 % /;
-      assert.match(await answer.innerText(), told);
+      const wanted = /^Tensor 4 to 8, Data 2 to 1, Schedule Auto: TeraPipe to 1F1B \+8 % /;
+      assert.match(await answer.innerText(), wanted);
       assert.equal(await page.getByRole('spinbutton', { name: 'Tensor' }).innerText(), '8');
       assert.equal(await page.locator('.control.changed').count(), 3);
       assert.ok(!(await messages()).some(({ type }) => type === 'try'), 'nothing is tried again');
@@ -333,7 +333,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: where as many plans are pinned as are kept, another cannot be, and the list says why',
+    name: 'what-if: where as many plans are pinned as are kept, another cannot be, and the list shows why',
     options: wide,
     state: () => {
       const plans = Array.from({ length: 8 }, (_, index) => past(8 - index, { isPinned: index > 1 }));
@@ -377,7 +377,7 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: one stage has no boundary to move, and says so',
+    name: 'what-if: one stage has no boundary to move, and that is shown',
     options: { ...wide, savedState: { tab: 'layout' } },
     state: () => layersState({ cut: [96] }),
     steps: async ({ page }) => {

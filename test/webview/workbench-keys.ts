@@ -11,7 +11,7 @@ interface Keybinding {
 
 /**
  * What VS Code does with keys that a page leaves to it, as a script for the page: looks for a keybinding of `package.json` whose `when`
- * holds for the focus that the page has told, and has the page do its command. A page has told by `pageFocus(on)`.
+ * holds for the focus that the page has reported, and has the page do its command. A page reports it by `pageFocus(on)`.
  */
 export function workbenchKeys(root: string): string {
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {

@@ -1,5 +1,5 @@
-// Prints our counts of parameters beside those of a JSON file that `parameters.py` wrote: exact, off by how much and whether a warning says
-// so, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` what is not exact.
+// Compares our counts of parameters with those of a JSON file that `parameters.py` wrote: exact, off by how much and whether
+// with a warning, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` what is not exact.
 import { readFileSync } from 'node:fs';
 import { ExpectedError } from '../../src/core/errors';
 import { parametersOf } from '../../src/core/huggingface/count';

@@ -17,7 +17,7 @@ import { stepPartNames, stepParts, type StepPart } from '../../../src/core/plann
 import { say } from '../../../src/core/sentence';
 import { numberedRuns, searchedOf } from './numbered-runs';
 
-interface Found {
+interface FoundLayout {
   readonly name: string;
   readonly iterationMs: number;
   readonly peakBytes: number;
@@ -33,19 +33,19 @@ interface Found {
 
 /** A search as `terapipe plan --search --json` prints it, as far as its numbers depend on each other. */
 interface SearchNumbers {
-  readonly plan: Found & {
+  readonly plan: FoundLayout & {
     readonly rangeMs: readonly [number, number];
     readonly memory: { readonly peakBytes: number; readonly usableBytes: number };
     readonly cost: { readonly errorPercent: number };
     readonly scenario: { readonly gpus: number; readonly sequenceLength: number; readonly globalBatch: number };
   };
   readonly search: {
-    readonly launched: (Found & { readonly speedup: number; readonly says: string }) | null;
-    readonly paretoFront: readonly Found[];
-    readonly perSchedule: readonly Found[];
-    readonly runnersUp: readonly Found[];
+    readonly launched: (FoundLayout & { readonly speedup: number; readonly says: string }) | null;
+    readonly paretoFront: readonly FoundLayout[];
+    readonly perSchedule: readonly FoundLayout[];
+    readonly runnersUp: readonly FoundLayout[];
     readonly notFitting: readonly { readonly iterationMs: number; readonly why: string }[];
-    readonly improvements: readonly { readonly speedup: number; readonly says: string; readonly plan: Found | null }[];
+    readonly improvements: readonly { readonly speedup: number; readonly says: string; readonly plan: FoundLayout | null }[];
     readonly tokenBudget: number;
     readonly lowerBoundMs: number;
     readonly gap: number;
@@ -61,7 +61,7 @@ const section = (text: string, title: string): string[] =>
   (new RegExp(`^${title}.*\n((?: {2}.*\n?)+)`, 'mu').exec(text)?.[1] ?? '').split('\n').filter((each) => each !== '');
 
 /** What a sentence on a lost layout must say of its time, of parts of its step and of its memory. */
-function checkWhy({ why = '', ...plan }: Found, best: Found): void {
+function checkWhy({ why = '', ...plan }: FoundLayout, best: FoundLayout): void {
   assert.ok(why.startsWith(`${plan.tie ? 'within error, ' : ''}${say(costOf(plan.iterationMs / best.iterationMs - 1))}`), why);
   for (const part of stepParts) {
     const by = plan.parts[part] - best.parts[part];

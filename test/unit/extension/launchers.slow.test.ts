@@ -125,27 +125,27 @@ describe('inlay hints', () => {
 });
 
 describe('hovers on a launcher', () => {
-  function hoverOn(state: SessionState, text: string, words: string): { readonly title: string; readonly said: string } | null {
+  function hoverOn(state: SessionState, text: string, words: string): { readonly title: string; readonly text: string } | null {
     const hover = hoverAt(state, state.file, text, text.indexOf(words) + words.length - 1, english);
-    return hover === null ? null : { title: hover.title, said: hover.lines.join('\n') };
+    return hover === null ? null : { title: hover.title, text: hover.lines.join('\n') };
   }
 
   it('name the value as the file does, show what it means and what follows from it', async () => {
     const state = await read('pretrain.sh', shell);
     const hover = hoverOn(state, shell, '--pipeline-model-parallel-size 4');
     assert.equal(hover?.title, '--pipeline-model-parallel-size: 4');
-    assert.match(hover.said, /^Pipeline stages\..*bubble\.$/m);
-    assert.match(hover.said, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
-    assert.match(hover.said, /^2 layers on each of 4 stages\.$/m);
-    assert.match(hover.said, /^Bubble [\d.]+ % of the step\.$/m);
-    assert.match(hoverOn(state, shell, '--vocab-size 5')?.said ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
-    assert.match(hoverOn(state, shell, '--num-layers 8')?.said ?? '', /^32\.1M parameters\.$/m);
+    assert.match(hover.text, /^Pipeline stages\..*bubble\.$/m);
+    assert.match(hover.text, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
+    assert.match(hover.text, /^2 layers on each of 4 stages\.$/m);
+    assert.match(hover.text, /^Bubble [\d.]+ % of the step\.$/m);
+    assert.match(hoverOn(state, shell, '--vocab-size 5')?.text ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
+    assert.match(hoverOn(state, shell, '--num-layers 8')?.text ?? '', /^32\.1M parameters\.$/m);
   });
 
   it('show where the value is written when that is elsewhere', async () => {
     const state = await read('pretrain.sh', shell);
-    assert.match(hoverOn(state, shell, '--tensor-model')?.said ?? '', /^2 is written in line 4\.$/m);
-    assert.doesNotMatch(hoverOn(state, shell, 'TP=2')?.said ?? '', /is written/);
+    assert.match(hoverOn(state, shell, '--tensor-model')?.text ?? '', /^2 is written in line 4\.$/m);
+    assert.doesNotMatch(hoverOn(state, shell, 'TP=2')?.text ?? '', /is written/);
     assert.equal(hoverOn(state, shell, 'TP=2')?.title, '--tensor-model-parallel-size: 2');
   });
 
@@ -153,15 +153,15 @@ describe('hovers on a launcher', () => {
     const other = smallModel.replace('"n_layer":4', '"n_layer":6');
     const text = shell.replace('torchrun', 'cd .; torchrun');
     const joined = await read('pretrain.sh', text, { 'config.json': other });
-    assert.match(hoverOn(joined, text, '--num-layers 8')?.said ?? '', /^config\.json has 6 \(n_layer\)\.$/m);
+    assert.match(hoverOn(joined, text, '--num-layers 8')?.text ?? '', /^config\.json has 6 \(n_layer\)\.$/m);
     const titan = hoverOn(await read('train.toml', toml, { 'hf/config.json': smallModel }), toml, '"./h');
-    assert.match(titan?.said ?? '', /^n_layer: 4$/m);
-    assert.match(titan?.said ?? '', /M parameters\.$/m);
+    assert.match(titan?.text ?? '', /^n_layer: 4$/m);
+    assert.match(titan?.text ?? '', /M parameters\.$/m);
   });
 
   it('work where the sizes of the model are not known, and are silent off the values', async () => {
     const state = await read('train.toml', toml, {}, false);
-    assert.match(hoverOn(state, toml, 'flavor = "8')?.said ?? '', /lives in Python/);
+    assert.match(hoverOn(state, toml, 'flavor = "8')?.text ?? '', /lives in Python/);
     assert.equal(hoverOn(state, toml, '[train'), null);
     assert.equal(hoverAt(state, state.file, `${toml}#`, toml.indexOf('flavor'), english), null);
   });

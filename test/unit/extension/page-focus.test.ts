@@ -3,34 +3,34 @@ import { describe, it } from 'mocha';
 import { createPageFocus, type FocusedPage } from '../../../src/extension/views/page-focus';
 import type { HostMessage } from '../../../src/protocol/page';
 
-/** Two pages, what each was told, and what the context key was set to. */
+/** Two pages, the messages that each was sent, and the values that the context key was set to. */
 function twoPages() {
-  const told: string[] = [];
+  const keys: string[] = [];
   const sent: [string, HostMessage][] = [];
   const page = (kind: FocusedPage['kind']): FocusedPage => ({ kind, send: (message) => sent.push([kind, message]) });
-  return { told, sent, side: page('side'), tab: page('tab'), focus: createPageFocus((on) => told.push(on)) };
+  return { keys, sent, side: page('side'), tab: page('tab'), focus: createPageFocus((on) => keys.push(on)) };
 }
 
 describe('focus of pages', () => {
   it('is that of the page which has it, also where the other shows late that it has lost it', () => {
-    const { told, focus, side, tab } = twoPages();
+    const { keys, focus, side, tab } = twoPages();
     focus.note(side, 'other');
     focus.note(tab, 'lanes');
     focus.note(side, 'none');
     focus.note(tab, 'field');
     focus.note(tab, 'field');
     focus.note(tab, 'none');
-    assert.deepEqual(told, ['other', 'lanes', 'field', 'none']);
+    assert.deepEqual(keys, ['other', 'lanes', 'field', 'none']);
   });
 
   it("is nobody's when its page is hidden or closed", () => {
-    const { told, sent, focus, side, tab } = twoPages();
+    const { keys, sent, focus, side, tab } = twoPages();
     focus.note(tab, 'lanes');
     focus.left(side);
-    assert.deepEqual(told, ['lanes']);
+    assert.deepEqual(keys, ['lanes']);
     focus.left(tab);
     focus.act('terapipe.page.zoomIn');
-    assert.deepEqual(told, ['lanes', 'none']);
+    assert.deepEqual(keys, ['lanes', 'none']);
     assert.deepEqual(sent, []);
   });
 

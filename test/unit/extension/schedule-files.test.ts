@@ -168,8 +168,8 @@ describe('hovers on cells of a schedule file', () => {
   });
 
   it('show both passes of an overlapped pair', async () => {
-    const said = await hoverOn('0F0,(0F1;0B0)OVERLAP_F_B,0B1\n', '(0F1');
-    assert.match(said ?? '', /runs the forward of stage 0, micro-batch 1 .* runs the backward of stage 0, micro-batch 0/);
+    const hover = await hoverOn('0F0,(0F1;0B0)OVERLAP_F_B,0B1\n', '(0F1');
+    assert.match(hover ?? '', /runs the forward of stage 0, micro-batch 1 .* runs the backward of stage 0, micro-batch 0/);
   });
 
   it('are silent while the drawing is older than the text', async () => {

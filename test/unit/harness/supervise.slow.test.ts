@@ -26,12 +26,12 @@ function hangingTier(say: (emit: Emit) => void): Tier {
   };
 }
 
-/** A watch whose seconds pass when the test says so. */
+/** A watch whose seconds pass when the test calls `pass`. */
 function handWatch() {
   let tick: (() => void) | null = null;
   return {
-    watch: (told: () => void) => {
-      tick = told;
+    watch: (onTick: () => void) => {
+      tick = onTick;
       return () => (tick = null);
     },
     pass: (seconds: number) => {

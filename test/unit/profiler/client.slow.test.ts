@@ -35,7 +35,7 @@ describe('profiler client with a child that misbehaves', () => {
     return found;
   };
 
-  it('shows how a crashed child ended and what it last said, and keeps the answers before', async () => {
+  it('shows how a crashed child ended and the last line that it wrote, and keeps earlier answers', async () => {
     const asked = await openScripted('crashes in the second run');
     const first = await asked.measure('layer', smallCell);
     await assert.rejects(asked.measure('layer', smallCell), (error: Error & { code: string }) => {

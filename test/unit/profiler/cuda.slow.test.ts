@@ -33,9 +33,9 @@ describe('CUDA that does not load', () => {
   };
 
   it('names the files that npm does not ship, and the folder they belong to', async () => {
-    const said = await refusal();
-    assert.match(said, /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are missing/);
-    assert.ok(said.endsWith(`into ${join(clone, 'node_modules', 'onnxruntime-node', platformFolder)}`), said);
+    const message = await refusal();
+    assert.match(message, /^libonnxruntime_providers_shared\.so and libonnxruntime_providers_cuda\.so are missing/);
+    assert.ok(message.endsWith(`into ${join(clone, 'node_modules', 'onnxruntime-node', platformFolder)}`), message);
   });
 
   for (const major of [12, 13])

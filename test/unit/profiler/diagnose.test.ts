@@ -55,7 +55,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
       remedy: /^install CUDA 12 and cuDNN 9 .*nvidia-cublas-cu12.*CUDA 13 does not do; .*LD_LIBRARY_PATH/,
     },
     {
-      name: 'no CUDA 13 where it is needed, known from one library alone',
+      name: 'no CUDA 13 where it is needed, known from only one library',
       facts: { present: both, stderr: notLoaded(both[1]!, cannotOpen('libcublasLt.so.13')) },
       reason: /missing: libcublasLt\.so\.13$/,
       remedy: /^install CUDA 13 .*nvidia-cudnn-cu13.*CUDA 12 does not do/,
@@ -85,7 +85,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
       remedy: /TMPDIR/,
     },
     {
-      name: 'cuDNN alone',
+      name: 'only cuDNN',
       facts: { present: both, stderr: notLoaded(both[1]!, cannotOpen('libcudnn.so.9')) },
       reason: /libcudnn\.so\.9/,
       remedy: /^install CUDA 12 or 13, .* and cuDNN 9/,
@@ -197,7 +197,7 @@ const cases: readonly { readonly name: string; readonly facts: Partial<RefusalFa
       remedy: /update Windows/,
     },
     {
-      name: 'an operator that is not there in this precision',
+      name: 'an operator that the provider lacks in this precision',
       facts: {
         provider: 'webgpu',
         message: "[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for Gelu(20) node with name 'Gelu.7'",

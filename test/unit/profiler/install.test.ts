@@ -22,7 +22,7 @@ describe('install of onnxruntime-node', () => {
   after(() => rm(tools, { recursive: true, force: true }));
 
   /** What the package's script and npm see: a CUDA, and no network. */
-  const besideCuda = async (cuda: number): Promise<NodeJS.ProcessEnv> => {
+  const environmentWithCuda = async (cuda: number): Promise<NodeJS.ProcessEnv> => {
     const nvcc = join(tools, 'nvcc');
     await writeFile(nvcc, `#!/bin/sh\necho "Cuda compilation tools, release ${cuda}.0, V${cuda}.0.88"\n`);
     await chmod(nvcc, 0o755);
@@ -36,14 +36,18 @@ describe('install of onnxruntime-node', () => {
   for (const cuda of [12, 13]) {
     it(`needs neither a GPU nor a network with CUDA ${cuda}, and adds nothing: npm runs no script here`, async () => {
       const before = files();
-      await run('npm', ['rebuild', 'onnxruntime-node'], { cwd: root, env: await besideCuda(cuda), shell: process.platform === 'win32' });
+      await run('npm', ['rebuild', 'onnxruntime-node'], {
+        cwd: root,
+        env: await environmentWithCuda(cuda),
+        shell: process.platform === 'win32',
+      });
       assert.deepEqual(files(), before);
     });
 
-    it(`adds nothing with CUDA ${cuda} for who runs scripts and shows skip, as .npmrc advises`, async () => {
+    it(`adds nothing with CUDA ${cuda} when scripts run with the variable that .npmrc advises`, async () => {
       const advice = /(ONNXRUNTIME_NODE_INSTALL)=(\w+)/.exec(readFileSync(join(root, '.npmrc'), 'utf8'));
       const before = files();
-      await script({ ...(await besideCuda(cuda)), [advice?.[1] ?? '']: advice?.[2] });
+      await script({ ...(await environmentWithCuda(cuda)), [advice?.[1] ?? '']: advice?.[2] });
       assert.deepEqual(files(), before);
     });
   }
@@ -52,7 +56,7 @@ describe('install of onnxruntime-node', () => {
     if (process.platform !== 'linux' || process.arch !== 'x64') this.skip();
     const present = readdirSync(join(runtime, 'bin/napi-v6/linux/x64')).some((name) => name.includes('providers_cuda'));
     if (present) this.skip();
-    await assert.rejects(script(await besideCuda(12)));
+    await assert.rejects(script(await environmentWithCuda(12)));
   });
 
   it('is switched off in both ways that npm has', () => {

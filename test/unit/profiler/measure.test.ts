@@ -259,9 +259,9 @@ describe('measuring a layer', () => {
 
   it('reports samples and error while it measures', async () => {
     const { profiler, world: host } = bench(smooth);
-    const said: string[] = [];
-    await measureProfile(profiler, task(), { ...host, onProgress: ({ doing }) => said.push(doing) });
-    assert.ok(said.length >= 4);
-    assert.match(said.at(-1) ?? '', /slices measured.*error .* % forward, .* % backward/);
+    const lines: string[] = [];
+    await measureProfile(profiler, task(), { ...host, onProgress: ({ doing }) => lines.push(doing) });
+    assert.ok(lines.length >= 4);
+    assert.match(lines.at(-1) ?? '', /slices measured.*error .* % forward, .* % backward/);
   });
 });

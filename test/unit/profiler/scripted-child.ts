@@ -1,4 +1,4 @@
-// A profiler child that misbehaves as SCRIPT says. Every time it reports is its own process id, so that a test sees which process answered.
+// A profiler child that misbehaves as SCRIPT sets. Every time it reports is its own process id, so that a test sees which process answered.
 import { writeFileSync, writeSync } from 'node:fs';
 import type { ProfilerReply, ProfilerRequest } from '../../../src/protocol/profiler';
 

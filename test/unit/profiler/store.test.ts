@@ -119,8 +119,8 @@ describe('profile files', () => {
   it('never replace a complete one by one that was stopped early', async () => {
     const complete: Profile = { ...profile, status: 'complete', error: null };
     const file = await writeProfile(folder, complete);
-    const beside = await writeProfile(folder, profile);
-    assert.equal(beside, file.replace(/\.json$/, '-partial.json'));
+    const partial = await writeProfile(folder, profile);
+    assert.equal(partial, file.replace(/\.json$/, '-partial.json'));
     assert.equal((await readProfile(file)).profile.status, 'complete');
     assert.equal(await writeProfile(folder, { ...complete, seconds: 2 }), file);
     assert.equal((await readProfile(file)).profile.seconds, 2);

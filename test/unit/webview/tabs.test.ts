@@ -41,7 +41,7 @@ describe('tabs of the page', () => {
     assert.deepEqual([...registry.matchAll(/^ {2}(\w+): \w+Tab,$/gm)].map(([, name]) => name).sort(), [...tabFolders].sort());
   });
 
-  it('are there where code opens them by name', () => {
+  it('exist where code opens them by name', () => {
     const files = ['src/extension', 'src/features', 'webview'].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))

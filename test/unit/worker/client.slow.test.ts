@@ -85,20 +85,20 @@ describe('planner client', () => {
     });
   });
 
-  it('reports the best so far compared with the progress', async () => {
-    const told: unknown[] = [];
+  it('reports the best so far together with the progress', async () => {
+    const reported: unknown[] = [];
     await client.plan(titled('streams'), {
-      onProgress: (fraction) => told.push(fraction),
-      onIncumbent: (update) => told.push(update),
+      onProgress: (fraction) => reported.push(fraction),
+      onIncumbent: (update) => reported.push(update),
     });
-    assert.deepEqual(told, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
+    assert.deepEqual(reported, [0.25, { latencyMs: 3, lowerBoundMs: 2 }, 0.5]);
   });
 
   it('reports the first that improves at once, and not all that follow', async () => {
-    const told: number[] = [];
-    await client.plan(titled('improves all the time'), { onIncumbent: ({ latencyMs }) => told.push(latencyMs) });
-    assert.equal(told[0], 20_000);
-    assert.ok(told.length < 2000, String(told.length));
+    const reported: number[] = [];
+    await client.plan(titled('improves all the time'), { onIncumbent: ({ latencyMs }) => reported.push(latencyMs) });
+    assert.equal(reported[0], 20_000);
+    assert.ok(reported.length < 2000, String(reported.length));
   });
 
   it('brings the plan of the schedule that is asked for before the whole, to who wants it', async () => {
@@ -111,12 +111,12 @@ describe('planner client', () => {
 
   it('brings back what a search found, and how far it was', async () => {
     const problem = { request: titled('small'), fixed: new Set(['tensor' as const]) };
-    const told: SearchUpdate[] = [];
+    const reported: SearchUpdate[] = [];
     const asked = { tokenBudget: 1e9, improvements: true };
-    const result = await client.search(problem, { ...asked, onUpdate: (update) => told.push(update) });
+    const result = await client.search(problem, { ...asked, onUpdate: (update) => reported.push(update) });
     assert.deepEqual([result.request.title, result.tokenBudget, result.improvements], ['small', 1e9, true]);
     assert.deepEqual(
-      told.map((update) => update.kind === 'searching' && update.lowerBoundMs),
+      reported.map((update) => update.kind === 'searching' && update.lowerBoundMs),
       [2],
     );
   });
@@ -126,7 +126,7 @@ describe('planner client', () => {
     try {
       const thread = await threadOf(patient);
       const abort = new AbortController();
-      const { started, done } = running('heeds cancel', abort.signal, patient);
+      const { started, done } = running('stops when cancelled', abort.signal, patient);
       await started;
       abort.abort();
       await assert.rejects(done, { name: 'CancelledError' });
@@ -158,7 +158,7 @@ describe('planner client', () => {
 
   it('drops a waiting request at once and leaves only the running one', async () => {
     const first = new AbortController();
-    const { started, done } = running('heeds cancel', first.signal);
+    const { started, done } = running('stops when cancelled', first.signal);
     const second = new AbortController();
     const queued = client.plan(titled('small'), { signal: second.signal });
     await started;
@@ -186,7 +186,7 @@ describe('planner client', () => {
   it('cancels what is left when it is disposed, and leaves no process behind', async () => {
     const disposed = createPlannerClient(worker.file);
     const { pid } = await processOf(disposed);
-    const { started, done } = running('heeds cancel', undefined, disposed);
+    const { started, done } = running('stops when cancelled', undefined, disposed);
     const queued = disposed.plan(titled('small'));
     queued.catch(() => undefined);
     await started;
@@ -208,7 +208,7 @@ describe('planner client', () => {
 
   it('replaces a process that was killed', async () => {
     const { pid } = await processOf(client);
-    const { started, done } = running('heeds cancel');
+    const { started, done } = running('stops when cancelled');
     await started;
     process.kill(pid, 'SIGKILL');
     await assert.rejects(done, { code: 'worker-crashed', message: /SIGKILL/ });

@@ -27,7 +27,7 @@ const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
   training: { globalBatch: 4, sequenceLength: 512 },
   layout: { tensor: 2, pipeline: 4 },
 });
-/** Long enough to tell of its progress: 2048 units and 8 batch sizes. */
+/** Long enough to report progress: 2048 units and 8 batch sizes. */
 const long = {
   ...request('A100-80GB', gpt(96, 12288, 96, 50304, 16384), {
     training: { globalBatch: 8, sequenceLength: 16384 },
@@ -58,10 +58,10 @@ describe('planner worker', () => {
   });
 
   /**
-   * How a thread of its own, without a client that loses patience, ends a request that is given up before it starts or at the first that is
-   * told of it.
+   * How a thread of its own, without a client that loses patience, ends a request that is cancelled before it starts or at its first
+   * progress.
    */
-  async function endOf(message: WorkerRequest, givenUp: 'before' | 'told'): Promise<WorkerReply['type']> {
+  async function endOf(message: WorkerRequest, givenUp: 'before' | 'atProgress'): Promise<WorkerReply['type']> {
     const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const giveUp = (): number => Atomics.store(cancelFlag, 0, message.id);
     const thread = new Worker(worker.file, { workerData: { cancelFlag: cancelFlag.buffer } });
@@ -129,14 +129,14 @@ describe('planner worker', () => {
     const schedules = ['1F1B', 'GPipe', 'TeraPipe'] as const;
     const problem = { request: small, fixed: new Set(['tensor' as const, 'recompute' as const]), schedules };
     const asked = { tokenBudget: 1e9, improvements: true };
-    const told: SearchUpdate[] = [];
-    const result = await client.search(problem, { ...asked, onUpdate: (update) => told.push(update) });
+    const updates: SearchUpdate[] = [];
+    const result = await client.search(problem, { ...asked, onUpdate: (update) => updates.push(update) });
     assert.deepEqual(result, answerSearch(problem, asked));
     assert.ok(result.improvements.length > 1);
-    const kinds = told.map(({ kind }) => kind);
+    const kinds = updates.map(({ kind }) => kind);
     assert.deepEqual(kinds, [...kinds].sort((a, b) => order.indexOf(a) - order.indexOf(b))); // prettier-ignore
     assert.deepEqual(new Set(kinds), new Set(order));
-    const helping = told.filter((update) => update.kind === 'helping');
+    const helping = updates.filter((update) => update.kind === 'helping');
     assert.deepEqual(
       helping.map(({ index, count, improvements }) => [index, count, improvements.length]),
       result.improvements.map((_, index) => [index, result.improvements.length, index]),
@@ -168,7 +168,7 @@ describe('planner worker', () => {
       assert.ok(times.kind === 'times' && times.step?.measuredMs === 7);
     });
 
-    it('reads a large trace piece by piece, saying how far it is, and gives it up between two pieces', async () => {
+    it('reads a large trace piece by piece, reports progress, and can be cancelled between two pieces', async () => {
       const noise = `${JSON.stringify({ ph: 'X', cat: 'cpu_op', name: 'aten::mm', pid: 1, tid: 1, ts: 1, dur: 1, args: { text: 'x'.repeat(200) } })},\n`;
       const large = measured('large.json', text.replace('"traceEvents":[', `"traceEvents":[${noise.repeat(20_000)}`));
       const fractions: number[] = [];
@@ -176,7 +176,7 @@ describe('planner worker', () => {
       assert.ok(compared.kind === 'trace' && compared.equal);
       assert.ok(fractions.length > 4 && fractions.at(-1) === 1, String(fractions.length));
       assert.deepEqual(fractions, [...fractions].sort((a, b) => a - b)); // prettier-ignore
-      assert.equal(await endOf({ type: 'compare', id: 1, plan, against: large }, 'told'), 'cancelled');
+      assert.equal(await endOf({ type: 'compare', id: 1, plan, against: large }, 'atProgress'), 'cancelled');
     });
 
     it('places what is wrong with the file', async () => {
@@ -219,8 +219,8 @@ describe('planner worker', () => {
       layout: { tensor: 8, pipeline: 16, data: 128 },
     });
     const problem = { request: large, fixed: new Set<never>() };
-    assert.equal(await endOf({ type: 'plan', id: 1, request: long, first: false }, 'told'), 'cancelled');
-    assert.equal(await endOf({ type: 'search', id: 1, problem, tokenBudget: null, improvements: false }, 'told'), 'cancelled');
+    assert.equal(await endOf({ type: 'plan', id: 1, request: long, first: false }, 'atProgress'), 'cancelled');
+    assert.equal(await endOf({ type: 'search', id: 1, problem, tokenBudget: null, improvements: false }, 'atProgress'), 'cancelled');
     assert.equal(await endOf({ type: 'elastic', id: 1, request: freezing() }, 'before'), 'cancelled');
   });
 });

@@ -9,7 +9,7 @@ import { relayPlanner } from '../../../src/worker/relay';
 import { servePlanner } from '../../../src/worker/serve';
 import { sentence } from '../../../src/core/sentence';
 
-/** A planner thread that does what the title of a request says. */
+/** A planner thread that does what the title of a request asks. */
 if (parentPort === null) relayPlanner(__filename);
 else
   servePlanner(parentPort, workerData, {
@@ -31,7 +31,7 @@ else
     schedule: () => ({ findings: [], drawn: null }),
     plan: ({ request }, { signal, onProgress, onIncumbent, onFirst }): Plan => {
       switch (request.title) {
-        case 'heeds cancel':
+        case 'stops when cancelled':
           onProgress(0.25);
           while (!signal.aborted);
           throw new CancelledError();

@@ -52,7 +52,7 @@ describe('a command from the palette', () => {
         const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
         return (input instanceof vscode.TabInputText && input.uri.path === files.uri.path) || undefined;
       });
-      assert.equal(vscode.window.activeTextEditor, undefined, 'the text is there already');
+      assert.equal(vscode.window.activeTextEditor, undefined, 'the text has already arrived');
       const ran = vscode.commands.executeCommand('terapipe.openTimeline');
       files.arrive();
       await ran;

@@ -12,7 +12,7 @@ const codeOf = (diagnostic: vscode.Diagnostic) =>
 /** Our own remarks on a file; VS Code's JSON support makes others. */
 const remarks = (uri: vscode.Uri) => vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'terapipe');
 
-/** Writes a `terapipe.json` into a folder of its own beside a copy of the sample's model, and shows it. */
+/** Writes a `terapipe.json` into a folder of its own with a copy of the sample's model, and shows it. */
 async function openConfig(name: string, text: string): Promise<vscode.TextDocument> {
   const target = vscode.Uri.joinPath(folder, name);
   await vscode.workspace.fs.createDirectory(target);
@@ -129,7 +129,7 @@ describe('the editor', () => {
     });
     const fits = /^(Fits|Does not fit), [\d.]+ [GM]iB (to spare|too much)$/;
     assert.deepEqual([...new Set(first.map(({ range }) => range.start.line))], [0]);
-    // Whether the plan is there by now is the machine's affair; either way there is an answer.
+    // How far the plan is by now depends on the machine; either way there is an answer.
     const answers = first.map(({ command }) => command?.title ?? '');
     assert.ok(answers.join() === 'Planning…' || fits.test(answers[0] ?? ''), answers.join(' | '));
     const [verdict] = await until('a plan', async () => {
@@ -237,7 +237,7 @@ describe('the editor', () => {
     rmSync(uri.fsPath);
     await until('no tab', () => (timelineTabs().length === 0 ? true : undefined));
     await until('no problems', () => (remarks(uri).length === 0 ? true : undefined));
-    await until('lenses of the model alone', async () => ((await lensOwners(model)).join() === model.toString() ? true : undefined));
+    await until('only lenses of the model', async () => ((await lensOwners(model)).join() === model.toString() ? true : undefined));
   });
 
   it('shows the plan of another config once the one that is shown is deleted', async () => {

@@ -1,4 +1,4 @@
-/** The file that the suite makes when it is through, beside its events. */
+/** The file that the suite makes when it is through, next to its events. */
 export function endOf(eventsFile: string): string {
   return `${eventsFile}.end`;
 }

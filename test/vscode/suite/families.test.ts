@@ -6,7 +6,7 @@ const folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, '
 
 const ours = (uri: vscode.Uri) => vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'terapipe');
 
-/** Opens a file and waits until the extension has read it: its first code lens says so. */
+/** Opens a file and waits until the extension has read it: then it has a code lens. */
 async function open(name: string, text: string): Promise<vscode.TextDocument> {
   const uri = vscode.Uri.joinPath(folder, name);
   await vscode.workspace.fs.writeFile(uri, Buffer.from(text));
@@ -86,7 +86,7 @@ const deepseek = JSON.stringify({
 
 const llama = '{"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8, "vocab_size": 128256, "ffn_dim_multiplier": 1.3, "multiple_of": 1024, "norm_eps": 1e-05, "rope_theta": 500000.0}'; // prettier-ignore
 
-/** Files with the traits of those that known models are launched with. */
+/** Files with the traits of the files that launch known models. */
 const files: readonly (readonly [name: string, text: string])[] = [
   ['bloom.slurm', bloom],
   ['opt.sh', '#!/bin/bash\nopt-baselines -n 124 -g 8 -p opt --model-size 175b --azure --checkpoint-dir /shared/opt\n'],

@@ -1,4 +1,4 @@
-// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Says each as it comes where TERAPIPE_TEST_EVENTS
+// Loaded inside the extension host as `extensionTestsPath`, bundled with all its tests. Reports each as it comes where TERAPIPE_TEST_EVENTS
 // names a file.
 import { writeFileSync } from 'node:fs';
 import Mocha from 'mocha';

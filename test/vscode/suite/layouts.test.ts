@@ -65,7 +65,7 @@ describe('layouts of a launcher', () => {
 
     const diff = await showDiff(document, found);
     assert.equal(diff.original.toString(), document.uri.toString());
-    assert.equal(document.getText(), script, 'changed before anybody said so');
+    assert.equal(document.getText(), script, 'changed before anybody accepted it');
     const proposed = (await vscode.workspace.openTextDocument(diff.modified)).getText();
     assert.match(proposed, /# too wide/);
     assert.notEqual(proposed, script);

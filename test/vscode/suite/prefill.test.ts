@@ -25,9 +25,9 @@ describe('a prefill', () => {
     };
     await vscode.workspace.fs.writeFile(uri, Buffer.from(JSON.stringify(config)));
     await vscode.commands.executeCommand('vscode.open', uri, { preview: false });
-    const said = await vscode.commands.executeCommand<readonly string[]>('terapipe.planPrefill', uri, { tokens: 8192, stages: 4 });
-    assert.match(said[0] ?? '', /^Time to first token .+ with \d+ chunks$/);
-    assert.match(said.join('\n'), /^SGLang: .+ slower$/m);
+    const sentences = await vscode.commands.executeCommand<readonly string[]>('terapipe.planPrefill', uri, { tokens: 8192, stages: 4 });
+    assert.match(sentences[0] ?? '', /^Time to first token .+ with \d+ chunks$/);
+    assert.match(sentences.join('\n'), /^SGLang: .+ slower$/m);
     await until('its lens', async () => {
       const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20);
       return lenses.find(({ command }) => /^First token of .+ in /.test(command?.title ?? ''));

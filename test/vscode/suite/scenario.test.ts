@@ -48,7 +48,7 @@ async function lenses({ uri }: vscode.TextDocument): Promise<string[]> {
 const remarks = ({ uri }: vscode.TextDocument) => vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'terapipe');
 const isCode = ({ code }: vscode.Diagnostic, name: string): boolean => typeof code === 'object' && code.value === name;
 
-/** Seconds of a step that a lens says, and what they are of. */
+/** Seconds of a step that a lens shows, and their scenario. */
 function stepOf(titles: readonly string[]): { readonly seconds: number; readonly scenario: string } | undefined {
   const [, amount, unit] = titles.map((title) => /([\d.]+) (m?s) \/ step/.exec(title)).find((match) => match !== null) ?? [];
   const scenario = titles.find((title) => /^\d+ x .* · batch \d/.test(title));

@@ -27,12 +27,12 @@ describe('slices of a launch script', () => {
   });
 
   it('that take longer than others get a finding, with a quick fix of the flags', async () => {
-    const told = await until('the finding', () =>
+    const finding = await until('the finding', () =>
       vscode.languages.getDiagnostics(script).find(({ code }) => typeof code === 'object' && code.value === 'slices-slower'),
     );
-    assert.equal(told.severity, vscode.DiagnosticSeverity.Information);
+    assert.equal(finding.severity, vscode.DiagnosticSeverity.Information);
     const fix = await until('the quick fix', async () => {
-      const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', script, told.range);
+      const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', script, finding.range);
       return actions.find(({ title }) => title.startsWith('Cut sequences into'));
     });
     await vscode.workspace.applyEdit(fix.edit!);

@@ -12,12 +12,12 @@ import { shellReader } from '../launchers/shell/shell-reader';
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 const model = { layers: 4, hidden: 1024, heads: 8, vocab: 1024 };
 
-interface Asked {
+interface Case {
   readonly gpu?: string;
   readonly training: object;
 }
 
-async function findings({ gpu, training }: Asked): Promise<readonly Finding[]> {
+async function findings({ gpu, training }: Case): Promise<readonly Finding[]> {
   const run = await loadObject({
     model,
     ...(gpu === undefined ? {} : { cluster: { gpu } }),
@@ -28,7 +28,7 @@ async function findings({ gpu, training }: Asked): Promise<readonly Finding[]> {
   return formatFindings(run, makePlan(resolveRun(run, defaults)));
 }
 
-const severities = async (asked: Asked) => (await findings(asked)).map(({ severity }) => severity);
+const severities = async (asked: Case) => (await findings(asked)).map(({ severity }) => severity);
 const megatron = (format: object) => ({ runtime: 'megatron', gemmPrecision: 'fp8', ...format });
 
 describe('bf16 on a GPU without bf16 tensor cores', () => {

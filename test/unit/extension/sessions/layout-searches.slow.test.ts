@@ -151,7 +151,7 @@ describe('searches of layouts', () => {
     sessions.changed(file);
     assert.equal(layouts.stateOf(file)?.staleEdits, 1);
     assert.deepEqual(layouts.findingsOf(file), []);
-    assert.equal(layouts.findingsOf(file), layouts.findingsOf(file), 'the same list: another one has the problems told again');
+    assert.equal(layouts.findingsOf(file), layouts.findingsOf(file), 'the same list: another one would publish the problems again');
     assert.match(layoutLensText(layouts.stateOf(file), english) ?? '', /before the last edits/);
     files.set(file, `${script}# a remark\n`);
     sessions.changed(file);

@@ -15,7 +15,7 @@ const defaults = { gpu: 'H200', nodes: null, gpusPerNode: null } as const;
 const sizes = { layers: 8, hidden: 256, heads: 4, vocab: 1000 } satisfies Values;
 const launch = { tensor: 2, pipeline: 4, nodes: 2, gpusPerNode: 8, microBatch: 1, globalBatch: 24, sequenceLength: 256, precision: 'bf16' } satisfies Values; // prettier-ignore
 
-/** A session over a launcher that says `values` and no more. */
+/** A session over a launcher that sets only `values`. */
 function stateOf(values: Values, hasRun = true): SessionState {
   const launcher = launcherOf(values, 'megatron-shell', uri('pretrain.sh'));
   const { sessions } = testHost({});

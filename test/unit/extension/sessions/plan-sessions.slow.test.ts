@@ -183,7 +183,7 @@ describe('plan sessions', () => {
     await nextTurn();
     void sessions.replan(uri('terapipe.json'));
     await nextTurn();
-    assert.deepEqual(bugs, [], 'a search that an edit stopped is no failure');
+    assert.deepEqual(bugs, [], 'a search that an edit stopped is not a failure');
   });
 
   it("offer changes that fit in a launcher's file as edits of it, its own findings kept", async () => {

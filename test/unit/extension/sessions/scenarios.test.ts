@@ -26,7 +26,7 @@ function workspace() {
   return () => createScenarios(() => settings, memento as Parameters<typeof createScenarios>[1]);
 }
 
-/** Sessions that tell of plans when asked to. */
+/** Sessions that report plans when asked to. */
 function sessions() {
   const changed = new Set<(state: SessionState) => void>();
   const nothing = { dispose: () => undefined };
@@ -36,8 +36,8 @@ function sessions() {
       return nothing;
     },
     onDidDrop: () => nothing,
-    /** Tells of the plan that an edit begins with and of the whole one, each from another message of the worker. */
-    tell: (request: PlanRequest, edits: number) => {
+    /** Reports the plan that an edit begins with and the whole one, each from another message of the worker. */
+    report: (request: PlanRequest, edits: number) => {
       for (const plan of [{ request: structuredClone(request) }, { request: structuredClone(request) }]) {
         for (const listener of changed) listener({ file, plan, isGood: true, edits, staleEdits: 0 } as unknown as SessionState);
       }
@@ -62,18 +62,18 @@ describe('scenarios of configs', () => {
 
   it('show what an edit changed of the scenario, and nothing of what stays', async () => {
     const open = workspace()();
-    const { tell, ...host } = sessions();
+    const { report, ...host } = sessions();
     open.follow(host);
-    tell(await resolved(open.defaultsOf(file)), 0);
+    report(await resolved(open.defaultsOf(file)), 0);
     assert.deepEqual(open.changesOf(file), []);
-    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40 }), 1);
+    report(await resolved(open.defaultsOf(file), { ...llama, layers: 40 }), 1);
     assert.deepEqual(open.changesOf(file), []);
-    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 40, maxPositions: 2048 }), 2);
+    report(await resolved(open.defaultsOf(file), { ...llama, layers: 40, maxPositions: 2048 }), 2);
     assert.deepEqual(
       open.changesOf(file).map(({ key, from, to }) => [key, from, to]),
       [['training.sequenceLength', '4,096', '2,048']],
     );
-    tell(await resolved(open.defaultsOf(file), { ...llama, layers: 48, maxPositions: 2048 }), 3);
+    report(await resolved(open.defaultsOf(file), { ...llama, layers: 48, maxPositions: 2048 }), 3);
     assert.deepEqual(open.changesOf(file), []);
   });
 });

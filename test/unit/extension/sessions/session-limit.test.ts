@@ -3,7 +3,7 @@ import type { PlanSessions } from '../../../../src/extension/sessions/plan-sessi
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { limitSessions } from '../../../../src/extension/sessions/session-limit';
 
-/** Sessions that only list, drop and tell. */
+/** Sessions that only list, drop and notify. */
 function listed(states: readonly SessionState[]) {
   const left = new Map(states.map((state) => [state.file, state]));
   const listeners: ((state: SessionState) => void)[] = [];
@@ -15,7 +15,7 @@ function listed(states: readonly SessionState[]) {
       return { dispose: () => undefined };
     },
   } as Partial<PlanSessions> as PlanSessions;
-  return { sessions, files: () => [...left.keys()], tell: () => listeners.forEach((listener) => listener([...left.values()].at(-1)!)) };
+  return { sessions, files: () => [...left.keys()], notify: () => listeners.forEach((listener) => listener([...left.values()].at(-1)!)) };
 }
 
 /** A session of a schedule whose timeline has a column of this many bytes. */
@@ -28,17 +28,17 @@ describe('the limit of sessions', () => {
   const mib = 2 ** 20;
 
   it('forgets the oldest of more than two dozen, but none that is needed or at work', () => {
-    const { sessions, files, tell } = listed(
+    const { sessions, files, notify } = listed(
       Array.from({ length: 28 }, (_, index) => sessionOf(`f${index}`, 10, index === 1 ? 0.5 : null)),
     );
     limitSessions(sessions, (file) => file === 'f0');
-    tell();
+    notify();
     assert.equal(files().length, 24);
     assert.deepEqual(files().slice(0, 3), ['f0', 'f1', 'f6']);
   });
 
   it('forgets the oldest whose timelines are too large together, and keeps what is shown whatever it takes', () => {
-    const { sessions, files, tell } = listed([
+    const { sessions, files, notify } = listed([
       sessionOf('shown', 100 * mib),
       sessionOf('a', 30 * mib),
       sessionOf('b', 30 * mib),
@@ -46,7 +46,7 @@ describe('the limit of sessions', () => {
       sessionOf('small', mib),
     ]);
     limitSessions(sessions, (file) => file === 'shown');
-    tell();
+    notify();
     assert.deepEqual(files(), ['shown', 'b', 'c', 'small']);
   });
 });

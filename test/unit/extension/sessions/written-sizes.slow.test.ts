@@ -81,13 +81,13 @@ describe('what was tried, written', () => {
   });
   after(() => host.sessions.dispose());
 
-  /** @param beside whether the model's config.json lies beside it. */
-  const load = (name: string, text: string, beside: boolean): Promise<LoadedConfig> =>
+  /** @param hasModelConfig whether the model's config.json is in the same folder. */
+  const load = (name: string, text: string, hasModelConfig: boolean): Promise<LoadedConfig> =>
     loadConfig(uri(name), text, {
       shell: () => Promise.resolve(read),
       read: (from, path) => {
         const model = files[path];
-        if (beside && model !== undefined) return Promise.resolve({ file: uri(path), text: model });
+        if (hasModelConfig && model !== undefined) return Promise.resolve({ file: uri(path), text: model });
         return Promise.reject(
           configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, {
             file: from,

@@ -123,9 +123,9 @@ describe('a session of a run that freezes layers', () => {
     const text = vitRun();
     const { sessions } = testHost({ 'terapipe.json': text, 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');
-    const said = (of: SessionState): string => lensesOf(of, null, english).at(-1)?.title ?? '';
-    assert.match(said(state), /^Elastic: [\d.]+x over 4 epochs$/);
-    assert.match(said({ ...state, staleEdits: 1 }), /before the last edits/);
+    const lastLens = (of: SessionState): string => lensesOf(of, null, english).at(-1)?.title ?? '';
+    assert.match(lastLens(state), /^Elastic: [\d.]+x over 4 epochs$/);
+    assert.match(lastLens({ ...state, staleEdits: 1 }), /before the last edits/);
     for (const key of Object.keys(elastic)) {
       const hover = hoverAt(state, run, text, text.indexOf(`"${key}"`) + 1, english);
       assert.equal(hover?.title.split(':')[0], `elastic.${key}`);

@@ -195,10 +195,10 @@ describe('terapipe prefill', () => {
       );
       writeFileSync(path.join(line.folder, 'lengths.txt'), '512\n4096\n4096\n');
       const shape = ['--gpu', 'H100-80GB', '--set', 'layout.pipeline=4'];
-      const told = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape]);
-      assert.equal(told.exitCode, 0, told.err);
-      assert.match(told.out, /Time to first token .* proved optimal\n/);
-      assert.match(told.out, /SGLang's dynamic chunks/);
+      const planned = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape]);
+      assert.equal(planned.exitCode, 0, planned.err);
+      assert.match(planned.out, /Time to first token .* proved optimal\n/);
+      assert.match(planned.out, /SGLang's dynamic chunks/);
       const list = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape, '--to', 'list']);
       assert.match(list.out, /^\d+\n(\d+\n)+$/);
       const launch = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape, '--to', 'sglang']);
@@ -219,14 +219,14 @@ describe('terapipe prefill', () => {
         4096,
       );
       assert.equal(prefill.p99Ms, prefill.timeToFirstTokenMs);
-      for (const [given, said] of [
+      for (const [given, message] of [
         [['--prompt', '5', '--lengths', 'lengths.txt'], /different things/],
         [['--chunk-cap', 'soon'], /--chunk-cap is "soon"/],
         [['--to', 'tensorrt'], /"tensorrt" is nothing that prefill is written for/],
       ] as const) {
         const refused = await line.run(['prefill', 'config.json', ...given]);
         assert.equal(refused.exitCode, 2);
-        assert.match(refused.err, said);
+        assert.match(refused.err, message);
       }
     } finally {
       line.dispose();

@@ -58,13 +58,13 @@ export function weightsOn(tape: Tape, operands: Operands, prefix: string): Weigh
 export const range = (count: number): number[] => [...Array(count).keys()];
 
 const columns = (tape: Tape, a: Matrix, start: number, count: number) => tape.select([a], a.rows, count, (r, c) => [0, r, start + c]);
-const below = (tape: Tape, parts: readonly Matrix[]) => {
+const concatRows = (tape: Tape, parts: readonly Matrix[]) => {
   const owner = parts.flatMap((part, which) => range(part.rows).map((row) => [which, row] as const));
   return tape.select(parts, owner.length, parts[0]!.cols, (r, c) => [...owner[r]!, c]);
 };
-const beside = (tape: Tape, parts: readonly Matrix[]) =>
+const concatColumns = (tape: Tape, parts: readonly Matrix[]) =>
   tape.transpose(
-    below(
+    concatRows(
       tape,
       parts.map((part) => tape.transpose(part)),
     ),
@@ -104,14 +104,14 @@ export function referenceLayer(
     value.push(range(shape.kvHeads).map((h) => head(shape.heads + shape.kvHeads + h, null)));
     const outputs = queries.map((query, h) => {
       const group = Math.floor(h / (shape.heads / shape.kvHeads));
-      const allKeys = below(tape, [pastKey[b]![group]!, key[b]![group]!]);
-      const allValues = below(tape, [pastValue[b]![group]!, value[b]![group]!]);
+      const allKeys = concatRows(tape, [pastKey[b]![group]!, key[b]![group]!]);
+      const allValues = concatRows(tape, [pastValue[b]![group]!, value[b]![group]!]);
       return tape.matmul(causal(tape, query, allKeys, context), allValues);
     });
-    return tape.add(sequence, affine(weights, beside(tape, outputs), 'output', shape.attentionOutputBias));
+    return tape.add(sequence, affine(weights, concatColumns(tape, outputs), 'output', shape.attentionOutputBias));
   });
   const tokens = middle[0]!.rows;
-  const all = below(tape, middle);
+  const all = concatRows(tape, middle);
   const normed = norm(weights, shape.norm, all, 'norm2');
   const y = tape.add(all, shape.experts === null ? feedForward(weights, shape, normed) : mixture(weights, shape, normed, shape.experts));
   return { y: middle.map((_, b) => tape.select([y], tokens, y.cols, (r, c) => [0, b * tokens + r, c])), key, value };
@@ -170,7 +170,7 @@ function causal(tape: Tape, query: Matrix, keys: Matrix, context: number): Matri
     );
     return tape.select([p, zero], 1, keys.rows, (_r, c) => (c < seen ? [0, 0, c] : [1, 0, 0]));
   });
-  return below(tape, rows);
+  return concatRows(tape, rows);
 }
 
 export function softmax(tape: Tape, row: Matrix): Matrix {
@@ -223,9 +223,9 @@ function mixture(weights: Weights, shape: LayerShape, x: Matrix, { count, active
       tape.select([logits], 1, active, (_r, j) => [0, 0, chosen[j]!]),
     );
     const answers = chosen.map((expert) => feedForward(weights, shape, row, expert));
-    return tape.matmul(gates, below(tape, answers));
+    return tape.matmul(gates, concatRows(tape, answers));
   });
-  return below(tape, outputs);
+  return concatRows(tape, outputs);
 }
 
 /** Error function to 1e-15: its Taylor series below 3, a continued fraction above. */

@@ -25,7 +25,7 @@ const config = {
   vocab_size: vocab,
   n_positions: positions,
 };
-/** A GPT-2 that tells nothing of its heads. */
+/** A GPT-2 whose graph does not show its heads. */
 const silent = () => gpt2({ past: false, reshapes: 'computed' });
 
 describe('runOfOnnx', () => {
@@ -36,11 +36,11 @@ describe('runOfOnnx', () => {
   afterEach(async () => {
     await rm(folder, { recursive: true });
   });
-  const runOf = async (graph: GraphWriter, beside: string | null = null, inside = '') => {
+  const runOf = async (graph: GraphWriter, modelConfig: string | null = null, inside = '') => {
     const file = path.join(folder, inside, 'model.onnx');
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, graph.bytes());
-    if (beside !== null) await writeFile(path.join(folder, 'config.json'), beside);
+    if (modelConfig !== null) await writeFile(path.join(folder, 'config.json'), modelConfig);
     return runOfOnnx(file);
   };
 
@@ -88,8 +88,8 @@ describe('runOfOnnx', () => {
   });
 
   it('learns from the config whether the head is a turned copy of the embedding', async () => {
-    const alone = await runOf(gpt2({ head: 'copy' }));
-    assert.deepEqual([alone.model.tiedEmbeddings.value, alone.remarks?.length], [false, 1]);
+    const withoutConfig = await runOf(gpt2({ head: 'copy' }));
+    assert.deepEqual([withoutConfig.model.tiedEmbeddings.value, withoutConfig.remarks?.length], [false, 1]);
     const joined = await runOf(gpt2({ head: 'copy' }), JSON.stringify(config));
     assert.deepEqual([joined.model.tiedEmbeddings.value, joined.remarks?.length], [true, 0]);
   });

@@ -23,7 +23,7 @@ import { toText } from '../../../sentence-text';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
-interface Given {
+interface Settings {
   readonly schedule: 'TeraPipe' | 'Seq1F1B';
   readonly tensor: number;
   readonly pipeline: number;
@@ -38,7 +38,7 @@ interface Given {
   readonly training?: object;
 }
 
-const usual: Given = {
+const usual: Settings = {
   schedule: 'TeraPipe',
   tensor: 2,
   pipeline: 4,
@@ -50,7 +50,7 @@ const usual: Given = {
   units: 8,
 };
 
-async function requestOf(given: Given): Promise<PlanRequest> {
+async function requestOf(given: Settings): Promise<PlanRequest> {
   const { schedule, tensor, pipeline, data, microBatch, microBatches, layersPerStage, heads, units, more = {}, training = {} } = given;
   const config = {
     model: {
@@ -123,7 +123,7 @@ describe('slices in files of runtimes', () => {
   }
 
   it('are read back to the same plan, by our readers and by the rule of the runtime, and the header predicts it', async () => {
-    const anyGiven: fc.Arbitrary<Given> = fc.record({
+    const anySettings: fc.Arbitrary<Settings> = fc.record({
       schedule: fc.constantFrom('TeraPipe', 'Seq1F1B'),
       tensor: fc.constantFrom(1, 2),
       pipeline: fc.integer({ min: 2, max: 4 }),
@@ -135,7 +135,7 @@ describe('slices in files of runtimes', () => {
       units: fc.integer({ min: 3, max: 12 }),
     });
     await fc.assert(
-      fc.asyncProperty(anyGiven, async (given) => {
+      fc.asyncProperty(anySettings, async (given) => {
         const plan = makePlan(await requestOf(given));
         for (const { id, write } of sliceExports) {
           const { text, runs } = await write(plan, shell);
@@ -205,7 +205,7 @@ describe('slices in files of runtimes', () => {
   it('are refused where the runtime runs no such plan', async () => {
     const refusal = async (
       id: string,
-      given: Partial<Given>,
+      given: Partial<Settings>,
       change: (request: PlanRequest) => PlanRequest = (same) => same,
     ): Promise<string> => {
       const plan = makePlan(change(await requestOf({ ...usual, ...given })));

@@ -31,13 +31,13 @@ describe('terapipe plan --compare', () => {
     const { out, err, exitCode } = await cli.run(['plan', config, '--compare', other, '--json']);
     assert.equal(exitCode, 0, err);
     assert.match(out, /^\{"version":1,[^\n]*\n$/);
-    const { plan, other: beside, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
+    const { plan, other: second, comparison } = JSON.parse(out) as { plan: Json; other: Json; comparison: Json };
     assert.equal((comparison['a'] as Json)['iterationMs'], plan['iterationMs']);
-    assert.equal((comparison['b'] as Json)['iterationMs'], beside['iterationMs']);
+    assert.equal((comparison['b'] as Json)['iterationMs'], second['iterationMs']);
     for (const key of ['asked', 'requestDiff', 'parts', 'stages', 'sentences'])
       assert.ok(((comparison[key] as readonly Json[] | undefined) ?? []).length > 0, key);
     const swapped = JSON.parse((await cli.run(['plan', '--compare', other, config, '--json'])).out) as { plan: Json; other: Json };
-    assert.deepEqual([swapped.plan['iterationMs'], swapped.other['iterationMs']], [beside['iterationMs'], plan['iterationMs']]);
+    assert.deepEqual([swapped.plan['iterationMs'], swapped.other['iterationMs']], [second['iterationMs'], plan['iterationMs']]);
     const { out: words } = await cli.run(['plan', config, '--compare', other]);
     for (const part of [/A +configs/, /Outcome/, /Parts of the step/, /training\.recompute +none +full/, /Stages/])
       assert.match(words, part);

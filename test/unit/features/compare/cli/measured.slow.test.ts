@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fixture, iterationLine } from '../core/logs/logs';
 import { openCommandLine } from '../../../cli/command-line';
 
-/** What `plan --json` says, as far as it is looked at. */
+/** The parts of `plan --json` that these tests read. */
 interface Planned {
   readonly plan: {
     readonly iterationMs: number;
@@ -66,9 +66,9 @@ describe('terapipe plan --measured LOG', () => {
     assert.deepEqual([measured.use, measured.differences], ['step of another run', [{ key: 'training.globalBatch', log: 128, plan: 64 }]]);
     assert.deepEqual([planned.cost.calibration.iterationMs, planned.cost.calibration.steps.length], [null, 1]);
     assert.ok(planned.iterationMs < 0.7 * 5580.9, 'half the batch takes about half the time');
-    const said = /^The log is from a run with a different batch or number of replicas: global batch 128 \(planned 64\)./;
-    assert.match((await cli.run(['plan', 'batch.sh', '--measured', 'train.log'])).out, said);
-    assert.match((await cli.run(['memory', 'batch.sh', '--measured', 'train.log'])).err, said);
+    const warning = /^The log is from a run with a different batch or number of replicas: global batch 128 \(planned 64\)./;
+    assert.match((await cli.run(['plan', 'batch.sh', '--measured', 'train.log'])).out, warning);
+    assert.match((await cli.run(['memory', 'batch.sh', '--measured', 'train.log'])).err, warning);
   });
 
   it('refuses the log of another run with both values of each difference', async () => {

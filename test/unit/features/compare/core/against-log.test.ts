@@ -76,9 +76,9 @@ describe('A log', () => {
   it('without sizes is known by its TFLOP/s: of causal attention counted whole or in half, and no others', () => {
     const bare: LogFacts = { 'training.globalBatch': 16 };
     const whole = tflops * (1 + (3 * 8 * model.heads * 2 * model.headDim * 4096 ** 2) / sequenceFlops(model, training));
-    for (const told of [tflops, whole, 1.05 * tflops]) assert.equal(judgeLog(logWith({}, told, bare), request).match, 'same');
-    for (const told of [0.5 * tflops, 2 * tflops]) {
-      const judged = judgeLog(logWith({}, told, bare), request);
+    for (const logged of [tflops, whole, 1.05 * tflops]) assert.equal(judgeLog(logWith({}, logged, bare), request).match, 'same');
+    for (const logged of [0.5 * tflops, 2 * tflops]) {
+      const judged = judgeLog(logWith({}, logged, bare), request);
       assert.equal(judged.match, 'other');
       assert.match(
         toText(differenceSentences(judged)[0]),
@@ -99,10 +99,13 @@ describe('A log', () => {
 
   it('names what the log does not have, which is taken as planned', () => {
     const plan = planOf('1F1B');
-    const told = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => toText(one)).join(' '); // prettier-ignore
-    assert.match(told(logWith({}, null, {})), /does not say its model, sequence length, global batch, parallel sizes: taken as planned/);
-    assert.match(told(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not say its parallel sizes: taken as planned/);
-    assert.doesNotMatch(told(logWith()), /does not say/);
+    const sentences = (log: RunLog): string => logSentences(compareWithLog(plan, log)).map((one) => toText(one)).join(' '); // prettier-ignore
+    assert.match(
+      sentences(logWith({}, null, {})),
+      /does not say its model, sequence length, global batch, parallel sizes: taken as planned/,
+    );
+    assert.match(sentences(logWith({}, tflops, { 'training.globalBatch': 16 })), /does not say its parallel sizes: taken as planned/);
+    assert.doesNotMatch(sentences(logWith()), /does not say/);
   });
 
   it('compares peak memory of each stage with what is predicted', () => {

@@ -13,7 +13,7 @@ import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '..
 import { say, sentence } from '../../../../../src/core/sentence';
 
 const own = uri('terapipe.json');
-const beside = uri('other.terapipe.json');
+const other = uri('other.terapipe.json');
 const run = uri('run.log');
 
 interface Started {
@@ -111,8 +111,8 @@ const edit = (host: ComparedHost, file: string, more: Readonly<Record<string, un
 
 describe('comparisons', () => {
   it('set two configs side by side and turn them round', async () => {
-    const { comparisons, started } = await planned(own, beside);
-    const done = comparisons.start(own, { kind: 'config', file: beside });
+    const { comparisons, started } = await planned(own, other);
+    const done = comparisons.start(own, { kind: 'config', file: other });
     assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: null });
     await (await nth(started, 0)).finish();
     await done;
@@ -125,18 +125,18 @@ describe('comparisons', () => {
     const swapped = comparisons.stateOf(own)!.answer!;
     assert.deepEqual([swapped.a.file, swapped.b.file], ['other.terapipe.json', 'terapipe.json']);
     assert.notEqual(swapped.id, answer.id);
-    assert.ok(comparisons.needs(beside));
+    assert.ok(comparisons.needs(other));
     comparisons.close(own);
-    assert.deepEqual([comparisons.stateOf(own), comparisons.needs(beside)], [null, false]);
+    assert.deepEqual([comparisons.stateOf(own), comparisons.needs(other)], [null, false]);
   });
 
   it('wait for a plan that an edit overtook', async () => {
     const host = await planned(own);
     const { comparisons, started, finish, sessions } = host;
-    void sessions.ensure(beside, 'terapipe');
-    const done = comparisons.start(own, { kind: 'config', file: beside });
+    void sessions.ensure(other, 'terapipe');
+    const done = comparisons.start(own, { kind: 'config', file: other });
     await until('planning', () => host.requests.length === 2);
-    void sessions.replan(beside);
+    void sessions.replan(other);
     await until('planning again', () => host.requests.length === 3);
     assert.equal(comparisons.stateOf(own)?.error, null);
     await finish();
@@ -148,12 +148,12 @@ describe('comparisons', () => {
   });
 
   it('follow an edit of either config, and stay when one breaks it', async () => {
-    const host = await planned(own, beside);
+    const host = await planned(own, other);
     const { comparisons, started, finish } = host;
-    void comparisons.start(own, { kind: 'config', file: beside });
+    void comparisons.start(own, { kind: 'config', file: other });
     await (await nth(started, 0)).finish();
     const first = comparisons.stateOf(own)!.answer!;
-    edit(host, beside, { schedule: '1F1B' });
+    edit(host, other, { schedule: '1F1B' });
     assert.deepEqual([comparisons.stateOf(own)?.staleEdits, comparisons.stateOf(own)?.answer], [1, first]);
     await finish();
     await (await nth(started, 1)).finish();
@@ -174,18 +174,18 @@ describe('comparisons', () => {
   it('wait for a config that cannot be planned yet, and explain why', async () => {
     const host = await planned(own);
     const { comparisons, started, sessions, finish, files } = host;
-    files.set(beside, '{ "model": 3 }');
-    await sessions.ensure(beside, 'terapipe');
-    await comparisons.start(own, { kind: 'config', file: beside });
+    files.set(other, '{ "model": 3 }');
+    await sessions.ensure(other, 'terapipe');
+    await comparisons.start(own, { kind: 'config', file: other });
     const { error, answer } = comparisons.stateOf(own)!;
-    assert.deepEqual([error?.place?.file, answer, started.length], [beside, null, 0]);
-    edit(host, beside, {});
+    assert.deepEqual([error?.place?.file, answer, started.length], [other, null, 0]);
+    edit(host, other, {});
     await finish();
     await (await nth(started, 0)).finish();
     assert.deepEqual([comparisons.stateOf(own)?.error, comparisons.stateOf(own)?.answer?.b.file], [null, 'other.terapipe.json']);
   });
 
-  it('read a measured run, saying how far it is, and keep the answer when reading again is given up', async () => {
+  it('read a measured run, show the progress, and keep the answer when reading again is cancelled', async () => {
     const { comparisons, started } = await planned(own);
     void comparisons.start(own, { kind: 'measured', file: run });
     const reading = await nth(started, 0);
@@ -255,7 +255,7 @@ describe('comparisons', () => {
     void comparisons.again(own);
     await until('a search', () => best.searched.length === 4);
     comparisons.cancel(own);
-    assert.ok(best.searched[3]!.aborted, 'the search goes on');
+    assert.ok(best.searched[3]!.aborted, 'the search continues');
   });
 
   it('do not try again by themselves when the best cannot be planned, or was given up', async () => {
@@ -282,8 +282,8 @@ describe('comparisons', () => {
   });
 
   it('send an answer to a page once', async () => {
-    const { comparisons, started } = await planned(own, beside);
-    void comparisons.start(own, { kind: 'config', file: beside });
+    const { comparisons, started } = await planned(own, other);
+    void comparisons.start(own, { kind: 'config', file: other });
     await (await nth(started, 0)).finish();
     const state = comparisons.stateOf(own);
     const context = { displayPath: (file: string) => file, textsOf: () => new Map<string, string>() };

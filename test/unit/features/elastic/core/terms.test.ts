@@ -14,13 +14,13 @@ describe('terms of an epoch in addition to its steps', () => {
   const plain = epochsOf({});
 
   it('no step is faster than its samples come from loader workers, and where the process loads them it waits for all of them', () => {
-    const beside = epochsOf({ loader: { samplesPerSecond: 100, workers: 4 } });
+    const withWorkers = epochsOf({ loader: { samplesPerSecond: 100, workers: 4 } });
     const inside = epochsOf({ loader: { samplesPerSecond: 400, workers: 0 } });
     plain.forEach(({ stepMs }, epoch) => {
-      near(beside[epoch]?.stepMs, Math.max(stepMs, 800), `epoch ${epoch}, four workers`);
+      near(withWorkers[epoch]?.stepMs, Math.max(stepMs, 800), `epoch ${epoch}, four workers`);
       near(inside[epoch]?.stepMs, stepMs + 800, `epoch ${epoch}, none`);
     });
-    assert.ok(beside.some(({ inputMs }) => inputMs > 0) && beside.some(({ inputMs }) => inputMs === 0));
+    assert.ok(withWorkers.some(({ inputMs }) => inputMs > 0) && withWorkers.some(({ inputMs }) => inputMs === 0));
   });
 
   it('scales steps by measured rates without what they waited for', () => {

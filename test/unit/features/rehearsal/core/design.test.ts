@@ -129,7 +129,7 @@ describe('ranked cuts', () => {
     assert.equal(same.rankCorrelation, 1);
     assert.ok(Math.abs(same.noise - 2 / 21) < 1e-12);
     assert.deepEqual(same.pairs, { apart: 3, right: 3 });
-    // 10 and 10.5 are not told apart where steps of one cut differ by a tenth.
+    // 10 and 10.5 are not distinguished where steps of one cut differ by a tenth.
     const close = rankedSchemes([cut('a', 1, 10.5, 10.5), cut('b', 2, 10, 11), cut('c', 3, 9, 9)]);
     assert.deepEqual(close.pairs, { apart: 2, right: 0 });
     assert.equal(rankedSchemes([cut('a', 1, 3), cut('b', 2, 2), cut('c', 3, 1)]).rankCorrelation, -1);

@@ -17,13 +17,13 @@ const { read: readRows } = timelineRows;
 const initialRows = readRows(undefined);
 
 /** Nodes of `size` stages each, in order or assigned one by one in turn. */
-function nodesOf(stages: number, size: number, dealt: boolean): StageNode[] {
+function nodesOf(stages: number, size: number, inTurn: boolean): StageNode[] {
   const count = Math.ceil(stages / size);
   return Array.from({ length: count }, (_, node) => ({
     node,
     nodes: 1,
     stages: Array.from({ length: stages }, (_, stage) => stage).filter(
-      (stage) => (dealt ? stage % count : Math.floor(stage / size)) === node,
+      (stage) => (inTurn ? stage % count : Math.floor(stage / size)) === node,
     ),
   })).filter((node) => node.stages.length > 1);
 }
@@ -32,13 +32,13 @@ const index = fc.nat({ max: 70 });
 const settings = fc
   .record({ pinned: fc.uniqueArray(index), collapsed: fc.boolean(), except: fc.uniqueArray(index) })
   .map((drawn) => readRows(drawn));
-const shapes = fc.record({ stages: fc.integer({ min: 1, max: 60 }), size: fc.integer({ min: 1, max: 9 }), dealt: fc.boolean() });
+const shapes = fc.record({ stages: fc.integer({ min: 1, max: 60 }), size: fc.integer({ min: 1, max: 9 }), inTurn: fc.boolean() });
 
 describe('rows of a timeline', () => {
   it('show every stage once, and lead from a stage to its row and back', () => {
     fc.assert(
-      fc.property(shapes, settings, ({ stages, size, dealt }, chosen) => {
-        const nodes = nodesOf(stages, size, dealt);
+      fc.property(shapes, settings, ({ stages, size, inTurn }, chosen) => {
+        const nodes = nodesOf(stages, size, inTurn);
         const { rows, pinned, rowOf } = laneRows(stages, nodes, chosen);
         const shown = rows.flatMap((row) => row.stages);
         assert.deepEqual(

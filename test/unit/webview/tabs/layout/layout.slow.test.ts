@@ -53,14 +53,14 @@ describe('found layouts', () => {
   });
 
   it('follow what a search reports, from the first best to what would help', () => {
-    const { told, result } = searched();
+    const { updates, result } = searched();
     let state: LayoutState = {
       ...noLayoutState,
       staleEdits: 3,
       error: { code: 'x', message: sentence``, remedy: sentence``, place: null, placeText: null },
     };
     const seen: string[] = [];
-    for (const update of told) {
+    for (const update of updates) {
       state = withUpdate(state, update, 'a');
       const { running, answer } = state;
       seen.push(`${update.kind}: ${answer === null ? 'no answer' : 'answer'}${(running?.change ?? null) === null ? '' : ', change'}`);
@@ -72,7 +72,7 @@ describe('found layouts', () => {
     assert.equal(state.error, null);
     assert.equal(state.running?.best?.iterationMs, result.paretoFront[0]?.iterationMs);
     assert.ok((state.running?.fraction ?? 1) < 1);
-    assert.equal(state.answer?.improvements.length, told.filter(({ kind }) => kind === 'helping').length - 1);
+    assert.equal(state.answer?.improvements.length, updates.filter(({ kind }) => kind === 'helping').length - 1);
   });
 
   it('have the layout as launched among them, once', () => {
