@@ -85,7 +85,7 @@ function withKinds(facts: Facts, { kinds, layers }: HybridRun): Facts {
   };
 }
 
-/** A window that a launcher gives is that of the layers that attend, except for those that it says to skip. */
+/** A launcher's attention window applies to all attention layers except those that it skips. */
 function withWindow(facts: Facts): Facts {
   const { slidingWindow, attentionKinds, layers, windowFrequency } = facts;
   if (slidingWindow === undefined) return facts;

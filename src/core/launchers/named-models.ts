@@ -7,11 +7,11 @@ import type { ModelOfLauncher } from '../huggingface/hub-models';
 import { isLauncher, launchers } from './registry';
 import { sentence, type Sentence } from '../sentence';
 
-/** A model whose sizes are in no file: the launcher names it, and its code holds them, or they are published. */
+/** A model that a launcher names, whose sizes are not in a file but in the launcher's code or published. */
 interface NamedModel {
-  /** Every value a default that says whose it is. */
+  /** Every value is a default, with its origin as the reason. */
   readonly config: HuggingFaceModel;
-  /** Where the sizes are from, said at the name. */
+  /** Where the sizes are from; placed at the name. */
   readonly remark: Finding;
 }
 

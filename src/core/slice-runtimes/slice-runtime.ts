@@ -30,7 +30,7 @@ export interface SliceRuntime {
   /** Flags of newer versions that it does not know, with the value that is as good as none; null: there is no such value. */
   readonly lacks: Readonly<Record<string, string | null>>;
   readonly limits: readonly SliceLimit[];
-  /** Slices of a multiple of this many tokens at least are worth it, by its makers' measurements; 1: not said. */
+  /** Slices should have at least this many tokens or a multiple of it, by its authors' measurements; 1: not published. */
   readonly shortest: number;
   /** The end of the path of the file whose function returns the lengths. */
   readonly splitsFile: string | null;

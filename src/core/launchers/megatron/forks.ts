@@ -23,8 +23,8 @@ export const forks: readonly MegatronFork[] = [
 const sniffedLength = 262_144;
 
 /**
- * Which program of the family a script starts: by flags that only one has, by what the script names, by the repository around it. Where
- * nothing tells, an unknown one, which only what all of them share is held against.
+ * The fork that a script starts, by flags that only one fork has, by what the script names and by the repository around it. Otherwise
+ * `unknownFork`, to which only the checks apply that all forks share.
  * @param flags keys of the flags that the launch takes.
  */
 export function forkOf(file: string, text: string, flags: ReadonlySet<string>): MegatronFork {

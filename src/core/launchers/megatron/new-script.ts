@@ -120,7 +120,7 @@ function attentionFlag(plan: LaunchSettings): readonly string[] {
   return isGoodAsNone(plan, flag) ? [] : [flag];
 }
 
-/** Whether a flag that the runtime does not know says what it does anyway. */
+/** Whether the runtime behaves as this flag asks although it does not know the flag. */
 function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
   const [flag = '', value] = written.split(' ');
   const lacks = lackedBy(plan);

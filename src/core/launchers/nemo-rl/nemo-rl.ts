@@ -140,8 +140,8 @@ function layerByLayer(facts: Facts): Facts {
 }
 
 /**
- * Generation that is not colocated has nodes, or GPUs of the one node, to itself. What other models of the run have is not told everywhere:
- * GPUs that replicas cannot share out are not those of the training.
+ * Generation that is not colocated has nodes of its own, or GPUs of the single node. Files do not always give the GPUs of the run's other
+ * models: GPUs that are not divisible by the replicas are not all for training.
  */
 function withTrainingNodes(reader: KeyReader, facts: Facts): Facts {
   const generation = 'policy.generation.colocated.';
@@ -164,14 +164,14 @@ function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile
   const name = usesMegatron ? 'policy.megatron_cfg.peft' : 'policy.dtensor_cfg.lora_cfg';
   const setting = reader.one(`${name}.enabled`, on(true));
   if (setting?.value !== true || setting.source.kind !== 'file') return {};
-  const said = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
+  const written = sectionSettings((key, read) => reader.one(`${name}.${key}`, read));
   const defaults = {
     rank: 8,
     targets: usesMegatron ? coreModules : [allLinear],
     ofCore: usesMegatron,
     reason: sentence`NeMo-RL's default`,
   };
-  return { adapters: { place: setting.source.place, name, ...said, defaults } };
+  return { adapters: { place: setting.source.place, name, ...written, defaults } };
 }
 
 /** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */

@@ -164,9 +164,9 @@ function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const scheme = reader.one('model.peft.peft_scheme', word);
   if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
   const isLora = /^lora$/i.test(scheme.value);
-  const said = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
+  const written = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));
   const defaults = { rank: 32, targets: ['linear_qkv'], ofCore: true, reason: sentence`NeMo's default` };
-  return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...said, defaults, ...(!isLora && { unlike: scheme.value }) } };
+  return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...written, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 
 function sizeDefaults({ heads }: Facts): Facts {

@@ -121,7 +121,7 @@ export function readGptNeox(file: string, text: string): LauncherFile {
   const recompute = written.recomputeGranularity === undefined || recomputeLayers === undefined ? {} : { recomputeLayers };
   const defaults: Facts = {
     tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
-    pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, which is no pipeline`),
+    pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, a single stage`),
   };
   return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, written) }, reader);
 }

@@ -111,10 +111,16 @@ export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters
   const isPeft = peft !== undefined && !/^(?:none|null|false)$/i.test(peft.value);
   const setting = isPeft ? peft : reader.one('lora.enabled', on(true));
   if (setting?.value === undefined || setting.value === false || setting.source.kind !== 'file') return {};
-  const said = isPeft ? {} : sectionSettings((name, read) => reader.one(`lora.${name}`, read));
+  const written = isPeft ? {} : sectionSettings((name, read) => reader.one(`lora.${name}`, read));
   const isUnlike = isPeft && !/^lora$/i.test(peft.value);
   const defaults = { rank: 32, targets: coreModules, ofCore: true, reason: sentence`Megatron-Bridge's default (LoRA)` };
   return {
-    adapters: { place: setting.source.place, name: isPeft ? 'peft' : 'lora', ...said, ...(isUnlike && { unlike: peft.value }), defaults },
+    adapters: {
+      place: setting.source.place,
+      name: isPeft ? 'peft' : 'lora',
+      ...written,
+      ...(isUnlike && { unlike: peft.value }),
+      defaults,
+    },
   };
 }

@@ -36,7 +36,7 @@ function plain(text: string): Value {
   return { kind: 'scalar', parts: [{ kind: 'text', start: 0, end: 0, text }] };
 }
 
-/** The variables that a script finds: its folders, and those that the batch system will set, as far as the script's own header tells. */
+/** The variables that a script finds: its folders, and those that the batch system sets from the script's header. */
 export function environmentOf(text: string): ReadonlyMap<string, Value> {
   const variables = new Map<string, Value>([
     ['HOME', plain('~')],

@@ -31,7 +31,7 @@ export interface ShellProgram {
     layers: readonly Layer[],
   ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program'> & {
     readonly facts: Facts;
-    /** What is to be said of a run that trains. */
+    /** Findings on a run that trains. */
     readonly notes?: readonly Finding[];
   };
 }

@@ -12,7 +12,7 @@ import { sentence } from '../../sentence';
 /** Far more pieces than the lists of a script have together. */
 const maximumSteps = 50_000;
 
-/** Flags that give sizes. Names of tokenizers do not count: without one a plan says by itself that it has no vocabulary; nor do paths. */
+/** Flags that give sizes. Names of tokenizers do not count, since a plan reports a missing vocabulary itself; nor do paths. */
 const knownFlags = (flags: LaunchFlags): [string, LaunchFlag][] =>
   [...flags].filter(([key]) => flagWords(key) !== undefined && !isOfTokenizer(key) && key !== 'deepspeed-config');
 

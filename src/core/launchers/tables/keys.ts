@@ -16,7 +16,7 @@ export interface KeyReader {
   readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
   /** Values that the launcher will refuse, in the order met; each key once. */
   readonly remarks: () => readonly Finding[];
-  /** `${NAME}` placeholders that stood for a value. */
+  /** `${NAME}` placeholders that were used as values. */
   readonly placeholders: () => readonly string[];
 }
 

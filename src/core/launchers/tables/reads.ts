@@ -35,7 +35,7 @@ export const windowSize: NodeRead<number> = {
 /** Any word. */
 export const word: FlagRead<string> = anyOf((written) => (written === '' ? undefined : written));
 
-/** A path, or a name: what follows a folder that is not known says enough. */
+/** A path or a name. After an unknown folder, the rest of the path is enough. */
 export const pathWord: FlagRead<string> = { ...word, isPath: true };
 
 /** One or several words, as written. */

@@ -45,23 +45,23 @@ export const registryFiles: Composition = {
   },
 };
 
-/** The settings by the names of TOML's sections, with what they mean that are said otherwise now. */
+/** The settings by the names of TOML's sections, with those translated that newer versions write in another form. */
 function withModel({ own, modules }: PickedConfig, result: PythonObject): Settings {
   const settings = new Map(settingsOf(documentOf(own, modules, result), environmentOnly));
   const add = (name: string, value: unknown, from: Pick<Setting, 'place'>): void => {
     const whole = from.place.range;
     settings.set(name, { name, value, described: String(value), place: from.place, whole });
   };
-  const said = (name: string): Setting | null => settings.get(name) ?? null;
+  const settingNamed = (name: string): Setting | null => settings.get(name) ?? null;
   addModel(result, own.file, add);
   addBatches(settings, add);
-  const assets = said('hf_assets_path');
+  const assets = settingNamed('hf_assets_path');
   if (assets !== null) add('model.hf_assets_path', assets.value, assets);
   addRecompute(result, add);
   return settings;
 }
 
-/** Batches are said in tokens: of a micro-batch of each replica, of a step. */
+/** Newer versions give batches in tokens: of a micro-batch of each replica, and of a step. */
 function addBatches(settings: Settings, add: Add): void {
   const context = settings.get('training.max_context_length');
   if (context === undefined) return;

@@ -58,7 +58,7 @@ function deriveBatches(settings: Settings, facts: Draft): void {
 
 /**
  * Versions with [experimental] cut a batch into as many micro-batches as stages, those with `local_batch_size` into micro-batches of 1;
- * between them a file does not tell.
+ * for versions between them the file does not show which.
  */
 function assumeMicroBatch(settings: Settings, facts: Draft, pipeline: Fact<number>): void {
   if (settings.has('training.local_batch_size'))

@@ -4,7 +4,7 @@ import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
 /**
- * Sections changed over the years: sizes of parallelism stood under [training] (2024), those of pipelines under [experimental] (2024), all
+ * Sections changed over the years: sizes of parallelism were under [training] (2024), those of pipelines under [experimental] (2024), all
  * under [parallelism] since 2025.
  */
 const sections = ['parallelism', 'training', 'experimental'];

@@ -28,7 +28,7 @@ function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, 
   return name === undefined ? [] : [inserted(text, settings, name, spelled)];
 }
 
-/** Sizes of parallelism stood under [training] and [experimental] before they had a section of their own. */
+/** Sizes of parallelism were under [training] and [experimental] before they had a section of their own. */
 function keysFor(known: KeyNames, fact: SettingEdit['fact'], facts: LauncherFile['facts']): readonly string[] {
   const anchorKey = facts.pipeline?.name ?? facts.tensor?.name;
   const section = anchorKey?.slice(0, anchorKey.indexOf('.') + 1) ?? 'parallelism.';

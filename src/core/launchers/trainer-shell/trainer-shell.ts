@@ -236,7 +236,7 @@ function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>):
   const name = deepspeedKeys.map((key) => flags.get(key)?.words[0]?.text ?? undefined).find((text) => text !== undefined);
   const stage = /(?:zero|stage|_z)[_-]?([0-3])(?!\d)/i.exec(name?.split('/').at(-1) ?? '')?.[1];
   if (name === undefined || stage === undefined) return {};
-  return { zeroStage: byDefault(Number(stage), sentence`the name of ${quoted(name)} says so`) };
+  return { zeroStage: byDefault(Number(stage), sentence`from the name of ${quoted(name)}`) };
 }
 
 /** LoRA and its kind, by any of the flags that turn them on. */

@@ -1,7 +1,7 @@
 import { setBy, wholeLayersOnly } from '../../../domain/capabilities';
 import type { MegatronFork } from '../fork';
 
-/** Megatron-LM itself, with Megatron Core: what its forks change is said in their records. */
+/** Megatron-LM itself, with Megatron Core. The records of its forks have what they change. */
 export const nvidia: MegatronFork = {
   name: 'Megatron-LM',
   source: 'NVIDIA/Megatron-LM at d98e8a64',
