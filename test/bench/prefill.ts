@@ -11,7 +11,7 @@ import { makePlan } from '../../src/core/planner/make-plan';
 import { prefillOf, prefillTimeOf, servedPrefill } from '../../src/features/prefill/core/prefill';
 import { fittingDesign } from '../../src/features/rehearsal/core/design';
 import { resolveRun } from '../../src/core/plan-request/resolve';
-import { forwardOnlySchedule } from '../../src/core/schedules/forward-only';
+import { forwardOnlySchedule } from '../../src/core/schedules/schedule';
 import { say, sentence } from '../../src/core/sentence';
 import { uniformLengths } from '../../src/core/slicing/baselines';
 import type { PlanRequest } from '../../src/core/domain/request';

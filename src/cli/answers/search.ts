@@ -17,7 +17,7 @@ import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
 import { runtimeOf } from '../../core/domain/runtime';
-import { isRun } from '../../core/schedules/needs';
+import { isRun } from '../../core/schedules/runtimes';
 import {
   gainsOver,
   keptFreeText,

@@ -5,7 +5,7 @@ import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../domain/profile';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
-import { neededFor } from '../schedules/needs';
+import { neededFor } from '../schedules/runtimes';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/lengths-result';

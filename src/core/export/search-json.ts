@@ -5,7 +5,7 @@ import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../terapipe/renamed-keys';
 import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
-import { neededFor } from '../schedules/needs';
+import { neededFor } from '../schedules/runtimes';
 import type { PlanRequest } from '../domain/request';
 import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';

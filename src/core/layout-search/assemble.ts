@@ -15,7 +15,7 @@ import { slicesGrow, slicingCost } from '../planner/candidates/terapipe-cost';
 import { partsByStage } from '../planner/explain/step-parts';
 import { meanParts, type StepTimes } from '../planner/explain/step-part-names';
 import { bestPerSchedule } from '../planner/choose';
-import { isRun } from '../schedules/needs';
+import { isRun } from '../schedules/runtimes';
 import { sameMemory } from '../planner/explain/reasons';
 import { withStagesOf } from '../planner/candidates/virtual-stages';
 import { plainName } from '../schedules/on-layout';

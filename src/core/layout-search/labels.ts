@@ -1,8 +1,7 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import { costOf, worthSaying } from '../planner/explain/slower';
-import { neededFor } from '../schedules/needs';
+import { neededFor, settingsAgainst, type SplitSetting } from '../schedules/runtimes';
 import { scheduleKind } from '../schedules/registry';
-import { settingsAgainst, type SplitSetting } from '../schedules/split-runtimes';
 import { runtimeOf } from '../domain/runtime';
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
 import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';

@@ -1,4 +1,4 @@
-import { slicesAhead } from '../schedules/in-flight';
+import { slicesAhead } from '../schedules/kind';
 import type { WholeSliceTime } from '../domain/slice-cost';
 import { sum } from '../numbers';
 

@@ -13,7 +13,7 @@ import { recomputesOf, refusedTogether, type RecomputeWay } from '../domain/capa
 import { divisorsOf } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { deepSpeedEmptyStages } from '../partition/stages';
-import { settingsAgainst } from '../schedules/split-runtimes';
+import { settingsAgainst } from '../schedules/runtimes';
 import type { ScheduleName } from '../domain/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
 import { measuredChoices } from './measured';

@@ -2,7 +2,7 @@ import type { ScheduleName } from '../domain/schedule-names';
 import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
 import { sameMemory, tie } from './explain/reasons';
 import { plainName } from '../schedules/on-layout';
-import { isRun, type RunBy } from '../schedules/needs';
+import { isRun, type RunBy } from '../schedules/runtimes';
 import { scheduleKind } from '../schedules/registry';
 import type { PlanRequest } from '../domain/request';
 

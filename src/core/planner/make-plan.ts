@@ -16,7 +16,7 @@ import { overLengths } from './lengths/over-lengths';
 import { pipelineOf, type Pipeline } from './predict/pipeline';
 import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { predictAll, type CandidateSpec, type Outcome } from './predict/predict';
-import { isRun } from '../schedules/needs';
+import { isRun } from '../schedules/runtimes';
 import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './candidates/terapipe-slices';
 import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';

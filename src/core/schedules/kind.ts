@@ -1,8 +1,7 @@
 import type { CancelSignal } from '../errors';
 import type { Runtime } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
-import type { StageOfRun } from './in-flight';
-import type { OperationKind, WorkUnit } from './schedule';
+import { operationKind, type OperationKind, type WorkUnit } from './schedule';
 import type { Sentence } from '../sentence';
 
 /**
@@ -140,4 +139,51 @@ export interface ScheduleKind {
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;
   /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */
   readonly order: (problem: ScheduleProblem) => (stage: number, emit: Emit) => void;
+}
+
+/** Of which stage it is asked how much it holds. */
+export interface StageOfRun {
+  readonly stage: number;
+  readonly stages: number;
+  readonly microBatches: number;
+  /** Of each micro-batch, alike. */
+  readonly slices: number;
+}
+
+/** All of them: backward begins when the last forward is done. */
+export function allInFlight({ microBatches, slices }: StageOfRun): number {
+  return slices * microBatches;
+}
+
+/**
+ * A micro-batch for the stage and each behind it. Interleaving, with or without a split backward, has done as many forwards of its last
+ * chunks as plain 1F1B before its first backward (arXiv 2205.05198, section 4.2.1).
+ */
+export function stagesBehindInFlight({ stage, stages, microBatches, slices }: StageOfRun): number {
+  return slices * Math.min(microBatches, stages - stage);
+}
+
+/** A micro-batch for the stage and each before it: what a V holds on its second chunks. */
+export function stagesBeforeInFlight({ stage, microBatches, slices }: StageOfRun): number {
+  return slices * Math.min(microBatches, stage + 1);
+}
+
+/**
+ * Those that 1F1B over token slices (Seq1F1B) has done forward when it begins its first backward, at most; backwards come from slice to
+ * slice, the last of a micro-batch first.
+ */
+export function slicesAhead({ stage, stages, microBatches, slices }: StageOfRun): number {
+  return Math.min(stages - stage + slices - 1, slices * microBatches);
+}
+
+/** All slices of a micro-batch in a row, forward: in token order. */
+export function emitForward({ firstUnit }: ScheduleProblem, emit: Emit, chunk: number, microBatch: number): void {
+  const end = firstUnit[microBatch + 1] ?? 0;
+  for (let unit = firstUnit[microBatch] ?? 0; unit < end; unit++) emit(operationKind.forward, chunk, unit);
+}
+
+/** All slices of a micro-batch in a row, backward: the last one first, because earlier slices get gradients from later ones (attention). */
+export function emitBackward({ firstUnit }: ScheduleProblem, emit: Emit, chunk: number, microBatch: number): void {
+  const first = firstUnit[microBatch] ?? 0;
+  for (let unit = (firstUnit[microBatch + 1] ?? 0) - 1; unit >= first; unit--) emit(operationKind.backward, chunk, unit);
 }

@@ -1,6 +1,5 @@
-import type { Emit, ScheduleProblem } from './kind';
+import type { Emit, ScheduleProblem, StageOfRun } from './kind';
 import { operationKind, type OperationKind } from './schedule';
-import type { StageOfRun } from './in-flight';
 
 /** A forward or a backward of one slice on one of a stage's own chunks. */
 interface SlicePass {

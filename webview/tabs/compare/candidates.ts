@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../src/core/format';
 import type { CandidateId, Plan } from '../../../src/core/planner/plan';
-import { neededFor } from '../../../src/core/schedules/needs';
+import { neededFor } from '../../../src/core/schedules/runtimes';
 import { runtimeOf } from '../../../src/core/domain/runtime';
 import { h, icon } from '../../base/dom';
 import { t } from '../../base/strings';

@@ -2,7 +2,7 @@ import { bytesOfQuantity, column } from '../../../src/core/format';
 import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../../src/core/planner/plan';
 import { isTie } from '../../../src/core/planner/explain/reasons';
-import { neededFor } from '../../../src/core/schedules/needs';
+import { neededFor } from '../../../src/core/schedules/runtimes';
 import { h, icon, type Child } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';

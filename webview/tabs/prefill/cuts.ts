@@ -1,7 +1,6 @@
 import type { PrefillAnswer } from '../../../src/features/prefill/core/answer';
-import { forwardOnlySchedule } from '../../../src/core/schedules/forward-only';
 import { noTransfers, simulate, wholeBackward } from '../../../src/core/schedules/simulate/simulate';
-import type { Timeline } from '../../../src/core/schedules/schedule';
+import { forwardOnlySchedule, type Timeline } from '../../../src/core/schedules/schedule';
 import { say } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
 

@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../../errors';
 import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
-import { isRun } from '../../schedules/needs';
+import { isRun } from '../../schedules/runtimes';
 import { scheduleKinds } from '../../schedules/registry';
 import { sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';

@@ -1,8 +1,7 @@
 import { formatBytes, formatDuration, formatPercent } from '../../format';
 import { verdictWord } from '../../memory-model/verdict';
-import { isRun, neededFor } from '../../schedules/needs';
+import { isRun, neededFor, settingsAgainst } from '../../schedules/runtimes';
 import { scheduleKind } from '../../schedules/registry';
-import { settingsAgainst } from '../../schedules/split-runtimes';
 import { sentence, type Sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
 import { runtimeOf } from '../../domain/runtime';

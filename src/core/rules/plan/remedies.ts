@@ -12,7 +12,7 @@ import { recomputeChoices } from '../../layout-search/space';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict/predict';
-import { isRun } from '../../schedules/needs';
+import { isRun } from '../../schedules/runtimes';
 import { recomputesOf, refusedTogether, setterOf } from '../../domain/capabilities';
 import { searchKeys } from '../../domain/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';

@@ -1,6 +1,4 @@
-import { allInFlight } from '../in-flight';
-import type { ScheduleKind } from '../kind';
-import { emitBackward, emitForward } from './micro-batch';
+import { allInFlight, emitBackward, emitForward, type ScheduleKind } from '../kind';
 
 /** GPipe (Huang et al. 2019, arXiv 1811.06965). Backward from the first micro-batch on, as PyTorch's ScheduleGPipe. */
 export const gpipe: ScheduleKind = {

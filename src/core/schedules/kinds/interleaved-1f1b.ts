@@ -1,5 +1,4 @@
-import { stagesBehindInFlight } from '../in-flight';
-import type { ScheduleKind } from '../kind';
+import { stagesBehindInFlight, type ScheduleKind } from '../kind';
 import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
 import { operationKind } from '../schedule';
 

@@ -1,5 +1,4 @@
-import { allInFlight } from '../in-flight';
-import type { ScheduleKind } from '../kind';
+import { allInFlight, type ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
 
 /** Breadth-first pipeline (arXiv 2211.05953), in the order of PyTorch's ScheduleLoopedBFS (torch 2.14). */

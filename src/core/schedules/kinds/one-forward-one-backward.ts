@@ -1,6 +1,4 @@
-import { stagesBehindInFlight } from '../in-flight';
-import type { ScheduleKind } from '../kind';
-import { emitBackward, emitForward } from './micro-batch';
+import { stagesBehindInFlight, emitBackward, emitForward, type ScheduleKind } from '../kind';
 
 /**
  * 1F1B, also called PipeDream-flush and DAPPLE: stage s runs `stages - s - 1` micro-batches ahead (Narayanan et al. 2021, arXiv 2104.04473,

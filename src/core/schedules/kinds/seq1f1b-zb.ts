@@ -1,5 +1,4 @@
-import { slicesAhead } from '../in-flight';
-import type { ScheduleKind } from '../kind';
+import { slicesAhead, type ScheduleKind } from '../kind';
 import { slicedOrder } from '../sliced-rounds';
 
 /**

@@ -1,5 +1,4 @@
-import { slicesAhead } from '../in-flight';
-import type { ScheduleKind, ScheduleProblem } from '../kind';
+import { slicesAhead, type ScheduleKind, type ScheduleProblem } from '../kind';
 import { operationKind } from '../schedule';
 
 /**

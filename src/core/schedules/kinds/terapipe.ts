@@ -1,6 +1,4 @@
-import { allInFlight } from '../in-flight';
-import type { ScheduleKind } from '../kind';
-import { emitBackward, emitForward } from './micro-batch';
+import { allInFlight, emitBackward, emitForward, type ScheduleKind } from '../kind';
 
 /**
  * TeraPipe (Li et al. 2021, arXiv 2102.07988): as its runtime runs, backward in exactly the reverse order of forward; in rounds where the

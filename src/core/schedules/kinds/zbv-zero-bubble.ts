@@ -1,5 +1,4 @@
-import { stagesBeforeInFlight } from '../in-flight';
-import type { Emit, ScheduleKind } from '../kind';
+import { stagesBeforeInFlight, type Emit, type ScheduleKind } from '../kind';
 import { operationKind } from '../schedule';
 
 /**

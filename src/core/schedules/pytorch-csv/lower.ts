@@ -1,6 +1,5 @@
 import type { Schedule } from '../schedule';
-import { actionsOf, actionType, type ActionTable } from './actions';
-import type { CsvVersion } from './version';
+import { actionsOf, actionType, type ActionTable, type CsvVersion } from './actions';
 
 /** Chunks of a stage whose weights are gathered at a time: one for a forward, one for a backward and one to come. */
 const mostGathered = 3;

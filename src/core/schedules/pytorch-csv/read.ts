@@ -1,13 +1,12 @@
 import { formatCount } from '../../format';
 import type { Schedule, WorkUnit } from '../schedule';
-import { isPass, isReduction, rowText } from './actions';
+import { isPass, isReduction, rowText, versionOf, type CsvVersion } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems, waitProblems } from './communication';
 import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { microBatchesOf, structureOf, type ActionIndex } from './structure';
 import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
 import { counted, sentence } from '../../sentence';
-import { versionOf, type CsvVersion } from './version';
 
 /** The two kinds of files PyTorch writes and reads: passes only, or passes with every send, receive and gathering of weights. */
 export type CsvFormat = 'compute_only' | 'compute_comms';

@@ -5,7 +5,7 @@ import { operationKind, type Schedule, type Timeline } from '../schedule';
 import { noTransfers, simulate } from '../simulate/simulate';
 import { findingOf } from './problems';
 import { readScheduleCsv, type CsvFormat } from './read';
-import type { CsvVersion } from './version';
+import type { CsvVersion } from './actions';
 
 /**
  * A schedule without times of its own, drawn in steps: a forward, an input gradient and a weight gradient take one, a full backward two,

@@ -1,9 +1,8 @@
 import type { Schedule } from '../schedule';
-import { actionsOf, cellText, type ActionTable } from './actions';
+import { actionsOf, cellText, type ActionTable, type CsvVersion } from './actions';
 import { cellsOf } from './idle-cells';
 import { lowerSchedule } from './lower';
 import type { CsvFormat } from './read';
-import type { CsvVersion } from './version';
 
 /**
  * A schedule as PyTorch's CSV (torch.distributed.pipelining): a row for each stage, lines ending in LF.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
 import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
-import { isRun, neededFor } from '../../../../src/core/schedules/needs';
+import { isRun, neededFor } from '../../../../src/core/schedules/runtimes';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import type { Runtime } from '../../../../src/core/domain/runtime';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';

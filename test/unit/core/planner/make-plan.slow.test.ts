@@ -5,7 +5,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { neededFor } from '../../../../src/core/schedules/needs';
+import { neededFor } from '../../../../src/core/schedules/runtimes';
 import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';

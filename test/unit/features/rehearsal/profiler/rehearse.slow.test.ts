@@ -12,7 +12,7 @@ import { comparedRehearsal, type Rehearsal } from '../../../../../src/features/r
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../../src/features/rehearsal/profiler/run';
 import { toText } from '../../../sentence-text';
 import { runStages } from '../../../../../src/features/rehearsal/profiler/running';
-import { forwardOnlySchedule } from '../../../../../src/core/schedules/forward-only';
+import { forwardOnlySchedule } from '../../../../../src/core/schedules/schedule';
 import { bundleChild, profilerEntry, type BundledChild } from '../../../profiler/bundle';
 import { asPlanned, tinyConfig, tinyPlan } from './tiny-plan';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { forwardOnlySchedule } from '../../../../src/core/schedules/forward-only';
+import { forwardOnlySchedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 
 describe('chunks of a prompt on their way down the stages', () => {
