@@ -5,7 +5,7 @@ import type { MemoryVerdict } from '../memory-model/verdict';
 import type { CostProvenance } from '../domain/slice-cost';
 import type { StepPart } from '../planner/explain/step-part-names';
 import type { SearchPoint } from './known';
-import type { MeasuredChoices } from './measured';
+import type { MeasuredChoices } from './search-problem';
 import type { SearchCounts } from './search';
 import type { SearchKey } from '../domain/layout-choices';
 import type { Sentence, Value } from '../sentence';

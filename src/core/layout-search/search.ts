@@ -7,11 +7,10 @@ import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
-import { heldToMeasured } from './measured';
 import { hasSliceBounds, phasesOf, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import type { CandidateGroup } from './candidate-group';
-import type { SearchProblem } from './search-problem';
+import { heldToMeasured, type SearchProblem } from './search-problem';
 
 /**
  * How far a search is. At its end each group was opened or ruled out, each layout of an opened one ruled out, simulated or skipped:

@@ -1,6 +1,6 @@
 import { memoized } from '../memoized';
 import type { CandidateGroup, Sizes } from './candidate-group';
-import type { SearchProblem } from './search-problem';
+import { measuredChoices, type SearchProblem } from './search-problem';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
@@ -16,7 +16,6 @@ import { deepSpeedEmptyStages } from '../partition/stages';
 import { settingsAgainst } from '../schedules/runtimes';
 import type { ScheduleName } from '../domain/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
-import { measuredChoices } from './measured';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
 import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../domain/request';

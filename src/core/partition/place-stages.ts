@@ -1,4 +1,4 @@
-import { groupAt, gpusOfGroup, sameKind } from '../cluster/groups';
+import { groupAt, gpusOfGroup, sameKind, stageGpus } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
 import { megatronBoundary } from '../time-model/boundary';
 import { optimizerTime } from '../time-model/optimizer-time';
@@ -13,9 +13,9 @@ import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../domain/request';
 import { scheduleOn } from '../schedules/on-layout';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
-import { stageInputsOf } from './stage-inputs';
 import { cutContents, layersOfChunks } from './stages';
 import { counted, sentence } from '../sentence';
+import type { GpuMemory } from '../memory-model/profile';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 const mostOrderedGroups = 4;
@@ -252,4 +252,29 @@ function afterPipelineMs(inputs: PlacementProblem['inputs'], cut: readonly numbe
     return gradientExchangeTime(own, contents) + optimizerTime(own, contents);
   });
   return sendsMs + Math.max(...last);
+}
+
+/**
+ * What the times of each stage are predicted from: the nodes of its kind as a plain cluster, with the stages that lie on them. One object
+ * for all stages of a kind; on a plain cluster the inputs as they are.
+ */
+export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSpec }): readonly CostInputs[] {
+  const { cluster, layout } = inputs;
+  const { groups } = cluster;
+  if (groups === undefined) return Array.from({ length: layout.pipeline }, () => inputs);
+  const { stageNodeGroups = [], ...sizes } = layout;
+  /** Each stage takes the next GPUs of its group, for all replicas. */
+  const order = 'tp-cp-ep-dp-pp';
+  const known = new Map<number, CostInputs>();
+  return stageNodeGroups.map((group) => {
+    let own = known.get(group);
+    const pipeline = stageNodeGroups.filter((other) => other === group).length;
+    if (own === undefined) known.set(group, (own = { ...inputs, cluster: groupAt(groups, group), layout: { ...sizes, order, pipeline } }));
+    return own;
+  });
+}
+
+/** Memory of the GPUs that a layout's stages run on. */
+export function gpuMemoryOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageNodeGroups'>): GpuMemory {
+  return stageGpus(cluster, layout) ?? cluster.gpu.memoryBytes;
 }

@@ -1,7 +1,6 @@
-import type { SearchProblem } from './search-problem';
 import type { CancelSignal } from '../errors';
 import { composeBatch, kindsUsed } from './batch-program';
-import { thresholdBounds } from './lower-bounds';
+import { thresholdBounds, type SearchProblem } from './lower-bounds';
 import { pruneScratch, wantedSlices } from './prune';
 import { graphRows, type SliceRows } from './slice-rows';
 import { stepSolver, type Step, type StepSolver } from './steps';

@@ -12,7 +12,7 @@ import type { PlanRequest } from '../../domain/request';
 import { chunkCost } from '../../partition/offload';
 import { chunksOf, type Chunks } from '../../partition/chunks';
 import { scheduleOn, type ScheduleOnLayout } from '../../schedules/on-layout';
-import { gpuMemoryOf, stageInputsOf } from '../../partition/stage-inputs';
+import { gpuMemoryOf, stageInputsOf } from '../../partition/place-stages';
 import { cutContents, usualCut } from '../../partition/stages';
 
 /** A stage of a pipeline. */

@@ -20,7 +20,7 @@ import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import { mostTriedOperations, unlessUnmet } from '../../schedules/on-layout';
 import { peakMemory } from '../../partition/chunk-order';
-import { gpuMemoryOf } from '../../partition/stage-inputs';
+import { gpuMemoryOf } from '../../partition/place-stages';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
 import type { Change, Remedy, SetValue } from './remedy';
 

@@ -1,9 +1,8 @@
 import { throwIfCancelled } from '../../errors';
-import { ascending, countOf, isAllowed, isWithin, timed, timesOfEnds, type Count, type TimedSlices, type Work } from './cuts';
+import { ascending, countOf, isAllowed, isWithin, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
 import { improve } from './improve';
 import { allWindows, cellsOf, widerCells, type Windows } from './layers';
-import { leastLoads } from './loads';
-import { longestPath, makespanOf } from './pass-graph';
+import { longestPath, makespanOf, stagePaths } from './pass-graph';
 import { cutsIn, forEachCut, halvesOf, type Part } from './parts';
 import type { MakespanProblem, MakespanSolution, SearchLimits } from './problem';
 import { relax, type Grids, type Relaxed } from './relaxation';
@@ -293,4 +292,37 @@ function offerImproved(search: Search, count: Count, from: { readonly cut: Timed
   const better = improve(count, search.costs, from, (ends) => fits(search, ends), search.work);
   count.cuts.push(better.cut);
   offer(search, count, better.cut);
+}
+
+/** For every number of slices the least work of the stage that has most with the sequence whole: no schedule ends sooner. By cells. */
+function leastLoads({ coarse, costs }: Grids, mostSlices: number, { graphOf }: MakespanProblem, work: Work): Float64Array {
+  const loads = new Float64Array(mostSlices + 1);
+  const graph = graphOf(1);
+  const whole = timesOfEnds(costs, new Int32Array(0));
+  const heaviest = (graph === null ? [] : stagePaths(graph)).toSorted((a, b) => weightOf(b, whole) - weightOf(a, whole))[0];
+  if (heaviest === undefined) return loads;
+  const { count, least, prices } = coarse;
+  const rest = new Float64Array(count * count);
+  let constant = 0;
+  for (let time = 0; time < costs.times; time++) {
+    const weight = heaviest[time] ?? 0;
+    if (weight === 0) continue;
+    constant += weight * (prices[time]?.[costs.units] ?? 0);
+    const column = least[time];
+    for (let at = 0; at < rest.length; at++) rest[at] = (rest[at] ?? 0) + weight * (column?.[at] ?? Infinity);
+  }
+  let reached = new Float64Array(count).fill(Infinity);
+  reached[0] = 0;
+  for (let slices = 1; slices <= mostSlices; slices++) {
+    const next = new Float64Array(count).fill(Infinity);
+    work.spend(Math.ceil((count * count) / 8));
+    for (let from = 0; from < count; from++) {
+      const ms = reached[from] ?? Infinity;
+      if (ms === Infinity) continue;
+      for (let to = from; to < count; to++) next[to] = Math.min(next[to] ?? Infinity, ms + (rest[from * count + to] ?? Infinity));
+    }
+    loads[slices] = constant + (next[count - 1] ?? Infinity);
+    reached = next;
+  }
+  return loads;
 }
