@@ -1,6 +1,5 @@
 import path from 'node:path';
-import { applyLayout, isApplied } from '../../core/export/apply-layout';
-import { headedFile } from '../../core/export/headed-file';
+import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';

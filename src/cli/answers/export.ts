@@ -11,7 +11,7 @@ import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
-import { withBecause } from '../../core/export/reasons-json';
+import { withBecause } from '../../core/export/plan-json';
 import { isLauncher } from '../../core/launchers/registry';
 import { readComposed } from '../../core/config-files/compose';
 import { readerOf, recogniseConfig } from '../../core/config-files/readers';

@@ -10,7 +10,6 @@ import type { GivenCost } from '../terapipe/cost-section';
 import { completeInline, overrideModel } from '../terapipe/inline-model';
 import type { ReadReferenced, Run, RunModel } from '../run/run';
 import { readTerapipe, type GivenModel, type TerapipeFile } from '../terapipe/terapipe';
-import { titleOf } from './title';
 import { recogniseModel } from './readers';
 import { sentence } from '../sentence';
 
@@ -143,5 +142,24 @@ async function readNamed(file: string, named: string, read: ReadReferenced, name
   } catch (error) {
     if (error instanceof ExpectedError) throw new ExpectedError(error.code, error.what, error.remedy, namedAt);
     throw error;
+  }
+}
+
+/** `gpt3-175b` for `.../gpt3-175b/terapipe.json`, otherwise the file's name without its ending. */
+export function titleOf(file: string): string {
+  const parts = decoded(file)
+    .split(/[/\\]/)
+    .filter((part) => part !== '');
+  const name = parts.at(-1) ?? file;
+  const folder = parts.at(-2);
+  if (folder !== undefined && /^(config|terapipe)\.jsonc?$/i.test(name)) return folder;
+  return name.replace(/(\.config|\.terapipe)?\.(jsonc?|ya?ml|toml|sh|bash|slurm|sbatch)$/i, '');
+}
+
+function decoded(file: string): string {
+  try {
+    return decodeURIComponent(file);
+  } catch {
+    return file;
   }
 }

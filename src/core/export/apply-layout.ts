@@ -12,8 +12,9 @@ import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
 import { isEditable, type EditableFormat } from '../launchers/editors';
 import { launchSettingsOfFound, stepOfFound } from './launchers/launch-settings';
-import { type Remark } from '../launchers/writing/launch-settings';
+import type { Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
+import { printable } from '../text';
 
 /** A config changed to a layout that a search found. */
 export interface AppliedLayout {
@@ -143,4 +144,15 @@ function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boo
   if (stageLayers === undefined) return true;
   if (model.encoderLayers.value !== null) return false;
   return evenStageContents(model.layers.value, stageLayers.length).every(({ layers }, stage) => layers === stageLayers[stage]);
+}
+
+/** Formats whose files have no comments that all their readers take. */
+const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'huggingface', 'onnx'];
+
+/** A file with a comment at its top for each thing that a layout needs and the file does not have; a first line `#!` stays first. */
+export function headedFile(format: ConfigFormat, text: string, gaps: readonly Remark[]): string {
+  if (gaps.length === 0 || withoutComments.includes(format)) return text;
+  const lines = gaps.map(({ what, reason }) => `# TeraPipe, not written: ${printable(`${say(what)}: ${say(reason)}`)}\n`).join('');
+  const [shebang = ''] = /^#!.*\r?\n/.exec(text) ?? [];
+  return shebang + lines + text.slice(shebang.length);
 }

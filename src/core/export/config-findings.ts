@@ -5,8 +5,10 @@ import type { LoadedConfig } from '../config-files/load-config';
 import type { Plan } from '../planner/plan';
 import type { Remedy } from '../rules/plan/remedy';
 import { findingsOf } from '../rules/run-findings';
-import type { Launched } from './launchers/memory-fixes';
-import { launchedFindings } from './launched-findings';
+import { settingEdits, type Launched } from './launchers/memory-fixes';
+import { formatFindings } from '../rules/plan/format-findings';
+import { memoryFindings } from '../rules/plan/memory-findings';
+import { sliceFindings } from './slices/slice-findings';
 
 /**
  * All findings on a config and its plan: what the terminal's `plan` and `check` and the editor print. A launcher's file is judged by its
@@ -30,4 +32,15 @@ export function configFindings(
 /** Whether a run freezes layers over its epochs. */
 export function isElastic({ elastic, encoder }: Run): boolean {
   return elastic !== undefined || encoder !== undefined;
+}
+
+/**
+ * Findings on the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that it does not
+ * fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the file can
+ * express it: the settings that change, and none else, read back and planned again.
+ * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
+ */
+function launchedFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[], launched: Launched | null): readonly Finding[] {
+  const editsOf = (remedy: Remedy) => (launched === null ? null : settingEdits(remedy, launched));
+  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, editsOf), ...sliceFindings(run, plan, launched)];
 }

@@ -1,5 +1,4 @@
 import type { CostProvenance } from '../domain/slice-cost';
-import { assumptionJson } from './reasons-json';
 import { runtimeOf } from '../domain/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
@@ -13,8 +12,9 @@ import { weighedAssumptions } from '../planner/explain/assumed';
 import { isTie } from '../planner/explain/reasons';
 import { meanParts } from '../planner/explain/step-part-names';
 import { withOldNames } from '../terapipe/renamed-keys';
-import { say } from '../sentence';
+import { say, type Sentence } from '../sentence';
 import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-plan';
+import type { Assumption } from '../domain/request';
 
 /**
  * A plan as `terapipe plan --json` and the editor's export print it. Times ms, memory bytes, lengths tokens; fields are added, never
@@ -181,4 +181,17 @@ export function stagesJson({ stages }: MemoryProfile): StageJson[] {
       peakOperation,
     };
   });
+}
+
+/** An entry of JSON with its reason in English, also as `because`, the name it had first. */
+export function withBecause<T extends { readonly reason: Sentence | string }>(
+  entry: T,
+): Omit<T, 'reason'> & { readonly reason: string; readonly because: string } {
+  const reason = typeof entry.reason === 'string' ? entry.reason : say(entry.reason);
+  return { ...entry, reason, because: reason };
+}
+
+/** What no file set, with its reason. */
+export function assumptionJson({ key, value, reason }: Assumption): object {
+  return withBecause({ key, value, reason });
 }

@@ -1,5 +1,4 @@
-import { rangeOf } from './plan-json';
-import { assumptionJson } from './reasons-json';
+import { rangeOf, assumptionJson } from './plan-json';
 import { scenarioJson, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';

@@ -1,4 +1,4 @@
-import { assumptionJson, withBecause } from '../../core/export/reasons-json';
+import { assumptionJson, withBecause } from '../../core/export/plan-json';
 import { totalBytes } from './core/memory';
 import { withOldNames } from '../../core/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from './core/plan';

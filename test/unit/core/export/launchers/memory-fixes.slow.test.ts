@@ -3,14 +3,14 @@ import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../../src/core/run/run';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { launchedFindings } from '../../../../../src/core/export/launched-findings';
-import { settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
+import { configFindings } from '../../../../../src/core/export/config-findings';
+import { settingEdits, type Launched } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials } from '../../../../../src/core/rules/plan/remedies';
-import { remedyText } from '../../../../../src/core/rules/plan/remedy';
+import { remedyText, type Remedy } from '../../../../../src/core/rules/plan/remedy';
 import { withSizes } from '../../../../../src/core/plan-request/with-sizes';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { shellReader } from '../../launchers/shell/shell-reader';
@@ -43,6 +43,10 @@ describe("a launcher's file whose plan does not fit", () => {
         ),
     });
 
+  /** Those on the plan, which the file's own rules do not report. */
+  const findingsOn = (run: Run, plan: Plan, remedies: readonly Remedy[] = [], launched: Launched | null = null) =>
+    configFindings({ format: 'megatron-shell', findings: [] }, run, plan, remedies, launched);
+
   const planOf = (run: Run): Plan => makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
 
   const applied = (text: string, edits: readonly TextEdit[]): string =>
@@ -58,14 +62,14 @@ describe("a launcher's file whose plan does not fit", () => {
       return planOf(changed);
     });
     assert.ok(plans <= mostTrials);
-    const [finding, ...others] = launchedFindings(run!, plan, remedies, { launcher: launcher!, read });
+    const [finding, ...others] = findingsOn(run!, plan, remedies, { launcher: launcher!, read });
     assert.deepEqual(others, []);
     assert.equal(finding?.code, 'memory-over-capacity');
     assert.equal(finding.severity, 'warning');
     const { start, end } = finding.place.range;
     assert.match(script.slice(start - 31, end), /--pipeline-model-parallel-size 2$/);
     const given = applyOverrides(run!, ['cluster.gpu=H100-80GB']);
-    assert.equal(launchedFindings(given, planOf(given))[0]?.severity, 'error');
+    assert.equal(findingsOn(given, planOf(given))[0]?.severity, 'error');
 
     assert.ok(finding.fixes.length > 0);
     for (const { title, edits } of finding.fixes) {
@@ -93,8 +97,8 @@ describe("a launcher's file whose plan does not fit", () => {
 
   it('gets nothing where it fits, nor fixes where its file is missing to be edited', async () => {
     const small = await load(script.replace('--num-layers 40', '--num-layers 4'));
-    assert.deepEqual(launchedFindings(small.run!, planOf(small.run!)), []);
+    assert.deepEqual(findingsOn(small.run!, planOf(small.run!)), []);
     const { run } = await load(script);
-    assert.deepEqual(launchedFindings(run!, planOf(run!))[0]?.fixes, []);
+    assert.deepEqual(findingsOn(run!, planOf(run!))[0]?.fixes, []);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { headedFile } from '../../../../src/core/export/headed-file';
+import { headedFile } from '../../../../src/core/export/apply-layout';
 import { sentence } from '../../../../src/core/sentence';
 
 const gaps = [{ what: sentence`context parallel size 2`, reason: sentence`the launcher has no such setting` }];
