@@ -3,12 +3,12 @@ import { ExpectedError } from '../core/errors';
 import { formatCount } from '../core/format';
 import { parseAmount } from '../core/amounts';
 import { sameWord } from '../core/domain/settings/rules';
-import type { ResolveDefaults } from '../core/plan-request/defaults';
+import type { ResolveDefaults } from '../core/plan-request/scenario';
 import type { Machine } from '../core/plan-request/machine';
 import { orList, quoted } from '../core/text';
 import type { Answer } from './answer';
 import type { Terminal } from './terminal';
-import { type Sentence, sentence } from '../core/sentence';
+import { sentence, type Sentence } from '../core/sentence';
 
 /** An option, as it is written and as the help shows it. */
 export interface Option {

@@ -3,7 +3,7 @@ import type { PlanSettings } from '../core/export/settings-of-plan';
 import { settingOf } from '../core/terapipe/overrides';
 import { presetNamed } from '../core/terapipe/cluster-section';
 import { logNames } from '../features/compare/core/logs/registry';
-import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/defaults';
+import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
 import type { Machine } from '../core/plan-request/machine';
 import { sentence } from '../core/sentence';
 import { quoted } from '../core/text';

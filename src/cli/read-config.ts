@@ -4,7 +4,7 @@ import type { LauncherReader } from '../core/run/facts';
 import { applyOverrides } from '../core/terapipe/overrides';
 import type { ReadReferenced, Run } from '../core/run/run';
 import { loadConfig, type LoadedConfig } from '../core/config-files/load-config';
-import { assumedGpuName } from '../core/plan-request/defaults';
+import { assumedGpuName } from '../core/plan-request/scenario';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../core/plan-request/machine';
 import { parseProfile } from '../core/measured-profile/file';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
-import { lengthsText } from '../core/plan-request/sequence-lengths';
+import { lengthsText } from '../core/plan-request/scenario';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/domain/request';
 import type { SearchUpdate } from '../core/layout-search/answer';

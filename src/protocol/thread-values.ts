@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { NamedProfile } from '../core/domain/profile';
 import type { PlanRequest } from '../core/domain/request';
 import type { Run } from '../core/run/run';
-import type { ResolveDefaults } from '../core/plan-request/defaults';
+import type { ResolveDefaults } from '../core/plan-request/scenario';
 import type { Plan } from '../core/planner/plan';
 
 /** A value of ours that crosses threads as it is. @param shape what distinguishes it from others. */

@@ -16,7 +16,7 @@ import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-
 import { hasLauncherEnding, recogniseConfig } from '../../src/core/config-files/readers';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
-import { assumedGpuName } from '../../src/core/plan-request/defaults';
+import { assumedGpuName } from '../../src/core/plan-request/scenario';
 import { findingsOf } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';

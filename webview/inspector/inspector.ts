@@ -1,6 +1,6 @@
 import { column, formatBytes, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
 import { runtimeOf, type RuntimeProfile } from '../../src/core/domain/runtime';
-import { lengthsText } from '../../src/core/plan-request/sequence-lengths';
+import { lengthsText } from '../../src/core/plan-request/scenario';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { partOf } from '../../src/core/schedules/parts';
 import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';

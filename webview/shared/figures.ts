@@ -11,7 +11,7 @@ import {
 } from '../../src/core/format';
 import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
-import { scenarioText } from '../../src/core/plan-request/scenario-text';
+import { scenarioText } from '../../src/core/plan-request/scenario';
 import type { TrainingCost } from '../../src/protocol/page';
 import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';

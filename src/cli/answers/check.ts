@@ -4,7 +4,7 @@ import { configFindings, isElastic } from '../../core/export/config-findings';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
 import { formatCount, plural } from '../../core/format';
 import { notSuppressed } from '../../core/rules/switched-off';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { printable } from '../../core/text';
 import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
 import { internalError } from '../internal-error';

@@ -14,7 +14,7 @@ import type { Run } from '../../core/run/run';
 import { makePlan } from '../../core/planner/make-plan';
 import { chosenOf } from '../../core/planner/plan';
 import { usedText } from '../../core/memory-model/verdict';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { mostAssumedNodes } from '../../core/plan-request/first-layout';
 import { noMachine, type Machine } from '../../core/plan-request/machine';
 import { settingOf } from '../../core/terapipe/overrides';

@@ -8,7 +8,7 @@ import { tightestOf } from '../../core/memory-model/profile';
 import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { chosenOf, peakBytesOf, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
-import { scenarioText } from '../../core/plan-request/scenario-text';
+import { scenarioText } from '../../core/plan-request/scenario';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/explain/limit-labels';
 import { adapterLine } from './adapter';
 import { lengthsLine, lengthsSection } from './lengths';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
 import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/run/run';
 import { importTimes, importedFor } from '../../core/measured-profile/csv';

@@ -5,8 +5,7 @@ import { column, formatCount, formatDuration, formatDurationRange, formatNumber,
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import { findingsOf } from '../../core/rules/run-findings';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
-import { lengthsText } from '../../core/plan-request/sequence-lengths';
+import { lengthsText, type ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';

@@ -1,13 +1,12 @@
-import { gpuPresets, type GpuPresetName, gpuPresetOf } from '../cluster/presets';
+import { gpuPresets, gpuPresetOf, type GpuPresetName } from '../cluster/presets';
 import type { Run } from '../run/run';
 import { formatCount, formatNumber } from '../format';
-import { gpuOfProfile } from '../measured-profile/device';
 import type { ClusterSpec, GpuSpec } from '../domain/cluster';
-import { reasonOfFace, type ResolveDefaults } from './defaults';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { fewestNodes, mostAssumedNodes, requestedGpus, type FoundCluster, type FoundLayout, type PlannedModel } from './first-layout';
-import { keptFallback, type Scenario } from './scenario';
+import { keptFallback, reasonOfFace, type Scenario, type ResolveDefaults } from './scenario';
 import { sentence, type Sentence } from '../sentence';
+import type { Profile, Sample, LayerShape } from '../domain/profile';
 
 /** The cluster with one node; how many it has is decided later. */
 export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault: ValueOrDefault): ClusterSpec {
@@ -92,4 +91,40 @@ export function resolveNodes(
 function keptNodes(kept: Scenario | undefined, { gpusPerNode }: ClusterSpec): Fallback<number> | null {
   if (kept === undefined) return null;
   return keptFallback(kept, 'cluster.nodes', Math.ceil((kept.nodes * kept.gpusPerNode) / gpusPerNode));
+}
+
+const gib = 2 ** 30;
+
+/**
+ * Memory bandwidth of a device that nobody described, TB/s: a server CPU's. Only the optimizer step and the analytic comparison rest on it.
+ */
+const assumedMemoryTBps = 0.05;
+/** Memory of a device that reports none. */
+const assumedMemoryBytes = 16 * gib;
+
+/**
+ * A device without a preset as a planning target: its own name and memory, and as peak the best rate that the profile's layer reached,
+ * since no data sheet is at hand.
+ * So MFU is relative to the best measured slice, and what is not measured (optimizer, analytic comparison) is rough.
+ */
+function gpuOfProfile({ device, samples, shape }: Profile): GpuSpec {
+  const best = samples.layer.reduce((rate, sample) => Math.max(rate, forwardFlops(shape, sample) / (sample.forwardMs / 1e3)), 1);
+  const tflops = best / 1e12;
+  return {
+    name: device.name,
+    memoryBytes: device.memoryBytes ?? assumedMemoryBytes,
+    peakTflops: { fp32: tflops, fp16: tflops, bf16: tflops },
+    memoryTBps: assumedMemoryTBps,
+    gemmEfficiency: 1,
+    gemmEfficiencyKnown: false,
+    source: 'Peak is the best rate a profiled slice reached; memory bandwidth is assumed',
+  };
+}
+
+/** FLOPs of one layer's forward on a slice: two for each weight and row, and the attention's two products over what each token sees. */
+function forwardFlops(shape: LayerShape, { batch, tokens, context }: Sample): number {
+  const { hidden, heads, kvHeads, headDim, ffn, gatedMlp, experts } = shape;
+  const attention = hidden * (2 * heads + 2 * kvHeads) * headDim;
+  const mlp = (gatedMlp ? 3 : 2) * hidden * ffn * (experts?.active ?? 1);
+  return 2 * batch * tokens * (attention + mlp) + 4 * batch * heads * headDim * tokens * (context + tokens / 2);
 }

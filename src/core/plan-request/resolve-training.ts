@@ -12,7 +12,7 @@ import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../domain
 import { scheduleOn } from '../schedules/on-layout';
 import { openNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
-import type { ResolveDefaults } from './defaults';
+import type { ResolveDefaults } from './scenario';
 import type { ValueOrDefault } from './defaults-recorder';
 import { attentionKernelOf } from '../time-model/rates';
 import { releaseRecipe } from './release-recipe';

@@ -22,7 +22,6 @@ import { applyOverrides } from '../terapipe/overrides';
 import { baseName } from '../text';
 import { batchFallback } from './assumed-batch';
 import { calibrated, type MeasuredStep } from './calibrate';
-import type { ResolveDefaults } from './defaults';
 import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
 import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
 import { withLayoutGiven } from './layout-given';
@@ -30,7 +29,7 @@ import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { resolveLayout, resolveOrder } from './resolve-layout';
 import { givenValues, resolveTraining, resolveContextParallelComm } from './resolve-training';
-import { scenarioOf, type Scenario } from './scenario';
+import { scenarioOf, type Scenario, type ResolveDefaults } from './scenario';
 
 /**
  * Fills in what the files leave open and reports what was filled: cluster from the face's defaults, training from usual practice, layout by

@@ -1,7 +1,11 @@
 import { formatCount } from '../format';
-import type { Layout, PlanRequest } from '../domain/request';
+import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../domain/request';
 import type { Fallback } from './defaults-recorder';
-import { sentence, type Sentence } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
+import { gpusText } from '../cluster/groups';
+import type { GpuPresetName } from '../cluster/presets';
+import type { Runtime } from '../domain/runtime';
+import type { ScheduleChoices } from '../domain/schedule-names';
 
 /** What a scenario keeps of what no file sets, by its keys of terapipe.json, and the name of each. */
 export const scenarioNames = {
@@ -108,4 +112,44 @@ function valuesOf({ layout, ...scenario }: Scenario): Readonly<Record<ScenarioKe
 
 function textOf(value: number | undefined): string {
   return value === undefined ? '–' : formatCount(value);
+}
+
+/** What a plan is of, as every surface shows it: `8 x H100-80GB · 4,096 tokens · batch 32`. */
+export function scenarioText({ cluster, training, layout }: Pick<PlanRequest, 'cluster' | 'training' | 'layout'>): Sentence {
+  const gpus = gpusUsed(layout);
+  const machine = cluster.groups === undefined ? `${formatCount(gpus)} x ${cluster.gpu.name}` : gpusText(cluster, gpus);
+  return sentence`${machine} · ${lengthsText(training)} · batch ${formatCount(training.globalBatch)}`;
+}
+
+/** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */
+export function lengthsText({
+  sequenceLength,
+  decoderSequenceLength,
+}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): Sentence {
+  return decoderSequenceLength === undefined
+    ? counted(sequenceLength, 'token')
+    : sentence`${formatCount(sequenceLength)} + ${counted(decoderSequenceLength, 'token')}`;
+}
+
+/** The GPU of a plan where nothing names one, in the editor and on the terminal. */
+export const assumedGpuName: GpuPresetName = 'H100-80GB';
+
+/** What the face knows when the files leave it open. */
+export interface ResolveDefaults {
+  readonly gpu: GpuPresetName;
+  readonly nodes: number | null;
+  readonly gpusPerNode: number | null;
+  /** The runtime of files that name none; absent: Megatron-LM. */
+  readonly runtime?: Runtime;
+  /** What there is to choose the schedule from where no file sets it; absent: what the runtime runs. */
+  readonly schedules?: ScheduleChoices;
+  /** The scenario of the config's last plan, which stays while it is edited; absent: it is planned for the first time. */
+  readonly kept?: Scenario | undefined;
+  /** Why each of them is taken, as the face shows it; absent: its settings say so. */
+  readonly reasons?: Readonly<Record<'gpu' | 'nodes' | 'gpusPerNode', Sentence>>;
+}
+
+/** Why a default of the face is taken. */
+export function reasonOfFace({ reasons }: ResolveDefaults, key: keyof NonNullable<ResolveDefaults['reasons']>): Sentence {
+  return reasons?.[key] ?? sentence`the default of the settings`;
 }

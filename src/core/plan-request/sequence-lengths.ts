@@ -1,10 +1,9 @@
 import type { LocatedPartial } from '../run/given';
-import { formatCount } from '../format';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
 import type { Fallback, ValueOrDefault } from './defaults-recorder';
 import { keptFallback, type Scenario } from './scenario';
-import { counted, sentence, type Sentence } from '../sentence';
+import { sentence } from '../sentence';
 
 /** Tokens of a source whose positions nothing limits: what T5 was trained with (arXiv 1910.10683, section 3.1.2). */
 const usualSource = 512;
@@ -64,14 +63,4 @@ function keptLength(
 ): Fallback<number> | null {
   const length = kept?.[key];
   return length === undefined || length > (positions ?? Infinity) ? null : keptFallback(kept, `training.${key}`, length);
-}
-
-/** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */
-export function lengthsText({
-  sequenceLength,
-  decoderSequenceLength,
-}: Pick<TrainingSpec, 'sequenceLength' | 'decoderSequenceLength'>): Sentence {
-  return decoderSequenceLength === undefined
-    ? counted(sequenceLength, 'token')
-    : sentence`${formatCount(sequenceLength)} + ${counted(decoderSequenceLength, 'token')}`;
 }

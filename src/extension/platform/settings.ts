@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
-import { assumedGpuName, type ResolveDefaults } from '../../core/plan-request/defaults';
+import { assumedGpuName, type ResolveDefaults } from '../../core/plan-request/scenario';
 import { providerNames, type ProviderName } from '../../core/domain/profile';
 import { runtimes } from '../../core/domain/runtime';
 import { namedSchedules } from '../../core/domain/schedule-names';

@@ -1,6 +1,6 @@
 import type { Run } from '../../core/run/run';
 import { modelSpecOf } from '../../core/run/written-model';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { sequenceLengths } from '../../core/plan-request/sequence-lengths';
 import { gpuPresets } from '../../core/cluster/presets';
 import { printable } from '../../core/text';

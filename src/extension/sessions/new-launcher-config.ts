@@ -6,7 +6,7 @@ import { runOfLauncher } from '../../core/launchers/launcher-run';
 import type { Run } from '../../core/run/run';
 import { dataOf, microBatchesOf, product } from '../../core/launchers/layout-sizes';
 import type { Located } from '../../core/domain/located';
-import type { ResolveDefaults } from '../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';

@@ -1,6 +1,13 @@
 import type * as vscode from 'vscode';
-import { reasonOfFace, type ResolveDefaults } from '../../core/plan-request/defaults';
-import { scenarioChanges, scenarioOf, type Scenario, type ScenarioChange, type ScenarioKey } from '../../core/plan-request/scenario';
+import {
+  scenarioChanges,
+  scenarioOf,
+  reasonOfFace,
+  type Scenario,
+  type ScenarioChange,
+  type ScenarioKey,
+  type ResolveDefaults,
+} from '../../core/plan-request/scenario';
 import { sentence, type Sentence } from '../../core/sentence';
 import type { PlanRequest } from '../../core/domain/request';
 import type { PlanSessions } from './plan-sessions';

@@ -1,7 +1,7 @@
 import { clusterText } from '../../core/cluster/groups';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
-import { scenarioText } from '../../core/plan-request/scenario-text';
+import { scenarioText } from '../../core/plan-request/scenario';
 import { stageFits } from '../../core/memory-model/verdict';
 import { chosenOf, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';

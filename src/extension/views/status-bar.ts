@@ -7,7 +7,7 @@ import { isEnabled } from '../platform/settings';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import { isStale, type SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
-import { scenarioText } from '../../core/plan-request/scenario-text';
+import { scenarioText } from '../../core/plan-request/scenario';
 import { elasticText, memoryText, planText, summaryOf } from './summary';
 import { displayPath } from '../sessions/sources';
 import { commandOf, createStatusItem } from '../platform/ui';

@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
-import { lengthsText } from '../../plan-request/sequence-lengths';
+import { lengthsText } from '../../plan-request/scenario';
 import { usedText, verdictOf, verdictText, verdictWord } from '../../memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { hasAttention, stateOf } from '../../model/mixers';

@@ -4,7 +4,7 @@ import { printable, quoted } from '../../text';
 import { ExpectedError } from '../../errors';
 import { configError } from '../../config-errors';
 import { startOf } from '../json/document';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 
 /** A value in no collection. `text` is without quotes; empty for a key without a value. */
 export interface YamlScalar {
@@ -294,4 +294,37 @@ function syntaxError(file: string, text: string, code: string, message: string, 
   const end = Math.min(to, contentEnd, lineEnd < 0 ? contentEnd : lineEnd);
   const place: Place = { file, range: { start, end: Math.max(start + 1, end) } };
   return new ExpectedError('config-yaml-syntax', sentence`YAML error: ${what}`, remedy, place);
+}
+
+/**
+ * Documents over each other, weakest first: mappings are merged, everything else of a later one replaces what was there, as
+ * `OmegaConf.merge` does. Each entry knows the document that it is in. @throws Error without a document.
+ */
+export function mergedDocument(documents: readonly YamlDocument[]): YamlDocument {
+  const own = documents.at(-1);
+  if (own === undefined) throw new Error('no document');
+  const root = documents.map((document) => ownedMap(document.root, document)).reduce(mergedMaps);
+  return { ...own, root };
+}
+
+function ownedMap(map: YamlMap, document: YamlDocument): YamlMap {
+  const entries = [...map.entries].map(([name, entry]): [string, YamlEntry] => [
+    name,
+    { ...entry, document, value: owned(entry.value, document) },
+  ]);
+  return { ...map, entries: new Map(entries) };
+}
+
+function owned(node: YamlNode, document: YamlDocument): YamlNode {
+  return node.kind === 'map' ? ownedMap(node, document) : node;
+}
+
+function mergedMaps(base: YamlMap, over: YamlMap): YamlMap {
+  const entries = new Map(base.entries);
+  for (const [name, entry] of over.entries) {
+    const before = entries.get(name)?.value;
+    const isBoth = before?.kind === 'map' && entry.value.kind === 'map';
+    entries.set(name, isBoth ? { ...entry, value: mergedMaps(before, entry.value) } : entry);
+  }
+  return { ...over, entries };
 }

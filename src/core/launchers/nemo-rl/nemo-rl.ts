@@ -14,10 +14,9 @@ import { joined, row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
 import { without } from '../tables/derived';
 import { launcherFile } from '../tables/launcher-file';
-import { mergedDocument } from '../../languages/yaml/merge';
 import { word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
-import { entryAt, parseYaml, type YamlDocument } from '../../languages/yaml/document';
+import { entryAt, parseYaml, mergedDocument, type YamlDocument } from '../../languages/yaml/document';
 
 const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 

@@ -11,11 +11,10 @@ import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from
 import { joined, row, rows, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { mergedDocument } from '../../languages/yaml/merge';
 import { anyOf, devices, word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
 import { defaultsOf, withDefaults } from './hydra';
-import { entryAt, parseYaml, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
+import { entryAt, parseYaml, mergedDocument, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 
 /** PyTorch Lightning's names. */

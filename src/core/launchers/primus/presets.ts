@@ -7,9 +7,8 @@ import { on } from '../../languages/reads';
 import { createKeyReader } from '../tables/keys';
 import { word } from '../tables/reads';
 import { withEnvironment } from '../megatron/yaml-arguments';
-import { mergedDocument } from '../../languages/yaml/merge';
 import { plainOf, type Resolver } from '../../languages/yaml/references';
-import { mapAt, parseYaml, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
+import { mapAt, parseYaml, mergedDocument, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 
 /** The trainer that an experiment hands its settings to: its presets lie in a folder of this name. */
 type Backend = 'megatron' | 'torchtitan' | 'megatron_bridge';

@@ -7,7 +7,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../../run/facts';
 import { maximumConfigSize, startOf } from '../../languages/json/document';
 import type { ComposingReader, Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
-import { argumentWords } from '../../languages/shell/argument-file';
+import { argumentWords } from '../../languages/shell/words';
 import { clusterOfScheduler, environmentOf } from './batch-header';
 import { evaluate } from '../../languages/shell/evaluate';
 import { loraFlags } from '../tables/adapters';

@@ -6,7 +6,7 @@ import type { Run } from '../../../core/run/run';
 import { comparedFacts, type LogDifference } from '../core/logs/facts';
 import type { RunLog } from '../core/logs/run-log';
 import type { SteadySteps } from '../core/logs/steady';
-import { assumedGpuName } from '../../../core/plan-request/defaults';
+import { assumedGpuName } from '../../../core/plan-request/scenario';
 import { resolveRun } from '../../../core/plan-request/resolve';
 import { scenarioOfLog } from '../core/scenario-of-log';
 import { say, sentence, type Sentence } from '../../../core/sentence';

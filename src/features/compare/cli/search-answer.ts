@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../../../core/config-files/load-config';
 import { makePlan } from '../../../core/planner/make-plan';
-import type { ResolveDefaults } from '../../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { requestOf } from '../../../core/layout-search/request-of';
 import type { SearchKey } from '../../../core/domain/layout-choices';
 import { layoutText } from '../../../core/layout-search/labels';

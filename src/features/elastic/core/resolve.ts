@@ -1,13 +1,12 @@
 import { byDefault, type Located, type Place } from '../../../core/domain/located';
 import { ExpectedError, placed } from '../../../core/errors';
-import type { WrittenElastic } from '../../../core/run/elastic';
+import { datasets, type WrittenElastic } from '../../../core/run/elastic';
 import type { Run } from '../../../core/run/run';
-import { datasets } from '../../../core/run/elastic';
 import type { LocatedPartial } from '../../../core/run/given';
 import { modelSpecOf } from '../../../core/run/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../../../core/format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../../../core/model/ends';
-import { reasonOfFace, type ResolveDefaults } from '../../../core/plan-request/defaults';
+import { reasonOfFace, type ResolveDefaults } from '../../../core/plan-request/scenario';
 import { resolveRun } from '../../../core/plan-request/resolve';
 import type { Assumption } from '../../../core/domain/request';
 import { placePipelines } from './auto-dp';

@@ -3,7 +3,7 @@ import { applyOverrides } from '../../../core/terapipe/overrides';
 import type { Run } from '../../../core/run/run';
 import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from './prefill';
 import type { ServedCut } from './serving';
-import type { ResolveDefaults } from '../../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { resolveRun } from '../../../core/plan-request/resolve';
 import type { Sentence } from '../../../core/sentence';
 import type { NamedProfile } from '../../../core/domain/profile';

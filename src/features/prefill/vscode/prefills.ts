@@ -3,7 +3,7 @@ import { servedModel, usualPrompt } from '../core/served-model';
 import { ExpectedError } from '../../../core/errors';
 import { sentence } from '../../../core/sentence';
 import type { Run } from '../../../core/run/run';
-import type { ResolveDefaults } from '../../../core/plan-request/defaults';
+import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
 import type { Profiles } from '../../../extension/sessions/profiles';
 import type { PlannerClient } from '../../../worker/client';

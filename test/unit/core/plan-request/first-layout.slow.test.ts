@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Run } from '../../../../src/core/run/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
-import { assumedGpuName } from '../../../../src/core/plan-request/defaults';
+import { assumedGpuName } from '../../../../src/core/plan-request/scenario';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import {
   fewestNodes,

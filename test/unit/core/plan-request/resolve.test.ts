@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { say } from '../../../../src/core/sentence';
 import { loadRun } from '../../../load-run';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
-import type { ResolveDefaults } from '../../../../src/core/plan-request/defaults';
+import type { ResolveDefaults } from '../../../../src/core/plan-request/scenario';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { toText } from '../../sentence-text';

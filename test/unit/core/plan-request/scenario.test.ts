@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { say } from '../../../../src/core/sentence';
 import { loadRun } from '../../../load-run';
-import type { ResolveDefaults } from '../../../../src/core/plan-request/defaults';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { scenarioChanges, scenarioOf, type Scenario } from '../../../../src/core/plan-request/scenario';
-import { scenarioText } from '../../../../src/core/plan-request/scenario-text';
+import { scenarioChanges, scenarioOf, scenarioText, type Scenario, type ResolveDefaults } from '../../../../src/core/plan-request/scenario';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { toText } from '../../sentence-text';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import type { ResolveDefaults } from '../../../../src/core/plan-request/defaults';
+import type { ResolveDefaults } from '../../../../src/core/plan-request/scenario';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { createScenarios } from '../../../../src/extension/sessions/scenarios';
