@@ -1,5 +1,5 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../src/core/domain/slice-cost';
 import type { ModelSpec } from '../../src/core/domain/model';
 import type { Layout, PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 

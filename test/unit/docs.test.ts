@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import { parse } from 'yaml';
 import { gpuPresets } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { scheduleKinds } from '../../src/core/schedules/registry';
 import { stepBytes, stateBytes, type Optimizer } from '../../src/core/domain/optimizer';
 import { generatedDocuments } from '../docs/generated';

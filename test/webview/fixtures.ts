@@ -1,5 +1,5 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
-import { defaultConstants } from '../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';

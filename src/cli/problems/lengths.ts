@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../core/errors';
-import type { LengthShare } from '../../core/domain/lengths';
+import type { LengthShare } from '../../core/domain/scheme';
 import { sentence } from '../../core/sentence';
 
 /** Names under which a line of JSON may give the tokens of a prompt or a document. */

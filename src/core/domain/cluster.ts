@@ -1,6 +1,5 @@
-import type { FusedAttentionKernel } from './attention-kernel';
 import type { NarrowFormat } from './number-formats';
-import type { Runtime } from './runtime';
+import type { Runtime, FusedAttentionKernel } from './runtime';
 
 export type Precision = 'fp32' | 'fp16' | 'bf16';
 

@@ -1,15 +1,13 @@
 import type { Adapter } from './adapter';
 import type { ClusterSpec } from './cluster';
 import type { CapabilitiesWith } from './capabilities';
-import type { CostTable } from './slice-cost';
-import type { CostConstants } from './cost-constants';
-import type { FusedAttentionKernel } from './attention-kernel';
+import type { CostTable, CostConstants } from './slice-cost';
+import type { FusedAttentionKernel } from './runtime';
 import type { ModelSpec } from './model';
 import type { NamedProfile } from './profile';
 import type { ScheduleName } from './schedule-names';
-import type { Scheme } from './scheme';
+import type { Scheme, SequenceSplit } from './scheme';
 import type { Sentence } from '../sentence';
-import type { SequenceSplit } from './sequence-split';
 import type { PlanValues } from './settings/setting';
 import type { settings } from './settings/table';
 

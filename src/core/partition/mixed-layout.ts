@@ -1,7 +1,7 @@
 import { clusterText, gpusOfGroup } from '../cluster/groups';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
 import type { LocatedPartial } from '../run/given';
-import type { CostConstants } from '../domain/cost-constants';
+import type { CostConstants } from '../domain/slice-cost';
 import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import type { Located, Place } from '../domain/located';
@@ -19,7 +19,7 @@ import {
 } from './place-stages';
 import type { Layout, TrainingSpec } from '../domain/request';
 import type { Watch } from './stage-budget';
-import { counted, type Sentence, sentence } from '../sentence';
+import { counted, sentence, type Sentence } from '../sentence';
 
 /** The input of the search for a layout on nodes of several kinds. */
 export interface MixedProblem extends Watch {

@@ -4,7 +4,7 @@ import type { Scenario } from './scenario';
 import type { LocatedPartial } from '../run/given';
 import type { ClusterSpec } from '../domain/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { defaultConstants } from '../domain/cost-constants';
+import { defaultConstants } from '../domain/slice-cost';
 import { limitsOn } from '../memory-model/reserved';
 import { fitsMemory, verdictOf } from '../memory-model/verdict';
 import { splitsHeads } from '../model/mixers';

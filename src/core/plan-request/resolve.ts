@@ -1,5 +1,5 @@
 import type { ClusterSpec } from '../domain/cluster';
-import { defaultConstants, type CostConstants } from '../domain/cost-constants';
+import { defaultConstants, type CostConstants } from '../domain/slice-cost';
 import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { NamedProfile } from '../domain/profile';
@@ -14,7 +14,7 @@ import { isLauncher } from '../launchers/registry';
 import { abilitiesOf } from '../layout-search/abilities';
 import { chooseProfile, profileMismatch } from '../measured-profile/match';
 import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
-import { splitName } from '../domain/sequence-split';
+import { splitName } from '../domain/scheme';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
 import { scheduleOn } from '../schedules/on-layout';
 import { counted, sentence } from '../sentence';

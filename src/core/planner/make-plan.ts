@@ -2,7 +2,7 @@ import { sentence } from '../sentence';
 import { memoized } from '../memoized';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
-import { lengthShares } from '../domain/lengths';
+import { lengthShares } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { CostProvenance } from '../domain/slice-cost';

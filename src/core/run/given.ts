@@ -1,4 +1,4 @@
-import type { AttentionKernel } from '../domain/attention-kernel';
+import type { AttentionKernel } from '../domain/runtime';
 import type { Located } from '../domain/located';
 import type { TrainingSpec } from '../domain/request';
 

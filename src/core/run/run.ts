@@ -3,16 +3,14 @@ import type { LocatedPartial, TrainingSettings, CalibrationSettings } from './gi
 import type { ConfigFormat } from './config-format';
 import type { InstanceName } from '../cluster/instances';
 import type { ClusterSpec, NodeGroup } from '../domain/cluster';
-import type { CostConstants } from '../domain/cost-constants';
-import type { CostTable } from '../domain/slice-cost';
+import type { CostTable, CostConstants } from '../domain/slice-cost';
 import type { Finding } from '../findings';
 import type { Located, LocatedFields, Place } from '../domain/located';
 import type { NamedProfile } from '../domain/profile';
 import type { EncoderSizes } from '../model/ends';
 import type { Layout } from '../domain/request';
 import type { ScheduleName, ScheduleChoices } from '../domain/schedule-names';
-import type { Scheme } from '../domain/scheme';
-import type { SequenceSplit } from '../domain/sequence-split';
+import type { Scheme, SequenceSplit } from '../domain/scheme';
 import type { GivenElastic } from './elastic';
 import type { Capabilities, FactName, Facts } from './facts';
 import type { ModelTraits, WrittenModel } from './written-model';

@@ -1,4 +1,4 @@
-import type { SplitRule } from '../domain/sequence-split';
+import type { SplitRule } from '../domain/scheme';
 import { sliceRuntimes } from './registry';
 import type { FlagWord, SliceRuntime } from './slice-runtime';
 

@@ -1,4 +1,4 @@
-import type { SplitRule } from '../domain/sequence-split';
+import type { SplitRule } from '../domain/scheme';
 
 /** A flag by `flagKey` and the word that it must have; null: a switch. */
 export interface FlagWord {

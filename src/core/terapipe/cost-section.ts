@@ -1,5 +1,4 @@
-import type { CostConstants } from '../domain/cost-constants';
-import type { CostTable } from '../domain/slice-cost';
+import type { CostTable, CostConstants } from '../domain/slice-cost';
 import type { Located, Place } from '../domain/located';
 import { configError } from '../config-errors';
 import { constantFields, tableFields } from './fields';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { instanceNames } from '../cluster/instances';
 import type { GpuSpec, LinkSpec } from '../domain/cluster';
-import type { CostConstants } from '../domain/cost-constants';
+import type { CostConstants } from '../domain/slice-cost';
 import type { Layout } from '../domain/request';
 import { namedSchedules, type ScheduleChoices } from '../domain/schedule-names';
 import { integer, list, nonNegative, oneOf, positive, type Rule } from '../domain/settings/rules';

@@ -3,10 +3,9 @@ import { frozenBytes } from '../domain/adapter';
 import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-formats';
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
-import type { FusedAttentionKernel } from '../domain/attention-kernel';
 import type { GpuSpec, NodeGroup } from '../domain/cluster';
-import { fusesGradAccumulation, runtimeOf } from '../domain/runtime';
-import type { CostConstants } from '../domain/cost-constants';
+import { fusesGradAccumulation, runtimeOf, type FusedAttentionKernel } from '../domain/runtime';
+import type { CostConstants } from '../domain/slice-cost';
 
 /**
  * What the analytic model needs to time one layer on one rank. On a cluster of several kinds of nodes, of a stage: `cluster` is its kind's,

@@ -1,5 +1,5 @@
 import { sentence } from '../../sentence';
-import { attentionKernels, type FusedAttentionKernel } from '../attention-kernel';
+import { attentionKernels, type FusedAttentionKernel } from '../runtime';
 import { fp8Recipes, narrowFormats } from '../number-formats';
 import { masterWidths, optimizers, type MasterBytes } from '../optimizer';
 import { amount, boolean, flag, integer, nonNegative, oneOf, text, valueOf } from './rules';

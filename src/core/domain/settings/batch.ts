@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { namedSchedules } from '../schedule-names';
-import type { SplitRule } from '../sequence-split';
+import type { SplitRule } from '../scheme';
 import { count, flag, integer, list, numbers, oneOf, text, texts, valueOf } from './rules';
 import { mostSequences, mostTokens, type SettingTable } from './setting';
 

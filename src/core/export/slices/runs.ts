@@ -11,7 +11,7 @@ import { withOpenStages } from '../../planner/candidates/virtual-stages';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/candidates/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
-import { splitRules, type SequenceSplit } from '../../domain/sequence-split';
+import { splitRules, type SequenceSplit } from '../../domain/scheme';
 import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
 import type { Remark } from '../../launchers/writing/launch-settings';
 

@@ -1,8 +1,7 @@
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { FlagWord } from '../../slice-runtimes/slice-runtime';
 import type { Facts } from '../../run/facts';
-import { splitName } from '../../domain/sequence-split';
-import type { SequenceSplit } from '../../domain/sequence-split';
+import { splitName, type SequenceSplit } from '../../domain/scheme';
 import { never, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import { sentence } from '../../sentence';
 

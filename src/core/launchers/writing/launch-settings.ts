@@ -2,7 +2,7 @@ import type { ModelSpec } from '../../domain/model';
 import type { RankOrder } from '../../domain/runtime';
 import { gpusUsed, type Layout, type TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
-import type { SequenceSplit } from '../../domain/sequence-split';
+import type { SequenceSplit } from '../../domain/scheme';
 import { formatCount } from '../../format';
 import { scheduleKind } from '../../schedules/registry';
 import { say, type Sentence } from '../../sentence';

@@ -1,6 +1,6 @@
 import { sum } from '../../numbers';
 import { randomNumbers } from '../../random';
-import type { LengthShare } from '../../domain/lengths';
+import type { LengthShare } from '../../domain/scheme';
 import { firstAtLeast } from './packing';
 
 /** A global batch that may be drawn: how many documents of each length, and how likely it is. */

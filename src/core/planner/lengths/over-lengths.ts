@@ -1,10 +1,9 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { memoized } from '../../memoized';
 import { sum } from '../../numbers';
-import type { LengthShare } from '../../domain/lengths';
 import type { PlanRequest } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
-import type { BatchSlice, Scheme } from '../../domain/scheme';
+import type { BatchSlice, Scheme, LengthShare } from '../../domain/scheme';
 import { scheduleOfChunks } from '../../partition/chunk-order';
 import { unitCount, unlessUnmet } from '../../schedules/on-layout';
 import { countMemory } from '../../memory-model/count';

@@ -1,7 +1,6 @@
 import type { ClusterSpec } from '../../../core/domain/cluster';
-import type { balanceNames } from '../../../core/run/elastic';
-import type { WrittenElastic } from '../../../core/run/elastic';
-import type { CostConstants } from '../../../core/domain/cost-constants';
+import type { balanceNames, WrittenElastic } from '../../../core/run/elastic';
+import type { CostConstants } from '../../../core/domain/slice-cost';
 import type { Assumption, PlanRequest, TrainingSpec } from '../../../core/domain/request';
 import type { NormTable } from './norm-table';
 import type { ElasticModel } from './units';

@@ -10,7 +10,7 @@ import type { SliceCost } from '../../../core/domain/slice-cost';
 import { analyticKinks } from '../../../core/time-model/context-kinks';
 import { pipelineOf, type Pipeline } from '../../../core/planner/predict/pipeline';
 import { transfersOf } from '../../../core/planner/predict/transfers';
-import type { LengthShare } from '../../../core/domain/lengths';
+import type { LengthShare } from '../../../core/domain/scheme';
 import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
 import { sliceWork } from '../../../core/slicing/chunk-rules';
 

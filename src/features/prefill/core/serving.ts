@@ -1,5 +1,5 @@
 import { dynamicChunks, sglangRule, type DynamicRule } from '../../../core/slicing/chunk-rules';
-import type { LengthShare } from '../../../core/domain/lengths';
+import type { LengthShare } from '../../../core/domain/scheme';
 
 /** Serving engines that run chunks of a prompt down a pipeline. */
 export const servingRuntimes = ['sglang', 'vllm', 'vllm-ascend'] as const;

@@ -1,6 +1,6 @@
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { sentence } from '../../../../src/core/sentence';
-import { defaultConstants } from '../../../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/slice-cost';
 import type { Layout, PlanRequest, TrainingSpec } from '../../../../src/core/domain/request';
 
 /** A request of a Llama of 80 layers on 8 nodes: TP 4, PP 4, 4 replicas. */

@@ -4,7 +4,7 @@ import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/slice-cost';
 import { experiment, cpu } from './devices';
 
 export const model: ModelSpec = {

@@ -6,7 +6,7 @@ import { parse } from 'jsonc-parser';
 import * as v from 'valibot';
 import { gpuPresetNames } from '../../../../src/core/cluster/presets';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
-import { defaultConstants } from '../../../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../../../src/core/domain/slice-cost';
 import { rulesOfKeys } from '../../../docs/schema';
 
 const root = path.join(import.meta.dirname, '../../../..');

@@ -5,9 +5,8 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure } from '../../../../../src/core/planner/predict/predict';
 import { sliceWork, equalWorkLengths } from '../../../../../src/core/slicing/chunk-rules';
-import type { LengthShare } from '../../../../../src/core/domain/lengths';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
-import type { BatchSlice, Scheme } from '../../../../../src/core/domain/scheme';
+import type { BatchSlice, Scheme, LengthShare } from '../../../../../src/core/domain/scheme';
 import { llama3, request } from '../../../../golden/requests';
 import { toText } from '../../../sentence-text';
 

@@ -1,5 +1,5 @@
 import { gpuPresets } from '../../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../../../../src/core/domain/slice-cost';
 import type { ElasticRequest } from '../../../../../src/features/elastic/core/request';
 import type { ElasticModel } from '../../../../../src/features/elastic/core/units';
 import { encoderEnds } from '../../../../../src/core/model/ends';

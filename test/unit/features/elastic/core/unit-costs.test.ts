@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../../src/core/cluster/presets';
-import { defaultConstants } from '../../../../../src/core/domain/cost-constants';
+import { defaultConstants } from '../../../../../src/core/domain/slice-cost';
 import { layerTime } from '../../../../../src/core/time-model/layer-time';
 import type { CostInputs } from '../../../../../src/core/time-model/rates';
 import { profiledStageCost } from '../../../../../src/core/time-model/profile-cost';
