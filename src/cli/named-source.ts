@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { configError } from '../core/config-errors';
+import { configError } from '../core/errors';
 import { hubModel } from '../core/huggingface/hub-models';
 import { startOf } from '../core/languages/json/document';
 import type { LauncherReader } from '../core/run/facts';

@@ -1,11 +1,11 @@
 import { lstat, open, stat } from 'node:fs/promises';
 import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
-import { configError, type ConfigErrorCode } from '../core/config-errors';
+import { configError, type ConfigErrorCode } from '../core/errors';
 import { maximumConfigSize, startOf } from '../core/languages/json/document';
 import type { ReadReferenced } from '../core/run/run';
 import { printable } from '../core/text';
-import { type Sentence, sentence } from '../core/sentence';
+import { sentence, type Sentence } from '../core/sentence';
 
 /** What standard input is called in messages. */
 export const standardInput = '<stdin>';

@@ -1,9 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/config-files/readers';
-import { configError } from '../core/config-errors';
 import { startOf } from '../core/languages/json/document';
-import { ExpectedError, messageOf } from '../core/errors';
+import { ExpectedError, messageOf, configError } from '../core/errors';
 import { findingOfError, type Finding } from '../core/findings';
 import { formatCount } from '../core/format';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';

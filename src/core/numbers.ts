@@ -53,3 +53,17 @@ export function greatestCommonDivisor(a: number, b: number): number {
 export function leastCommonMultiple(a: number, b: number): number {
   return (a / greatestCommonDivisor(a, b)) * b;
 }
+
+/**
+ * Numbers from 0 (included) to 1 (not included), the same for the same seed. Mulberry32 (Tommy Ettinger, public domain): 32 bits of state,
+ * enough to place and order cells.
+ */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,5 +1,4 @@
 import { formatCount } from './format';
-import { english, type Translate } from './translate';
 
 /**
  * Text for a person: an English template with `{0}`, `{1}` ..., and the values that fill it: names, numbers with their units, and other
@@ -78,3 +77,9 @@ export function say(value: Value, t: Translate = english): string {
   const [letter = ''] = text;
   return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + text.slice(letter.length);
 }
+
+/** Fills `{0}`, `{1}` ... of an English text, which it may translate: `vscode.l10n.t` in the editor, `english` elsewhere. */
+export type Translate = (message: string, ...values: (string | number)[]) => string;
+
+export const english: Translate = (message, ...values) =>
+  message.replace(/\{(\d+)\}/g, (placeholder, index: string) => String(values[Number(index)] ?? placeholder));

@@ -1,4 +1,4 @@
-import { randomNumbers } from '../../src/core/random';
+import { randomNumbers } from '../../src/core/numbers';
 import { below, pick } from '../fuzz/mutate';
 
 const shellHead = `#!/bin/bash

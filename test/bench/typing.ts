@@ -1,6 +1,6 @@
 // Prints what typing costs: `npm run bench`. Work of one keystroke, from the text to the findings, and JSON.parse of as much text in the
 // same run.
-import { configError } from '../../src/core/config-errors';
+import { configError } from '../../src/core/errors';
 import type { LauncherReader } from '../../src/core/run/facts';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { recogniseConfig } from '../../src/core/config-files/readers';

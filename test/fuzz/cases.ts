@@ -1,4 +1,4 @@
-import { randomNumbers } from '../../src/core/random';
+import { randomNumbers } from '../../src/core/numbers';
 import type { Fixture } from './corpus';
 import { mutated, pick } from './mutate';
 

@@ -1,7 +1,6 @@
 import { readMeasured } from '../../src/features/compare/core/measured';
-import { configError } from '../../src/core/config-errors';
 import type { LauncherReader } from '../../src/core/run/facts';
-import { ExpectedError } from '../../src/core/errors';
+import { ExpectedError, configError } from '../../src/core/errors';
 import type { Finding, Fix, TextEdit } from '../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
 import { recogniseConfig } from '../../src/core/config-files/readers';

@@ -1,4 +1,4 @@
-import { memoized } from '../../src/core/memoized';
+import { memoized } from '../../src/core/records';
 import { calibrated } from '../../src/core/plan-request/calibrate';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { once } from './data';

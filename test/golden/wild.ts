@@ -1,4 +1,4 @@
-import { memoized } from '../../src/core/memoized';
+import { memoized } from '../../src/core/records';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { pipelineOf } from '../../src/core/planner/predict/pipeline';

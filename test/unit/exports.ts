@@ -3,7 +3,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'VS Code calls it': ['src/extension/main#activate'],
   'documents and tables are held to all of its entries': [
     'src/core/cluster/presets#gpuTitle',
-    'src/core/config-errors#configErrorCodes',
+    'src/core/errors#configErrorCodes',
     'src/core/launchers/megatron/forks#forks',
     'src/core/terapipe/overrides#overrideKeys',
     'src/core/terapipe/terapipe#terapipeKeys',

@@ -23,12 +23,11 @@ import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { searchProblemOf } from '../../src/core/layout-search/problem';
 import { planItems } from '../../src/extension/views/explorer-items';
 import { memoryText, summaryOf } from '../../src/extension/views/summary';
-import { english } from '../../src/core/translate';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { rowsOf } from '../../webview/tabs/layout/rows';
 import { loadObject } from './core/config-files/files';
-import { say } from '../../src/core/sentence';
+import { say, english } from '../../src/core/sentence';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 

@@ -1,6 +1,6 @@
 import { fitErrors, fitPart } from '../../src/core/measured-profile/fit';
 import type { Profile, Sample } from '../../src/core/domain/profile';
-import { randomNumbers } from '../../src/core/random';
+import { randomNumbers } from '../../src/core/numbers';
 import type { KnownProfile, ProfileState } from '../../src/protocol/page';
 import type { Sentence } from '../../src/core/sentence';
 

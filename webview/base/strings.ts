@@ -1,1 +1,1 @@
-export { english as t } from '../../src/core/translate';
+export { english as t } from '../../src/core/sentence';

@@ -1,6 +1,6 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/domain/located';
-import { memoized } from '../../src/core/memoized';
+import { memoized } from '../../src/core/records';
 import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/explain/assumption-texts';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';

@@ -1,4 +1,3 @@
-import { configError } from '../../core/config-errors';
 import { startOf } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/run/facts';
@@ -9,7 +8,7 @@ import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, configError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/plan-json';
 import { isLauncher } from '../../core/launchers/registry';

@@ -1,9 +1,8 @@
-import { configError } from '../../core/config-errors';
 import { membersOf, parseDocument, placeOf } from '../../core/languages/json/document';
 import type { Rule } from '../../core/domain/settings/rules';
 import { readField, type Section } from '../../core/terapipe/section';
 import { closest } from '../../core/suggest';
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, configError } from '../../core/errors';
 import type { Located, Place } from '../../core/domain/located';
 import { quoted } from '../../core/text';
 import { sentence, type Value } from '../../core/sentence';

@@ -1,9 +1,8 @@
 import { integer, list, nonNegative, path, type Rule } from '../../core/domain/settings/rules';
 import { openChild, readField, type Section } from '../../core/terapipe/section';
-import { configError } from '../../core/config-errors';
 import { placeOf } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, configError } from '../../core/errors';
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { scheduleKinds, scheduleNames } from '../../core/schedules/registry';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';

@@ -1,9 +1,8 @@
 import { readCost } from '../../core/terapipe/cost-section';
-import { configError } from '../../core/config-errors';
 import { boolean, integer, list, nonNegative } from '../../core/domain/settings/rules';
 import { openChild, readField, type Section } from '../../core/terapipe/section';
 import { tableCost, tableKinks } from '../../core/time-model/table';
-import { ExpectedError } from '../../core/errors';
+import { ExpectedError, configError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/domain/located';
 import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';

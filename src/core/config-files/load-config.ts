@@ -1,8 +1,7 @@
-import { configError } from '../config-errors';
 import { formatNumber } from '../format';
 import { settingNamed } from '../domain/settings/table';
 import { adaptersNotPlanned } from '../run/adapters';
-import { ExpectedError } from '../errors';
+import { ExpectedError, configError } from '../errors';
 import type { Finding } from '../findings';
 import type { ComposingReader } from '../launchers/composition';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader, Purpose } from '../run/facts';

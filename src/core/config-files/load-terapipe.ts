@@ -1,9 +1,8 @@
-import { ExpectedError } from '../errors';
+import { ExpectedError, configError } from '../errors';
 import type { Finding } from '../findings';
 import type { Located, Place } from '../domain/located';
 import { parseProfile } from '../measured-profile/file';
 import type { NamedProfile } from '../domain/profile';
-import { configError } from '../config-errors';
 import { describedBy, readHuggingFace } from '../huggingface/reader';
 import type { TrainingOfModel } from '../huggingface/training';
 import type { GivenCost } from '../terapipe/cost-section';

@@ -1,4 +1,4 @@
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import { parseDocument, placeOf, startOf, topLevelKeys } from '../languages/json/document';
 import type { ComposingReader } from '../launchers/composition';
 import { rootKeys } from '../terapipe/terapipe';

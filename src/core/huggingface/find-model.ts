@@ -1,12 +1,11 @@
 import type { Finding } from '../findings';
 import { byDefault, type Located } from '../domain/located';
 import { quoted } from '../text';
-import { configError } from '../config-errors';
 import { families, familyOf, isFamily } from './families';
 import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../languages/json/document';
 import { modelFields } from '../run/written-model';
 import { readByRule } from '../languages/json/read-by-rule';
-import { ExpectedError } from '../errors';
+import { ExpectedError, configError } from '../errors';
 import { located, memberNamed, type Members, type Source } from './members';
 import { sentence } from '../sentence';
 

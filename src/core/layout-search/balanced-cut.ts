@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { stageCost } from '../time-model/stage-cost';
 import type { StageEnds } from '../time-model/end-time';
 import { layerGroups } from '../model/layers';

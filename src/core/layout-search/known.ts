@@ -1,11 +1,11 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { sum } from '../numbers';
 import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../domain/slice-cost';
 import { optimizerTime } from '../time-model/optimizer-time';
 import { gradientExchangeTime } from '../time-model/gradient-exchange';
 import { stageContentsOf } from '../memory-model/count';
-import { type StageContents, contentsKey } from '../memory-model/layer-tensors';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
 import { staticBytes, totalBytes } from '../memory-model/static';

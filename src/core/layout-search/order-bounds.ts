@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import type { WholeSliceTime } from '../domain/slice-cost';
 import { placeChunks, problemOf } from '../schedules/registry';
 import type { ScheduleKind } from '../schedules/kind';

@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import type { CandidateGroup, Sizes } from './candidate-group';
 import { measuredChoices, type SearchProblem } from './search-problem';
 import { ExpectedError } from '../errors';

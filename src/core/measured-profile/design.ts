@@ -1,8 +1,7 @@
-import { type Domain, uncertaintyOf } from './uncertainty';
+import { uncertaintyOf, type Domain } from './uncertainty';
 import { formatNumber } from '../format';
-import { median } from '../numbers';
+import { median, randomNumbers } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../domain/profile';
-import { randomNumbers } from '../random';
 
 /** Rounds of a cell, at least and at most. */
 const minimumRounds = 4;

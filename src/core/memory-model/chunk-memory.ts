@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import type { WorkUnit } from '../schedules/schedule';
 import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';

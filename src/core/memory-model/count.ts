@@ -18,7 +18,7 @@ import { headBackwardName, interleavingFactor } from './activation-memory';
 import { nonAllocatorBytes, limitsOn, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
 
 /**

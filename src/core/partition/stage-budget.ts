@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import type { CostInputs } from '../time-model/rates';
 import { momentBytes, wholeUnitMemory } from '../memory-model/chunk-memory';
 import type { StageContents } from '../memory-model/layer-tensors';

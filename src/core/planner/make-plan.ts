@@ -1,5 +1,5 @@
 import { sentence } from '../sentence';
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
 import { lengthShares } from '../domain/scheme';

@@ -3,7 +3,7 @@ import { runtimeOf } from '../domain/runtime';
 import type { Layout, TrainingSpec } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import type { ScheduleKind } from './kind';
 import { interleavingOf, scheduleKind } from './registry';
 

@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
 import { baselinesOf, bestEqualMs, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';

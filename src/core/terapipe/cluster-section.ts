@@ -2,11 +2,10 @@ import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/prese
 import { clusterOf } from '../cluster/groups';
 import { instances, type InstanceName } from '../cluster/instances';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../domain/cluster';
-import type { ExpectedError } from '../errors';
+import { configError, type ExpectedError } from '../errors';
 import { bytesPerGiB } from '../format';
 import { byDefault, type Located } from '../domain/located';
 import { orList, quoted } from '../text';
-import { configError } from '../config-errors';
 import {
   clusterFields,
   gpuFields,

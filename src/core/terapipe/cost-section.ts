@@ -1,6 +1,6 @@
 import type { CostTable, CostConstants } from '../domain/slice-cost';
 import type { Located, Place } from '../domain/located';
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import { constantFields, tableFields } from './fields';
 import { placeOf } from '../languages/json/document';
 import type { LocatedPartial } from '../run/given';

@@ -1,5 +1,5 @@
 import { byDefault, type Place, type LocatedFields } from '../domain/located';
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../huggingface/families';
 import type { LocatedPartial } from '../run/given';
 import type { WrittenModel } from '../run/written-model';

@@ -5,7 +5,7 @@ import type { GpuSpec, LinkSpec } from '../domain/cluster';
 import { overridden, type Located } from '../domain/located';
 import { quoted } from '../text';
 import { gpuWith, linksWith, presetLinks, presetNamed } from './cluster-section';
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import {
   calibrationFields,
   clusterFields,

@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import { quoted } from '../text';
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import { placeOf, type JsonDocument, type Member } from '../languages/json/document';
 import { sentence } from '../sentence';
 import { own } from '../records';

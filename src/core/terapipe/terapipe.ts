@@ -7,7 +7,7 @@ import { clusterKeys, gpuKeys, groupKeys, linkKeys, readCluster, type GivenClust
 import { costKeys, readCost, type GivenCost } from './cost-section';
 import { elasticFields } from './elastic-section';
 import type { GivenElastic } from '../run/elastic';
-import { configError } from '../config-errors';
+import { configError } from '../errors';
 import {
   calibrationFields,
   latencyFields,

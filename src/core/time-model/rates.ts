@@ -1,4 +1,4 @@
-import { memoized } from '../memoized';
+import { memoized } from '../records';
 import { frozenBytes } from '../domain/adapter';
 import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-formats';
 import type { ModelSpec } from '../domain/model';

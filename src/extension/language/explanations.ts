@@ -1,6 +1,5 @@
 import type { ClusterSpec } from '../../core/domain/cluster';
 import type { Layout } from '../../core/domain/request';
-import type { Translate } from '../../core/translate';
 import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
@@ -10,7 +9,7 @@ import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from '../../features/elastic/vscode/explanations';
 import { wayText } from '../../core/planner/lengths/length-reasons';
 import { explanationOf, settingOfKey } from '../../core/domain/settings/table';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 
 /** What a plan makes of a setting, by its key in terapipe.json. */
 const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {

@@ -1,1 +1,1 @@
-export type { Translate } from '../../core/translate';
+export type { Translate } from '../../core/sentence';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { configError } from '../../core/config-errors';
+import { configError } from '../../core/errors';
 import { maximumConfigSize, startOf } from '../../core/languages/json/document';
 import { formatCount } from '../../core/format';
 import { readRegular, type StoredFile } from '../../files/read-regular';

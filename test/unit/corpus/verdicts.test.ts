@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { judgeOf, readVerdicts, writtenVerdicts } from '../../corpus/verdict-file';
-import { configErrorCodes } from '../../../src/core/config-errors';
+import { configErrorCodes } from '../../../src/core/errors';
 import { documentedCodes } from '../../../src/core/rules/table';
 
 describe('verdicts on the corpus', () => {

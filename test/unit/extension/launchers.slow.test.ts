@@ -6,7 +6,7 @@ import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
-import { english } from '../../../src/core/translate';
+import { english } from '../../../src/core/sentence';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, testHost, uri } from './test-host';
 

@@ -9,7 +9,7 @@ import type { SessionState } from '../../../src/extension/sessions/session-state
 import { startOfDocument, textWithin, type OpenText } from '../../../src/extension/sessions/document-text';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
-import { english } from '../../../src/core/translate';
+import { english } from '../../../src/core/sentence';
 import { nextTurn, testHost, uri } from './test-host';
 
 const file = uri('two%20ranks.csv');

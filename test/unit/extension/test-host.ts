@@ -1,6 +1,5 @@
 import type { LauncherReader } from '../../../src/core/run/facts';
-import { CancelledError } from '../../../src/core/errors';
-import { configError } from '../../../src/core/config-errors';
+import { CancelledError, configError } from '../../../src/core/errors';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/features/elastic/core/answer';
 import type { ElasticRequest } from '../../../src/features/elastic/core/request';

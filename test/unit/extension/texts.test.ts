@@ -13,9 +13,8 @@ import { lensesOf } from '../../../src/extension/language/lens-text';
 import { newConfigText } from '../../../src/extension/sessions/new-config';
 import { locatedValues } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
-import { english } from '../../../src/core/translate';
 import { smallModel, smallRun, testHost, uri } from './test-host';
-import { sentence } from '../../../src/core/sentence';
+import { sentence, english } from '../../../src/core/sentence';
 
 const run = uri('terapipe.json');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { Cell, LayerShape } from '../../../src/core/domain/profile';
-import { randomNumbers } from '../../../src/core/random';
+import { randomNumbers } from '../../../src/core/numbers';
 import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureHost } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';

@@ -1,4 +1,4 @@
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import { editors, type EditableFormat } from '../../launchers/editors';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../run/facts';

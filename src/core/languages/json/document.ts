@@ -2,7 +2,7 @@ import { createScanner, parseTree, printParseErrorCode, type JSONScanner, type N
 import { formatCount } from '../../format';
 import type { Place } from '../../domain/located';
 import { quoted } from '../../text';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import { sentence, type Sentence, type Value } from '../../sentence';
 
 /** Configs are kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */

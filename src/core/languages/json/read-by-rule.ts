@@ -1,7 +1,7 @@
 import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
 import { parseAmount } from '../../amounts';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import type { Place } from '../../domain/located';
 import { sameWord, type Rule } from '../../domain/settings/rules';
 import { sentence, type Sentence, type Value } from '../../sentence';

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { sentence } from '../../sentence';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import { upwards, type Layer } from '../layers';
 
 /** The longest module of recipes has 23,000 words and signs, 170 in a line; the parser takes half a second for what is allowed here. */

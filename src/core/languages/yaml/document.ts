@@ -1,8 +1,7 @@
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser, type Document, type Node, type Pair, type YAMLMap } from 'yaml';
 import type { Place, TextRange } from '../../domain/located';
 import { printable, quoted } from '../../text';
-import { ExpectedError } from '../../errors';
-import { configError } from '../../config-errors';
+import { ExpectedError, configError } from '../../errors';
 import { startOf } from '../json/document';
 import { sentence, type Sentence } from '../../sentence';
 

@@ -1,6 +1,6 @@
 import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import { startOf } from '../../languages/json/document';
 import { documentOf } from '../../languages/python/as-settings';
 import { importedConfigs, pickedConfig } from '../../languages/python/configs';

@@ -2,7 +2,7 @@ import type { Finding } from '../../findings';
 import { byDefault, type Place } from '../../domain/located';
 import { readDeepSpeed } from '../deepspeed/reader';
 import { coreModules, type GivenAdapters } from '../../run/adapters';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import type { Fact, FactName, Facts, LauncherFile } from '../../run/facts';
 import { maximumConfigSize, startOf } from '../../languages/json/document';
 import type { ComposingReader, Composition } from '../composition';

@@ -1,7 +1,7 @@
 import { sentence } from '../../sentence';
 import { byDefault } from '../../domain/located';
 import type { Composition } from '../composition';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import type { Setting, Settings } from '../tables/fact-table';
 import type { Facts } from '../../run/facts';
 import { startOf } from '../../languages/json/document';

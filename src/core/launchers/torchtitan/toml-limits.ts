@@ -1,5 +1,5 @@
 import { quoted } from '../../text';
-import { configError } from '../../config-errors';
+import { configError } from '../../errors';
 import { maximumConfigSize } from '../../languages/json/document';
 import { sentence } from '../../sentence';
 

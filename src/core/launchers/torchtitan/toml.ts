@@ -1,11 +1,10 @@
 import { ParseError, parseTOML, type AST } from 'toml-eslint-parser';
-import { ExpectedError } from '../../errors';
+import { ExpectedError, configError } from '../../errors';
 import type { TextRange } from '../../domain/located';
 import { quoted } from '../../text';
-import { configError } from '../../config-errors';
 import type { Setting, Settings } from '../tables/fact-table';
 import { refuseUnfitToml } from './toml-limits';
-import { lowerFirst, type Sentence, sentence } from '../../sentence';
+import { lowerFirst, sentence, type Sentence } from '../../sentence';
 
 /**
  * Every setting of a TOML 1.0 text by its dotted name (`training.seq_len`), with places; tables inside arrays are left out, and keys that

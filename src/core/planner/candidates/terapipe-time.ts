@@ -1,4 +1,4 @@
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import { gradientExchangeTime } from '../../time-model/gradient-exchange';
 import type { SliceCost } from '../../domain/slice-cost';
 import { unitsOf, type WorkUnit } from '../../schedules/schedule';

@@ -1,4 +1,4 @@
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import type { CancelSignal } from '../../errors';
 import { stageLimits, type StageLimits } from '../../time-model/limits';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
@@ -10,18 +10,18 @@ import type { PlanRequest } from '../../domain/request';
 import type { WorkUnit } from '../../schedules/schedule';
 import { groupComparison } from '../../partition/group-comparison';
 import { offloadReason, offloadWaits } from '../../partition/offload';
-import { chunksOn, type Pipeline, pipelineOf } from '../predict/pipeline';
+import { chunksOn, pipelineOf, type Pipeline } from '../predict/pipeline';
 import type { AnalyticPlan, Candidate, Plan } from '../plan';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
 import { stackReason } from '../refusals';
 import { partsByStage } from './step-parts';
 import { boundarySendsMs } from '../predict/transfers';
-import { type Sentence, sentence } from '../../sentence';
+import { sentence, type Sentence } from '../../sentence';
 import { ordersDiffer } from '../../cluster/boundaries';
 import { formatDuration } from '../../format';
 import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
-import { type RankOrder, rankOrderOf } from '../../domain/runtime';
+import { rankOrderOf, type RankOrder } from '../../domain/runtime';
 import { stepMs } from '../predict/predict';
 import { worthSaying } from './slower';
 

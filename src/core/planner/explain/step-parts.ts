@@ -1,4 +1,4 @@
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import { sum } from '../../numbers';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
 import { stageLimits } from '../../time-model/limits';

@@ -1,5 +1,4 @@
-import { sum } from '../../numbers';
-import { randomNumbers } from '../../random';
+import { sum, randomNumbers } from '../../numbers';
 import type { LengthShare } from '../../domain/scheme';
 import { firstAtLeast } from './packing';
 

@@ -1,5 +1,5 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import { sum } from '../../numbers';
 import type { PlanRequest } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';

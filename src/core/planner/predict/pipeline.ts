@@ -1,4 +1,4 @@
-import { memoized } from '../../memoized';
+import { memoized } from '../../records';
 import type { ClusterSpec } from '../../domain/cluster';
 import { mtpDepths } from '../../model/multi-token-prediction';
 import type { CostInputs } from '../../time-model/rates';

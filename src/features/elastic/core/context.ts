@@ -6,7 +6,7 @@ import { usablePeakBytes } from '../../../core/memory-model/verdict';
 import { stepBytes } from '../../../core/domain/optimizer';
 import type { Timeline } from '../../../core/schedules/schedule';
 import { busyTimes } from '../../../core/schedules/simulate/idle';
-import { memoized } from '../../../core/memoized';
+import { memoized } from '../../../core/records';
 import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';
 import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balance';
 import { activeBytes, frozenBytes, totalBytes, type StageBytes } from './memory';

@@ -1,4 +1,4 @@
-import { memoized } from '../../../core/memoized';
+import { memoized } from '../../../core/records';
 import { throwIfCancelled, type CancelSignal } from '../../../core/errors';
 import { formatBytes, formatCount, formatNumber } from '../../../core/format';
 import { verdictSentence } from '../../../core/memory-model/verdict';

@@ -15,14 +15,14 @@ import {
   frozenForwardMs,
   modelledStep,
   stageBytesOf,
+  pipelineForwardMs,
   type ElasticContext,
   type ModelledStep,
   type StepQuestion,
-  pipelineForwardMs,
 } from './context';
 import { stageSums } from './balance';
 import { passesFrozen } from './pipeline';
-import { memoized } from '../../../core/memoized';
+import { memoized } from '../../../core/records';
 import { sentence } from '../../../core/sentence';
 
 /** Which mechanisms run. */

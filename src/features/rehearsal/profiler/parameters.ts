@@ -1,4 +1,4 @@
-import { randomNumbers } from '../../../core/random';
+import { randomNumbers } from '../../../core/numbers';
 
 /** Standard deviation of initial weights, as GPT-2's. */
 const deviation = 0.02;

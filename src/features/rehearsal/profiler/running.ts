@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { memoized } from '../../../core/memoized';
+import { memoized } from '../../../core/records';
 import { median, sum } from '../../../core/numbers';
 import { onClock } from '../core/clock';
 import type { RehearsalDesign } from '../core/design';

@@ -1,5 +1,5 @@
 import type { Tensor } from 'onnxruntime-node';
-import { memoized } from '../../../core/memoized';
+import { memoized } from '../../../core/records';
 import { operationKind, type OperationKind, type WorkUnit } from '../../../core/schedules/schedule';
 import type { Cell } from '../../../core/domain/profile';
 import type { CellTimes, RehearsedStep } from '../protocol';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ExpectedError } from '../../../../src/core/errors';
-import { configError } from '../../../../src/core/config-errors';
+import { ExpectedError, configError } from '../../../../src/core/errors';
 import { loadRun } from '../../../load-run';
 import type { ReadReferenced, Run } from '../../../../src/core/run/run';
 import { sentence } from '../../../../src/core/sentence';

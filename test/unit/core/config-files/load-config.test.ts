@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { configError } from '../../../../src/core/config-errors';
+import { configError } from '../../../../src/core/errors';
 import { startOf } from '../../../../src/core/languages/json/document';
 import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { loadConfig, type ConfigHost } from '../../../../src/core/config-files/load-config';

@@ -1,4 +1,4 @@
-import { configError } from '../../../../src/core/config-errors';
+import { configError } from '../../../../src/core/errors';
 import type { LauncherFile, LauncherReader } from '../../../../src/core/run/facts';
 import type { Run } from '../../../../src/core/run/run';
 import { isLauncher } from '../../../../src/core/launchers/registry';

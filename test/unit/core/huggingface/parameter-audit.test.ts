@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { configError } from '../../../../src/core/config-errors';
+import { configError } from '../../../../src/core/errors';
 import { startOf } from '../../../../src/core/languages/json/document';
 import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { loadConfig } from '../../../../src/core/config-files/load-config';

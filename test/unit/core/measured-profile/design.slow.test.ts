@@ -11,7 +11,7 @@ import {
 import type { Domain } from '../../../../src/core/measured-profile/uncertainty';
 import { fitErrors, fitPart, timeFunction } from '../../../../src/core/measured-profile/fit';
 import type { Cell, FitError, Sample } from '../../../../src/core/domain/profile';
-import { randomNumbers } from '../../../../src/core/random';
+import { randomNumbers } from '../../../../src/core/numbers';
 import { cpu, experiment, gpu, jumpy, type Device } from './devices';
 
 const coarse: Domain = { tokens: 1024, sequence: 1024, unit: 64, batches: [1, 2] };

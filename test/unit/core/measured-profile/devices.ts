@@ -2,7 +2,7 @@ import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import { cellMs, firstCells, isSettled, nextCells, shuffled, stopReason } from '../../../../src/core/measured-profile/design';
 import type { Domain } from '../../../../src/core/measured-profile/uncertainty';
 import type { Cell, Sample } from '../../../../src/core/domain/profile';
-import { randomNumbers } from '../../../../src/core/random';
+import { randomNumbers } from '../../../../src/core/numbers';
 
 /** True times of a slice, ms. */
 export interface Device {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ExpectedError } from '../../../../src/core/errors';
+import { configErrorCodes, type ExpectedError } from '../../../../src/core/errors';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -10,7 +10,6 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { settingEdits } from '../../../../src/core/rules/settings';
 import { csvProblemCodes } from '../../../../src/core/schedules/pytorch-csv/problems';
 import { documentedCodes, rules } from '../../../../src/core/rules/table';
-import { configErrorCodes } from '../../../../src/core/config-errors';
 import { divisorsOf } from '../../../../src/core/numbers';
 import { multiplesNear, nearestFitting } from '../../../../src/core/rules/rule';
 import { makePlan } from '../../../../src/core/planner/make-plan';

@@ -9,10 +9,9 @@ import { layoutLensText } from '../../../../src/extension/language/lens-text';
 import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
 import { layoutQuestions } from '../../../../src/extension/sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
-import { english } from '../../../../src/core/translate';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
-import { sentence } from '../../../../src/core/sentence';
+import { sentence, english } from '../../../../src/core/sentence';
 
 const script = `#!/bin/bash
 torchrun --nproc_per_node 4 --nnodes 1 pretrain_gpt.py \\

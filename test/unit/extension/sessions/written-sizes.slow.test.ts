@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'mocha';
 import { applyEdits } from 'jsonc-parser';
-import { configError } from '../../../../src/core/config-errors';
+import { configError } from '../../../../src/core/errors';
 import type { LauncherReader } from '../../../../src/core/run/facts';
 import type { Run } from '../../../../src/core/run/run';
 import { changeJson } from '../../../../src/core/terapipe/change-json';

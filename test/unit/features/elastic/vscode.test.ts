@@ -4,7 +4,7 @@ import { hoverAt } from '../../../../src/extension/language/hover-text';
 import { lensesOf } from '../../../../src/extension/language/lens-text';
 import { pageStateOf } from '../../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
-import { english } from '../../../../src/core/translate';
+import { english } from '../../../../src/core/sentence';
 import { smallModel, smallRun, testHost, uri } from '../../extension/test-host';
 
 const run = uri('terapipe.json');
