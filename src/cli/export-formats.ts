@@ -2,12 +2,12 @@ import type { LauncherReader } from '../core/run/facts';
 import type { SliceExport } from '../core/export/slices/slice-export';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
-import type { EditableFormat } from '../core/launchers/editors';
+import { launcherFormats, launchers } from '../core/launchers/registry';
+import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
 import type { Remark } from '../core/launchers/writing/launch-settings';
 import { launchableStep } from '../core/export/launchers/launchable';
-import { checkedNewLauncher } from '../core/export/launchers/new-launcher';
-import type { NewFormat } from '../core/launchers/editors';
+import { checkedNewLauncher, newFileWriter } from '../core/export/launchers/new-launcher';
 import { tailOf } from '../core/planner/explain/tail';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
@@ -42,14 +42,10 @@ interface ExportFormat {
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Exported | Promise<Exported>;
   /** Files that `--into` takes for it; empty: none. */
-  readonly into: readonly EditableFormat[];
+  readonly into: readonly ConfigFormat[];
 }
 
 const ownFormats: Readonly<Record<string, ExportFormat>> = {
-  megatron: launcher('a launch script of Megatron-LM', 'megatron-shell', ['megatron-shell', 'megatron-yaml']),
-  nemo: launcher('YAML overrides of Megatron-Bridge (NeMo)', 'megatron-bridge', ['megatron-bridge', 'nemo']),
-  torchtitan: launcher('a TorchTitan TOML', 'torchtitan', ['torchtitan']),
-  deepspeed: launcher('a DeepSpeed JSON', 'deepspeed', ['deepspeed']),
   html: notEditable('a report to send around, in one page', report),
   'pytorch-csv': scheduleCsv("the order as PyTorch's CSV, passes only", (timeline) => writeScheduleCsv(timeline, 'compute_only')),
   'pytorch-csv-comms': scheduleCsv('with sends and receives, for PyTorch 2.15', (timeline) =>
@@ -62,8 +58,10 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
   svg: ofTimeline('the timeline as a picture', picture),
 };
 
-/** Everything that `export --to` writes, by name: ours, and what slices are written as. */
+/** Everything that `export --to` writes, by name: launchers' files, ours, and what slices are written as. */
 const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
+  // the most common launchers come last in the registry
+  ...launcherFormats.toReversed().flatMap(launcherFile),
   ...Object.entries(ownFormats),
   ...sliceExports.map((sliceExport): [string, ExportFormat] => [sliceExport.id, sliceFormat(sliceExport)]),
 ]);
@@ -84,13 +82,16 @@ function sliceFormat({ description, write }: SliceExport): ExportFormat {
   });
 }
 
-function launcher(description: string, format: NewFormat, into: readonly EditableFormat[]): ExportFormat {
+function launcherFile(format: LauncherFormat): [string, ExportFormat][] {
+  const { exported } = launchers[format];
+  if (exported === undefined) return [];
+  const { id, name, what, into = [] } = exported;
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const step = launchableStep(plan, format);
-    const { text, gaps } = checkedNewLauncher(step, format, await readerOf(format, shell));
+    const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await readerOf(format, shell));
     return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
-  return { description, create, into };
+  return [[id, { description: `${say(what)} of ${name}`, create, into: [format, ...into] }]];
 }
 
 function notEditable(description: string, create: ExportFormat['create']): ExportFormat {

@@ -11,7 +11,7 @@ import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
 import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
 import { checkedNewLauncher } from '../../src/core/export/launchers/new-launcher';
-import type { NewFormat } from '../../src/core/launchers/editors';
+import { editable, writerOf, type WrittenFormat } from '../unit/core/export/launchers/editors';
 
 import { makePlan } from '../../src/core/planner/make-plan';
 import type { Plan } from '../../src/core/planner/plan';
@@ -23,7 +23,7 @@ import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
 const samples = path.join(import.meta.dirname, '../../media/samples');
 
 describe("a launcher's file, checked and planned again before it is offered", () => {
-  let readers: Readonly<Record<NewFormat, LauncherReader>>;
+  let readers: Readonly<Record<WrittenFormat, LauncherReader>>;
 
   before(async () => {
     readers = {
@@ -34,12 +34,12 @@ describe("a launcher's file, checked and planned again before it is offered", ()
     };
   });
 
-  const formats: readonly NewFormat[] = ['megatron-shell', 'megatron-bridge', 'torchtitan', 'deepspeed'];
+  const formats: readonly WrittenFormat[] = ['megatron-shell', 'megatron-bridge', 'torchtitan', 'deepspeed'];
 
   /** Every candidate of a plan, written for every launcher. */
   function writeAll(plan: Plan): void {
     for (const { id } of plan.candidates)
-      for (const format of formats) checkedNewLauncher(stepOf({ ...plan, chosen: id }), format, readers[format]);
+      for (const format of formats) checkedNewLauncher(stepOf({ ...plan, chosen: id }), writerOf(format), readers[format]);
   }
 
   /** A run that some launcher can have: heads to exchange, and a layer that stays on the GPU. */
@@ -88,8 +88,8 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         const after = planOf({ ...other, architecture, width, vocab, gpu, layersPerStage, moreLayers, pipeline, virtualStages });
         if (before === null || after === null) return;
         for (const format of formats) {
-          const { fileName, text } = checkedNewLauncher(stepOf(before), format, readers[format]);
-          editLauncher(stepOf(after), readers[format](fileName, text), format, readers[format]);
+          const { fileName, text } = checkedNewLauncher(stepOf(before), writerOf(format), readers[format]);
+          editLauncher(stepOf(after), editable(readers[format](fileName, text), readers[format]));
           edited += 1;
         }
       }),
@@ -137,9 +137,9 @@ describe("a launcher's file, checked and planned again before it is offered", ()
       step = stepOf(planOf({ ...drawn!, ...sizes, microBatch: 2, microBatches: 8, training: { ...drawn!.training, zeroStage: 1 } })!);
     });
 
-    const refusal = (change: (text: string) => string, of = step, format: NewFormat = 'megatron-shell'): string => {
+    const refusal = (change: (text: string) => string, of = step, format: WrittenFormat = 'megatron-shell'): string => {
       try {
-        checkedNewLauncher(of, format, (file, text) => readers[format](file, change(text)));
+        checkedNewLauncher(of, writerOf(format), (file, text) => readers[format](file, change(text)));
       } catch (error) {
         if (error instanceof ExpectedError && error.code === 'export-unsound') return error.message;
         throw error;

@@ -222,6 +222,11 @@ function namesImported(from: string, tree: ts.SourceFile): string[] {
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], null);
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal))
       found.push(`${target(from, node.argument.literal.text)}#${node.qualifier?.getText(tree) ?? '*'}`);
+    else if (ts.isModuleDeclaration(node) && node.name.text.startsWith('.') && node.body !== undefined && ts.isModuleBlock(node.body)) {
+      // interfaces of another file that this one adds to
+      const file = target(from, node.name.text);
+      found.push(...node.body.statements.filter(ts.isInterfaceDeclaration).map(({ name }) => `${file}#${name.text}`));
+    }
   });
   return found;
 }

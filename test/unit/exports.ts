@@ -39,7 +39,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/zero#blocksFor',
     'src/core/partition/offload#offloadedBytes',
     'src/features/prefill/core/prefill#prefillTimeOf',
-    'src/core/launchers/stage-layers#stagesOfPattern',
+    'src/core/launchers/megatron/stage-layers#stagesOfPattern',
     'src/core/schedules/attention-exchange#freeExchange',
     'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/complete#faultText',

@@ -61,7 +61,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
   'slice-runtimes': { about: 'runtimes that run slices of a sequence: a folder for each', imports: ['domain'] },
   launchers: {
     about:
-      "launchers' files, read and written: a folder for each launcher, `registry` lists who reads, `editors` who is written; `tables/` lists which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
+      "launchers' files, read and written: a folder for each launcher, `registry` lists them; `tables/` lists which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `counts`, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
     imports: ['domain', 'model', 'schedules', 'languages', 'run', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
   partition: {

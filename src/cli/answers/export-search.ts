@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
@@ -161,7 +162,8 @@ async function written(
   const { reading, to } = options;
   if (to !== null) return newFile(result, found, to, reading);
   const { run, launcher, reread } = config;
-  const applied = applyLayout({ run, launcher, read: reread }, result, found, result.launched, { startedElsewhere: true });
+  const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
+  const applied = applyLayout({ run, editable }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
   return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
 }

@@ -1,8 +1,7 @@
 import { startOf } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/run/facts';
-import { editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
-import { isEditable, type EditableFormat } from '../../core/launchers/editors';
+import { editableFile, editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { stepOf } from '../../core/export/launchers/launch-settings';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
@@ -11,7 +10,8 @@ import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError, configError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/plan-json';
-import { isLauncher } from '../../core/launchers/registry';
+import { isEditable } from '../../core/launchers/registry';
+import type { LauncherFormat } from '../../core/run/config-format';
 import { readComposed } from '../../core/config-files/compose';
 import { readerOf, recogniseConfig } from '../../core/config-files/readers';
 import { mayFit } from '../../core/memory-model/verdict';
@@ -110,7 +110,9 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
   const { launcher, reread } = await readComposed({ file, text }, await readerOf(format, shell), readReferenced);
-  const edited = editLauncher(stepOf(plan), launcher, format, reread);
+  const editable = await editableFile(launcher, reread);
+  if (editable === null) throw notEditable(file);
+  const edited = editLauncher(stepOf(plan), editable);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
   if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
   else if (written !== null) await editFile(file, text, edited.text);
@@ -176,18 +178,21 @@ function withCandidate(plan: Plan, wanted: string): Plan {
   );
 }
 
+function notEditable(file: string): ExpectedError {
+  return configError(
+    'config-unknown-format',
+    sentence`This is no launcher that a plan can be written into`,
+    sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
+    startOf(file),
+  );
+}
+
 /** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
-function targetOf({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: EditableFormat } {
+function targetOf({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: LauncherFormat } {
   const format = recogniseConfig(file, text, 'named');
-  const editable = format !== null && isLauncher(format) && isEditable(format) ? format : null;
+  const editable = format !== null && isEditable(format) ? format : null;
   const name = exportNames.find((entry) => editable !== null && exportFormatOf(entry).into.includes(editable));
-  if (editable === null || name === undefined)
-    throw configError(
-      'config-unknown-format',
-      sentence`This is no launcher that a plan can be written into`,
-      sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
-      startOf(file),
-    );
+  if (editable === null || name === undefined) throw notEditable(file);
   if (to !== null && to !== name)
     throw new ExpectedError(
       'export-other-format',

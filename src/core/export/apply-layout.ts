@@ -1,16 +1,14 @@
 import { changeJson, type JsonChange } from '../terapipe/change-json';
 import type { ConfigFormat } from '../run/config-format';
-import type { LauncherFile, LauncherReader } from '../run/facts';
 import type { Run } from '../run/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
-import { isLauncher } from '../launchers/registry';
+import { isEditable } from '../launchers/registry';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
-import { requireEdited, writtenInto, type EditedLauncher } from './launchers/edit-launcher';
-import { isEditable, type EditableFormat } from '../launchers/editors';
+import { requireEdited, writtenInto, type EditableFile, type EditedLauncher } from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound } from './launchers/launch-settings';
 import type { Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
@@ -28,17 +26,15 @@ export interface AppliedLayout {
   readonly remarks: readonly Remark[];
 }
 
-/** What is changed: a run with the launcher's file that it was read from, and the reader of that. */
+/** What is changed: a run, and the launcher's file that it was read from; null: it was read from none, or from one that is not edited. */
 interface AppliedTo {
   readonly run: Run;
-  readonly launcher: LauncherFile | null;
-  /** Null where `launcher` is. */
-  readonly read: LauncherReader | null;
+  readonly editable: EditableFile | null;
 }
 
 /** Whether layouts are written into files of a format. */
-export function isApplied(format: ConfigFormat): format is 'terapipe' | EditableFormat {
-  return format === 'terapipe' || (isLauncher(format) && isEditable(format));
+export function isApplied(format: ConfigFormat): boolean {
+  return format === 'terapipe' || isEditable(format);
 }
 
 /**
@@ -49,7 +45,7 @@ export function isApplied(format: ConfigFormat): format is 'terapipe' | Editable
  * `apply-shared` where a value comes from a variable that others use, `export-unsound` where the file would not run as planned.
  */
 export function applyLayout(
-  { run, launcher, read }: AppliedTo,
+  { run, editable }: AppliedTo,
   result: SearchResult,
   found: FoundPlan,
   launched: FoundPlan | null,
@@ -57,10 +53,11 @@ export function applyLayout(
 ): AppliedLayout {
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
-  if (launcher === null || read === null || !isApplied(format)) throw notThisFile(run);
+  if (editable === null) throw notThisFile(run);
+  const { launcher } = editable;
   const step = stepOfFound(result, found);
-  const edited = writtenInto(step.plan, launcher, format, read);
-  const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), launcher, format, read).gaps;
+  const edited = writtenInto(step.plan, editable);
+  const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), editable).gaps;
   refuseGaps(edited, never, startedElsewhere);
   if (edited.alongside.length > 0)
     throw new ExpectedError(
@@ -68,7 +65,7 @@ export function applyLayout(
       sentence`The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
       sentence`give them variables of their own first, or export the layout as a new file`,
     );
-  requireEdited(step, edited, launcher, format, read);
+  requireEdited(step, edited, editable);
   const { edits, text, gaps } = edited;
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }

@@ -5,7 +5,8 @@ import type { LoadedConfig } from '../config-files/load-config';
 import type { Plan } from '../planner/plan';
 import type { Remedy } from '../rules/plan/remedy';
 import { findingsOf } from '../rules/run-findings';
-import { settingEdits, type Launched } from './launchers/memory-fixes';
+import type { EditableFile } from './launchers/edit-launcher';
+import { settingEdits } from './launchers/memory-fixes';
 import { formatFindings } from '../rules/plan/format-findings';
 import { memoryFindings } from '../rules/plan/memory-findings';
 import { sliceFindings } from './slices/slice-findings';
@@ -14,17 +15,17 @@ import { sliceFindings } from './slices/slice-findings';
  * All findings on a config and its plan: what the terminal's `plan` and `check` and the editor print. A launcher's file is judged by its
  * own rules, any other by those of a run; both by whether the plan fits.
  * @param run what is planned, with settings of a command line; null: nothing is. @param plan null: not planned yet, or it cannot be.
- * @param remedies of a plan that does not fit, as `findRemedies` finds them. @param launched what quick fixes of a launcher's file need.
+ * @param remedies of a plan that does not fit, as `findRemedies` finds them. @param editable what quick fixes of a launcher's file need.
  */
 export function configFindings(
   { format, findings }: Pick<LoadedConfig, 'format' | 'findings'>,
   run: Run | null,
   plan: Plan | null,
   remedies: readonly Remedy[] = [],
-  launched: Launched | null = null,
+  editable: EditableFile | null = null,
 ): readonly Finding[] {
   if (run === null) return findings;
-  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan, remedies, launched)];
+  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan, remedies, editable)];
   // that a kind of model is not planned is not true of a run that freezes layers, which plans it
   return findingsOf(run, plan, remedies).filter(({ code }) => code !== 'model-not-planned' || !isElastic(run));
 }
@@ -38,9 +39,9 @@ export function isElastic({ elastic, encoder }: Run): boolean {
  * Findings on the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that it does not
  * fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the file can
  * express it: the settings that change, and none else, read back and planned again.
- * @param remedies of the plan, as `remediesFor` finds them. @param launched null: without quick fixes.
+ * @param remedies of the plan, as `remediesFor` finds them. @param editable null: without quick fixes.
  */
-function launchedFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[], launched: Launched | null): readonly Finding[] {
-  const editsOf = (remedy: Remedy) => (launched === null ? null : settingEdits(remedy, launched));
-  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, editsOf), ...sliceFindings(run, plan, launched)];
+function launchedFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[], editable: EditableFile | null): readonly Finding[] {
+  const editsOf = (remedy: Remedy) => (editable === null ? null : settingEdits(remedy, editable));
+  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, editsOf), ...sliceFindings(run, plan, editable)];
 }

@@ -2,7 +2,7 @@ import { sentence } from '../sentence';
 import { interleavedPair } from '../domain/capabilities';
 import { byDefault } from '../domain/located';
 import type { Capabilities, Fact, FactName, Facts, LauncherFile } from '../run/facts';
-import type { LauncherTraits } from './launcher';
+import type { LauncherTraits } from './traits';
 import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';
 import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';
 import { isLauncher, launchers, launcherTraitsOf } from './registry';

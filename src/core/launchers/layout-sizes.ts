@@ -1,11 +1,10 @@
-import type { FactName, FactValues, Facts } from '../run/facts';
+import type { Facts } from '../run/facts';
 import type { ConfigFormat } from '../run/config-format';
+import { countOf, product, quotient, worldOf } from './counts';
+import { layersPerStageOf as megatronLayersPerStage, virtualStagesOf as megatronVirtualStages } from './megatron/stage-layers';
 import { launcherTraitsOf } from './registry';
-
-/** No run has more of anything counted here; larger values are unknown to every rule. */
-const maximumCount = 1e9;
-
-type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[FactName];
+import { titanStagesPerRankOf } from './torchtitan/stage-layers';
+import { silentSize } from './traits';
 
 /**
  * The sizes that launchers take for 1 where a file leaves it open; a Megatron-Bridge file leaves them to a recipe in Python, a
@@ -13,31 +12,14 @@ type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[F
  */
 export type SizeName = 'tensor' | 'pipeline' | 'context' | 'expert';
 
-/** A whole number from 1 to 10^9 that the facts give; null when they do not, or give something no run can have. */
-export function countOf(facts: Facts, name: CountName): number | null {
-  return wholeOf(facts, name, 1);
-}
-
-/** As `countOf`, 0 included. */
-export function countOrZeroOf(facts: Facts, name: CountName): number | null {
-  return wholeOf(facts, name, 0);
-}
-
 /** A parallel size: as given, or the launcher's default of 1; null when a recipe that is not read decides. */
 export function sizeOf(facts: Facts, format: ConfigFormat, name: SizeName): number | null {
-  if (facts[name] !== undefined) return countOf(facts, name);
-  return launcherTraitsOf(format).leavesOpen ? null : 1;
+  return facts[name] === undefined ? silentSize(launcherTraitsOf(format)) : countOf(facts, name);
 }
 
 /** GPUs of one replica: tensor x pipeline x context. */
 export function modelGpusOf(facts: Facts, format: ConfigFormat): number | null {
   return product(sizeOf(facts, format, 'tensor'), sizeOf(facts, format, 'pipeline'), sizeOf(facts, format, 'context'));
-}
-
-/** GPUs in all: as given, or nodes x GPUs per node. */
-export function worldOf(facts: Facts): number | null {
-  if (facts.world !== undefined) return countOf(facts, 'world');
-  return product(countOf(facts, 'nodes'), countOf(facts, 'gpusPerNode'));
 }
 
 /**
@@ -73,29 +55,15 @@ export function microBatchesOf(facts: Facts, format: ConfigFormat): number | nul
   return quotient(countOf(facts, 'globalBatch'), batchStepOf(facts, format));
 }
 
-/** Layers that are assigned to the stages: those of the model, plus one each for an embedding or a loss that counts as one. */
-export function assignedLayersOf(facts: Facts): number | null {
-  const layers = countOf(facts, 'layers');
-  return layers === null ? null : layers + (facts.embeddingAsLayer?.value === true ? 1 : 0) + (facts.lossAsLayer?.value === true ? 1 : 0);
-}
-
 /** Layers that each stage gets when all get the same; null when a setting divides them unevenly, or they are not divisible. */
 export function layersPerStageOf(facts: Facts, format: ConfigFormat): number | null {
-  return hasEvenStages(facts) ? quotient(assignedLayersOf(facts), sizeOf(facts, format, 'pipeline')) : null;
-}
-
-/** Whether no setting gives some stages other numbers of layers. */
-function hasEvenStages(facts: Facts): boolean {
-  return facts.firstStageLayers === undefined && facts.lastStageLayers === undefined && facts.pipelineLayout === undefined;
+  return megatronLayersPerStage(facts, sizeOf(facts, format, 'pipeline'));
 }
 
 /** Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings leave it open. */
 export function virtualStagesOf(facts: Facts, format: ConfigFormat): number | null {
-  if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
   if (launcherTraitsOf(format).countsEndsAsLayers) return titanStagesPerRankOf(facts);
-  if (facts.pipelineLayout !== undefined) return null;
-  if (facts.layersPerVirtualStage === undefined) return 1;
-  return quotient(layersPerStageOf(facts, format), countOf(facts, 'layersPerVirtualStage'));
+  return megatronVirtualStages(facts, sizeOf(facts, format, 'pipeline'));
 }
 
 /**
@@ -106,31 +74,6 @@ export function isInterleaved(facts: Facts, format: ConfigFormat): boolean {
   if (facts.virtualStages === undefined && facts.layersPerVirtualStage === undefined) return false;
   const stages = virtualStagesOf(facts, format);
   return stages === null ? facts.virtualStages === undefined && countOf(facts, 'layersPerVirtualStage') !== null : stages > 1;
-}
-
-/**
- * TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when
- * the file does not show it.
- */
-export function titanStagesOf(facts: Facts): number | null {
-  if (facts.totalStages !== undefined) return countOf(facts, 'totalStages');
-  const layers = titanLayersOf(facts);
-  const each = countOf(facts, 'layersPerStage');
-  return layers === null || each === null ? null : Math.ceil(layers / each);
-}
-
-/** Layers that TorchTitan assigns to stages: those of the model and those that embedding and head count as, 1 each unless given. */
-export function titanLayersOf(facts: Facts): number | null {
-  const layers = countOf(facts, 'layers');
-  const first = facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers');
-  const last = facts.lastStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'lastStageLessLayers');
-  return layers === null || first === null || last === null ? null : layers + first + last;
-}
-
-/** TorchTitan's stages on each rank: as given, or from all of them; null when neither is set (then the schedule decides). */
-export function titanStagesPerRankOf(facts: Facts): number | null {
-  if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
-  return quotient(titanStagesOf(facts), sizeOf(facts, 'torchtitan', 'pipeline'));
 }
 
 /** Stages over all GPUs of a pipeline, virtual ones counted; where the file does not give virtual stages, at least the pipeline size. */
@@ -156,24 +99,4 @@ export function paddedVocabOf(facts: Facts, format: ConfigFormat): number | null
  */
 export function bubbleOf(pipeline: number, virtualStages: number, microBatches: number): number {
   return (pipeline - 1) / (virtualStages * microBatches + pipeline - 1);
-}
-
-/** The product of positive whole numbers; null when one is unknown or the product is beyond any run. */
-export function product(...factors: readonly (number | null)[]): number | null {
-  let result = 1;
-  for (const factor of factors) {
-    if (factor === null) return null;
-    result *= factor;
-  }
-  return result <= maximumCount ? result : null;
-}
-
-/** `total / part`, when both are known and it is a whole number. */
-export function quotient(total: number | null, part: number | null): number | null {
-  return total !== null && part !== null && part > 0 && total % part === 0 ? total / part : null;
-}
-
-function wholeOf(facts: Facts, name: CountName, minimum: number): number | null {
-  const value = facts[name]?.value;
-  return value !== undefined && Number.isInteger(value) && value >= minimum && value <= maximumCount ? value : null;
 }

@@ -1,7 +1,8 @@
 import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
-import { megatronTraits, type Launcher, type LauncherTraits } from './launcher';
+import type { Launcher } from './launcher';
+import { megatronTraits, type LauncherTraits } from './traits';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
@@ -16,7 +17,7 @@ import { trainerShell } from './trainer-shell';
 import { verl } from './verl';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
-export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
+export const launchers = {
   deepspeed,
   primus,
   'primus-torchtitan': primusTorchtitan,
@@ -36,7 +37,13 @@ export const launchers: Readonly<Record<LauncherFormat, Launcher>> = {
   'megatron-shell': megatronShell,
   verl,
   'trainer-shell': trainerShell,
-};
+} satisfies Readonly<Record<string, Launcher>>;
+
+declare module '../run/config-format' {
+  interface Formats {
+    readonly launcher: keyof typeof launchers;
+  }
+}
 
 export const launcherFormats = Object.keys(launchers) as readonly LauncherFormat[];
 
@@ -50,4 +57,9 @@ const plannedAlone: LauncherTraits = { ...megatronTraits, leavesOpen: true };
 
 export function launcherTraitsOf(format: ConfigFormat): LauncherTraits {
   return isLauncher(format) ? launchers[format].traits : plannedAlone;
+}
+
+/** Whether plans are written into files of a format. */
+export function isEditable(format: ConfigFormat): format is LauncherFormat {
+  return isLauncher(format) && launchers[format].editor !== undefined;
 }

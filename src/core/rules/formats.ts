@@ -1,6 +1,6 @@
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import { launcherFormats, launchers } from '../launchers/registry';
-import type { LauncherTraits } from '../launchers/launcher';
+import type { LauncherTraits } from '../launchers/traits';
 
 function launchersThat(have: (traits: LauncherTraits) => boolean): readonly LauncherFormat[] {
   return launcherFormats.filter((format) => have(launchers[format].traits));

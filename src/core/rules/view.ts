@@ -1,5 +1,5 @@
 import type { ConfigFormat } from '../run/config-format';
-import type { LauncherTraits } from '../launchers/launcher';
+import type { LauncherTraits } from '../launchers/traits';
 import { capabilitiesOf, programTraitsOf } from '../launchers/as-launched';
 import { launcherTraitsOf } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';

@@ -1,22 +1,9 @@
-export type ConfigFormat = 'huggingface' | 'terapipe' | 'onnx' | LauncherFormat;
+/** Formats by who defines them; `launchers/registry.ts` adds those of launchers, a name for each of its rows. */
+export interface Formats {
+  readonly model: 'huggingface' | 'onnx';
+  readonly plan: 'terapipe';
+}
 
-export type LauncherFormat =
-  | 'megatron-shell'
-  | 'megatron-yaml'
-  | 'nemo'
-  | 'megatron-bridge'
-  | 'bridge-python'
-  | 'torchtitan'
-  | 'torchtitan-python'
-  | 'deepspeed'
-  | 'gpt-neox'
-  | 'primus'
-  | 'primus-torchtitan'
-  | 'primus-bridge'
-  | 'flagscale'
-  | 'nemo-rl'
-  | 'nanotron'
-  | 'hf-trainer'
-  | 'accelerate'
-  | 'trainer-shell'
-  | 'verl';
+export type ConfigFormat = Formats[keyof Formats];
+
+export type LauncherFormat = Exclude<ConfigFormat, Formats['model' | 'plan']>;

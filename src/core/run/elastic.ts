@@ -32,7 +32,7 @@ export const datasets = {
   'sst-2': { training: 67_349, evaluation: 872, classes: 2 },
 } as const satisfies Readonly<Record<string, DatasetSizes>>;
 
-export type DatasetName = keyof typeof datasets;
+type DatasetName = keyof typeof datasets;
 
 export const datasetNames = Object.keys(datasets) as DatasetName[];
 

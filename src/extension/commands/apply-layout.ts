@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { LauncherReader } from '../../core/run/facts';
 import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { formatDuration, plural } from '../../core/format';
 import { plansOf } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
@@ -36,8 +37,9 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   const { result, found } = await pickedLayout(commands, file, point);
   const state = commands.sessions.get(file);
   if (state === undefined || state.run === null || state.staleEdits > 0) throw outdated();
-  const { run, launcher, reread: read } = state;
-  const applied = applyLayout({ run, launcher, read }, result, found, result.launched);
+  const { run, launcher, reread } = state;
+  const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
+  const applied = applyLayout({ run, editable }, result, found, result.launched);
   if (applied.edits.length === 0) {
     void showInformationMessage(vscode.l10n.t('{0} already has this layout.', nameOf(vscode.Uri.parse(file))));
     return;

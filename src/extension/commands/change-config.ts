@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { changeJson, type JsonChange } from '../../core/terapipe/change-json';
 import { ExpectedError } from '../../core/errors';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { settingEdits } from '../../core/export/launchers/memory-fixes';
 import type { LauncherReader } from '../../core/run/facts';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
@@ -54,7 +55,8 @@ export async function writeSizes(
     throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
   const { format, launcher, reread: read } = session;
   if (launcher !== null && read !== null && sets.every(launcherCanExpress)) {
-    const edits = settingEdits({ sets, plan }, { launcher, read });
+    const editable = await editableFile(launcher, read);
+    const edits = editable === null ? null : settingEdits({ sets, plan }, editable);
     if (edits !== null) {
       requireTrustToWrite();
       await commands.edits.make(session.file, edits);

@@ -10,8 +10,9 @@ import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
 import { stepOfFound } from '../../core/export/launchers/launch-settings';
-import { checkedNewLauncher, type NewLauncher } from '../../core/export/launchers/new-launcher';
-import type { NewFormat } from '../../core/launchers/editors';
+import { checkedNewLauncher, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import { launcherFormats, launchers } from '../../core/launchers/registry';
+import type { LauncherFormat } from '../../core/run/config-format';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { printable } from '../../core/text';
 import { readerOf } from '../../core/config-files/readers';
@@ -35,7 +36,7 @@ export interface ExportLayoutCommands extends LayoutCommands {
 }
 
 /** A launcher's file, a report, a runtime of slices by its id, or a list of lengths in its source. */
-type Target = NewFormat | 'html' | SliceExport | 'patch';
+type Target = LauncherFormat | 'html' | SliceExport | 'patch';
 
 /** What is written: a layout that a search found, or the plan of the config. */
 type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
@@ -62,7 +63,8 @@ export async function exportLayoutCommand(
     await openUnsaved({ text, gaps }, target.language);
   } else {
     const step = 'plan' in source ? launchableStep(source.plan, target) : stepOfFound(source.picked.result, source.picked.found);
-    await openUnsaved(checkedNewLauncher(step, target, await readerOf(target, commands.shell)), languages[target]);
+    const made = checkedNewLauncher(step, await newFileWriter(target), await readerOf(target, commands.shell));
+    await openUnsaved(made, launchers[target].exported?.language ?? 'plaintext');
   }
 }
 
@@ -109,10 +111,11 @@ async function sourceOf(commands: ExportLayoutCommands, state: SessionState, poi
 
 async function askTarget(): Promise<Target> {
   const items: readonly (vscode.QuickPickItem & { readonly target: Target })[] = [
-    { target: 'megatron-shell', label: 'Megatron-LM', description: vscode.l10n.t('a launch script') },
-    { target: 'megatron-bridge', label: 'Megatron-Bridge (NeMo)', description: vscode.l10n.t('overrides of a recipe, YAML') },
-    { target: 'torchtitan', label: 'TorchTitan', description: vscode.l10n.t('a TOML') },
-    { target: 'deepspeed', label: 'DeepSpeed', description: vscode.l10n.t('a JSON') },
+    // the most common launchers come last in the registry
+    ...launcherFormats.toReversed().flatMap((target) => {
+      const { exported } = launchers[target];
+      return exported === undefined ? [] : [{ target, label: exported.name, description: say(exported.what, vscode.l10n.t) }];
+    }),
     ...sliceExports.map((sliceExport) => ({
       target: sliceExport,
       label: sliceExport.name,
@@ -132,13 +135,6 @@ async function askTarget(): Promise<Target> {
   if (picked === undefined) throw new CancelledError();
   return picked.target;
 }
-
-const languages: Readonly<Record<NewFormat, string>> = {
-  'megatron-shell': 'shellscript',
-  'megatron-bridge': 'yaml',
-  torchtitan: 'toml',
-  deepspeed: 'json',
-};
 
 async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, language: string): Promise<void> {
   const known = await vscode.languages.getLanguages();

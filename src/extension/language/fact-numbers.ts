@@ -2,18 +2,18 @@ import { launcherTraitsOf } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { formatCount, formatNumber, plural } from '../../core/format';
+import { quotient } from '../../core/launchers/counts';
 import {
   dataOf,
   layersPerStageOf,
   microBatchesOf,
   modelGpusOf,
   paddedVocabOf,
-  quotient,
   sizeOf,
-  titanStagesOf,
   virtualStagesOf,
   vocabStepOf,
 } from '../../core/launchers/layout-sizes';
+import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { gpusInAllOf } from './launcher-facts';
 import type { Translate } from '../platform/translate';
 
@@ -91,7 +91,7 @@ const tokensPerStep: NumberLine = ({ facts }, t) => {
 };
 
 const titanStages: NumberLine = ({ facts }, t) => {
-  const stages = titanStagesOf(facts);
+  const stages = titanStageCountOf(facts);
   return stages === null ? null : t('{0} over all GPUs.', plural(stages, 'stage'));
 };
 

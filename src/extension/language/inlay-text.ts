@@ -2,15 +2,8 @@ import { launcherTraitsOf } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { formatNumber, plural } from '../../core/format';
-import {
-  dataOf,
-  layersPerStageOf,
-  microBatchesOf,
-  paddedVocabOf,
-  sizeOf,
-  titanStagesOf,
-  virtualStagesOf,
-} from '../../core/launchers/layout-sizes';
+import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, virtualStagesOf } from '../../core/launchers/layout-sizes';
+import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../platform/translate';
@@ -41,7 +34,7 @@ const virtualStages: Hint = (facts, format) => {
   return count === null ? null : plural(count, 'virtual stage');
 };
 const titanStages: Hint = (facts) => {
-  const count = titanStagesOf(facts);
+  const count = titanStageCountOf(facts);
   return count === null ? null : plural(count, 'stage');
 };
 const otherStages: Hint = (facts, format, t) => {

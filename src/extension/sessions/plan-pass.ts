@@ -4,6 +4,7 @@ import { resolveElastic } from '../../features/elastic/core/resolve';
 import { scenarioOf } from '../../core/plan-request/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { startErrors, type Finding } from '../../core/findings';
 import type { ReadReferenced, Run } from '../../core/run/run';
 import { loadConfig, type LoadedConfig } from '../../core/config-files/load-config';
@@ -162,8 +163,8 @@ async function offerRemedies(
     const remedies = await host.remedies(run, found, plan, { signal });
     if (remedies.length === 0 && run.split === undefined) return;
     const { launcher, reread: read } = config;
-    const launched = launcher === null || read === null ? null : { launcher, read };
-    if (!signal.aborted) update({ findings: configFindings(config, run, plan, remedies, launched) });
+    const editable = launcher === null || read === null ? null : await editableFile(launcher, read);
+    if (!signal.aborted) update({ findings: configFindings(config, run, plan, remedies, editable) });
   } catch (error) {
     if (!signal.aborted && !(error instanceof CancelledError)) host.reportBug(error);
   }

@@ -1,5 +1,5 @@
 import { memoized } from '../../records';
-import { editors, type EditableFormat } from '../../launchers/editors';
+import { isEditable, launcherTraitsOf, launchers } from '../../launchers/registry';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
@@ -28,6 +28,20 @@ export interface EditedLauncher {
   readonly alongside: readonly string[];
 }
 
+/** A launcher's file that plans can be written into. */
+export interface EditableFile {
+  readonly launcher: LauncherFile;
+  /** The reader that gave `launcher`. */
+  readonly read: LauncherReader;
+  readonly editor: Editor;
+}
+
+/** A launcher's file with its editor; null: files of its launcher are not edited. */
+export async function editableFile(launcher: LauncherFile, read: LauncherReader): Promise<EditableFile | null> {
+  const editor = isEditable(launcher.format) ? await launchers[launcher.format].editor?.() : undefined;
+  return editor === undefined ? null : { launcher, read, editor };
+}
+
 /** The same syntax, which looks for open settings once in each text. */
 function searchedOnce({ open, edit }: Syntax): Syntax {
   const known = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
@@ -37,24 +51,22 @@ function searchedOnce({ open, edit }: Syntax): Syntax {
 /** The settings of a plan; with `only`, those that set one of these. */
 function settingsAbout(
   plan: LaunchSettings,
-  { program }: LauncherFile,
-  format: EditableFormat,
+  { launcher: { format, program }, editor }: EditableFile,
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
-  const { settings }: Editor = editors[format];
-  return settings(plan, program).filter((setting) => only === undefined || planSettingsOf(setting).some((name) => only.has(name)));
+  const settings = editor.settings(plan, { traits: launcherTraitsOf(format), ...(program && { program }) });
+  return settings.filter((setting) => only === undefined || planSettingsOf(setting).some((name) => only.has(name)));
 }
 
 /**
  * Writes a plan into the text of a launcher's file: the fewest settings, each where it is (in the variable that a flag takes), comments and
  * layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made but
  * reported.
- * @param read the reader that gave `launcher`.
  * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have, or would not run as planned.
  */
-export function editLauncher(step: PlannedStep, launcher: LauncherFile, format: EditableFormat, read: LauncherReader): EditedLauncher {
-  const edited = writtenInto(step.plan, launcher, format, read);
-  requireEdited(step, edited, launcher, format, read);
+export function editLauncher(step: PlannedStep, editable: EditableFile): EditedLauncher {
+  const edited = writtenInto(step.plan, editable);
+  requireEdited(step, edited, editable);
   return edited;
 }
 
@@ -62,29 +74,23 @@ export function editLauncher(step: PlannedStep, launcher: LauncherFile, format: 
 export function requireEdited(
   step: PlannedStep,
   { edits, text, gaps }: EditedLauncher,
-  before: LauncherFile,
-  format: EditableFormat,
-  read: LauncherReader,
+  editable: EditableFile,
   only?: ReadonlySet<PlanSetting>,
 ): void {
+  const { launcher: before, read } = editable;
   const launcher = edits.length === 0 ? before : read(before.file, text);
-  const settings = settingsAbout(step.plan, before, format, only);
-  requireAsPlanned(step, { launcher, format, settings, gaps, before });
+  const settings = settingsAbout(step.plan, editable, only);
+  requireAsPlanned(step, { launcher, settings, gaps, before, isWholeModel: false });
 }
 
 /**
  * As `editLauncher`, without checking the result.
  * @param only what of the plan is written; left out: all of it.
  */
-export function writtenInto(
-  plan: LaunchSettings,
-  launcher: LauncherFile,
-  format: EditableFormat,
-  read: LauncherReader,
-  only?: ReadonlySet<PlanSetting>,
-): EditedLauncher {
-  const syntax = searchedOnce(editors[format].syntax);
-  const settings = settingsAbout(plan, launcher, format, only);
+export function writtenInto(plan: LaunchSettings, editable: EditableFile, only?: ReadonlySet<PlanSetting>): EditedLauncher {
+  const { launcher, read, editor } = editable;
+  const syntax = searchedOnce(editor.syntax);
+  const settings = settingsAbout(plan, editable, only);
   const [set, kept, gaps]: [Sentence[], Sentence[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];
   let current = launcher;

@@ -8,21 +8,15 @@ import { pipelineOf } from '../../planner/predict/pipeline';
 import { predict } from '../../planner/predict/predict';
 import { onMegatron, replacedBy } from '../slices/runs';
 import { stepOf, type PlannedStep } from './launch-settings';
-import type { NewFormat } from '../../launchers/editors';
+import { launchers } from '../../launchers/registry';
+import type { LauncherFormat } from '../../run/config-format';
 import { sentence } from '../../sentence';
-
-const names: Readonly<Record<NewFormat, string>> = {
-  'megatron-shell': 'Megatron-LM',
-  'megatron-bridge': 'Megatron-Bridge',
-  torchtitan: 'TorchTitan',
-  deepspeed: 'DeepSpeed',
-};
 
 /**
  * The step that a new launcher's file will run: the plan's where the launcher has its schedule, else the best of the plan's other
  * candidates that it has, with what was replaced. Where there is none, the plan's own, whose schedule is then a gap of the file.
  */
-export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
+export function launchableStep(plan: Plan, format: LauncherFormat): PlannedStep {
   const { request, candidates } = plan;
   const chosen = chosenOf(plan);
   const schedules = schedulesOfFormat(format);
@@ -40,7 +34,7 @@ export function launchableStep(plan: Plan, format: NewFormat): PlannedStep {
   };
   const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
   const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
-  const replaced = replacedBy(chosen, instead, names[format]);
+  const replaced = replacedBy(chosen, instead, launchers[format].capabilities.name);
   const what = scheduleKind(chosen.schedule).sliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;
   return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };
 }

@@ -1,18 +1,9 @@
-import type { LauncherFile, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
-import { isLauncher } from '../../launchers/registry';
 import type { Plan } from '../../planner/plan';
-import { requireEdited, writtenInto } from './edit-launcher';
-import { isEditable } from '../../launchers/editors';
+import { requireEdited, writtenInto, type EditableFile } from './edit-launcher';
 import { stepOf } from './launch-settings';
 import type { PlanSetting } from '../../launchers/writing/desired-setting';
-
-/** A launcher's file with its reader. */
-export interface Launched {
-  readonly launcher: LauncherFile;
-  readonly read: LauncherReader;
-}
 
 /**
  * Edits of a launcher's file that set some settings of terapipe.json as its plan has them, and none else, read back; null where it cannot
@@ -20,16 +11,15 @@ export interface Launched {
  */
 export function settingEdits(
   { sets, plan }: { readonly sets: readonly (readonly [key: string, value: unknown])[]; readonly plan: Plan | null },
-  { launcher, read }: Launched,
+  editable: EditableFile,
 ): readonly TextEdit[] | null {
-  const { format } = launcher;
-  if (plan === null || !isLauncher(format) || !isEditable(format)) return null;
+  if (plan === null) return null;
   try {
     const step = stepOf(plan);
     const only = new Set(sets.flatMap(([key]) => launcherSettings(key)));
-    const edited = writtenInto(step.plan, launcher, format, read, only);
+    const edited = writtenInto(step.plan, editable, only);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
-    requireEdited(step, edited, launcher, format, read, only);
+    requireEdited(step, edited, editable, only);
     return edited.edits;
   } catch (error) {
     if (error instanceof ExpectedError) return null;

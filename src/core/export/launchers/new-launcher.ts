@@ -1,13 +1,13 @@
 import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
-import { editors, type NewFormat } from '../../launchers/editors';
-import { modelGaps } from '../../launchers/megatron/model-flags';
+import { launchers } from '../../launchers/registry';
+import type { LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import type { NewFile } from '../../launchers/writing/editor';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
-import { listOf, sentence } from '../../sentence';
+import { sentence } from '../../sentence';
 import type { PlannedStep } from './launch-settings';
-import { partsOfModel, requireAsPlanned } from './planned-again';
+import { requireAsPlanned } from './planned-again';
 
 /** A launcher's file made of a plan. */
 export interface NewLauncher {
@@ -15,6 +15,19 @@ export interface NewLauncher {
   /** A name that the reader of the format knows it by. */
   readonly fileName: string;
   readonly gaps: readonly Remark[];
+}
+
+/** How new files of one launcher are written. */
+export interface NewFileWriter extends NewFile {
+  readonly settings: (plan: LaunchSettings) => readonly DesiredSetting[];
+}
+
+/** How new files of a launcher are written. @throws Error for a launcher without new files. */
+export async function newFileWriter(format: LauncherFormat): Promise<NewFileWriter> {
+  const { traits, editor } = launchers[format];
+  const { settings, newFile: file } = (await editor?.()) ?? {};
+  if (settings === undefined || file === undefined) throw new Error(`no new files of ${format} are written`);
+  return { ...file, settings: (plan) => settings(plan, { traits }) };
 }
 
 /**
@@ -26,7 +39,7 @@ const leftOut: readonly FactName[] = ['sequenceParallel', 'maxPositions'];
  * A new launcher file that runs the plan; read back it gives the same layout.
  * @throws ExpectedError `export-encoder-decoder`, `export-adapters`.
  */
-export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLauncher {
+export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLauncher {
   if (plan.model.stacks !== undefined)
     throw new ExpectedError(
       'export-encoder-decoder',
@@ -39,19 +52,17 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
       sentence`New launcher files train all weights, and this run trains adapters`,
       sentence`edit the file that launches it (--into FILE), or export the plan as a page (--to html)`,
     );
-  const settings = editors[format].settings(plan);
-  const { fileName, write } = editors[format].newFile;
+  const settings = writer.settings(plan);
+  const { fileName, sets = [], lacks, write } = writer;
   const edits = settings
     .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
-    .flatMap((setting) => alternativeOf(setting, format) ?? [])
+    .flatMap((setting) => alternativeOf(setting, writer) ?? [])
     .filter(({ value }) => value !== undefined);
   const isWritten = (setting: DesiredSetting): boolean =>
-    alternativeOf(setting, format) !== null ||
-    setting.isMet(newFile, '') ||
-    (format === 'megatron-shell' && setting.facts.includes('nodes'));
+    alternativeOf(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
-  const model = format === 'megatron-shell' ? modelGaps(plan.model) : [];
-  const missing = model.length === 0 ? [] : [{ what: partsOfModel, reason: sentence`Megatron-LM's flags leave out ${listOf(model)}` }];
+  const reason = lacks?.(plan.model) ?? null;
+  const missing = reason === null ? [] : [{ what: sentence`parts of the model`, reason }];
   const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps];
   return { text: write(plan, edits, all), fileName, gaps: all };
 }
@@ -61,17 +72,17 @@ export function newLauncher(plan: LaunchSettings, format: NewFormat): NewLaunche
  * @param read the reader of the format.
  * @throws ExpectedError `export-unsound` where the file would not run as planned, and as `newLauncher`.
  */
-export function checkedNewLauncher(step: PlannedStep, format: NewFormat, read: LauncherReader): NewLauncher {
-  const made = newLauncher(step.plan, format);
-  const settings = editors[format].settings(step.plan);
-  requireAsPlanned(step, { launcher: read(made.fileName, made.text), format, settings, gaps: made.gaps, before: null });
+export function checkedNewLauncher(step: PlannedStep, writer: NewFileWriter, read: LauncherReader): NewLauncher {
+  const made = newLauncher(step.plan, writer);
+  const settings = writer.settings(step.plan);
+  const isWholeModel = writer.lacks?.(step.plan.model) === null;
+  requireAsPlanned(step, { launcher: read(made.fileName, made.text), settings, gaps: made.gaps, before: null, isWholeModel });
   return made;
 }
 
 /** The first way for which the format has words; null: there is none. */
-function alternativeOf({ alternatives: ways }: DesiredSetting, format: NewFormat): Alternative | null {
-  const { keys }: NewFile = editors[format].newFile;
+function alternativeOf({ alternatives: ways }: DesiredSetting, { keys, takesFlags }: NewFile): Alternative | null {
   const isSpelled = ({ fact, value, flag }: SettingEdit): boolean =>
-    value === undefined || value === false || fact === 'precision' || fact in keys || (flag !== undefined && format === 'megatron-shell');
+    value === undefined || value === false || fact === 'precision' || fact in keys || (flag !== undefined && takesFlags === true);
   return ways(newFile).find((alternative) => alternative.every(isSpelled)) ?? null;
 }

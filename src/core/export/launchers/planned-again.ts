@@ -23,7 +23,6 @@ import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/candidates/splits';
 import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../domain/schedule-names';
-import type { EditableFormat } from '../../launchers/editors';
 import type { PlannedStep } from './launch-settings';
 import type { Remark } from '../../launchers/writing/launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from '../../launchers/writing/desired-setting';
@@ -32,13 +31,14 @@ import { say, sentence, type Value } from '../../sentence';
 /** The file that was written for a step, and what is known of it. */
 interface Written {
   readonly launcher: LauncherFile;
-  readonly format: EditableFormat;
   /** What the file should set. */
   readonly settings: readonly DesiredSetting[];
   /** What it cannot set, as reported. */
   readonly gaps: readonly Remark[];
   /** The file before the edit; null: a new file, which describes the model as far as its format can. */
   readonly before: LauncherFile | null;
+  /** The file sets the whole model; otherwise that is in a config next to it. */
+  readonly isWholeModel: boolean;
 }
 
 /**
@@ -98,7 +98,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   const iterationMs = timeOf(
     step,
     planSettings.map((name) => comparedSetting(name).partOf(carried.has(name) ? read : step)),
-    modelOf(written, run),
+    written.isWholeModel ? trainedModelOf(run) : null,
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
   const [planned, again] = [formatDuration(step.iterationMs), formatDuration(iterationMs)];
@@ -277,15 +277,6 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
     recompute: isTitan ? 'every' : 'none',
     contextParallelComm: 'ring',
   };
-}
-
-/** What a new script leaves out where the flags cannot express the whole model. */
-export const partsOfModel = sentence`parts of the model`;
-
-/** The model that a new script's flags describe; otherwise the plan's, which is in a config next to the file. */
-function modelOf({ before, format, gaps }: Written, run: Run): PlanRequest['model'] | null {
-  const isWhole = before === null && format === 'megatron-shell' && !gaps.some(({ what }) => what === partsOfModel);
-  return isWhole ? trainedModelOf(run) : null;
 }
 
 /** The step that these parts make, planned again; null where that takes long. */

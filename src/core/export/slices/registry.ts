@@ -6,7 +6,7 @@ import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import { allOf, sentence } from '../../sentence';
 import type { Plan } from '../../planner/plan';
 import { stepOf } from '../launchers/launch-settings';
-import { checkedNewLauncher } from '../launchers/new-launcher';
+import { checkedNewLauncher, newFileWriter, type NewFileWriter } from '../launchers/new-launcher';
 import { refused, runnableBy } from './runs';
 
 /** Everything that slices are written as: files, and a script for each runtime whose flags cut sequences. */
@@ -19,15 +19,15 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
     name: runtime.name,
     description: `slices for ${runtime.name}`,
     language: 'shellscript',
-    write: async (plan, shell) => written(plan, runtime, await shell()),
+    write: async (plan, shell) => written(plan, runtime, await newFileWriter('megatron-shell'), await shell()),
   };
 }
 
-function written(plan: Plan, runtime: SliceRuntime, read: LauncherReader): WrittenSlices {
+function written(plan: Plan, runtime: SliceRuntime, writer: NewFileWriter, read: LauncherReader): WrittenSlices {
   const { plan: runs, replaced } = runnableBy(plan, runtime);
   const step = stepOf(runs);
   const settings = { ...step.plan, ...(replaced === null ? {} : { replaced }) };
-  const { text, fileName, gaps } = checkedNewLauncher({ ...step, plan: settings }, 'megatron-shell', read);
+  const { text, fileName, gaps } = checkedNewLauncher({ ...step, plan: settings }, writer, read);
   requireKnown(text, runtime);
   return { text, fileName, gaps, runs };
 }

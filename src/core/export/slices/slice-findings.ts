@@ -3,13 +3,10 @@ import type { Finding, Fix, TextEdit } from '../../findings';
 import { formatDuration, formatPercent } from '../../format';
 import type { Run } from '../../run/run';
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
-import { isLauncher } from '../../launchers/registry';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { findingAt } from '../../rules/settings';
 import { say, sentence, type Value } from '../../sentence';
-import { requireEdited, writtenInto } from '../launchers/edit-launcher';
-import { isEditable } from '../../launchers/editors';
-import type { Launched } from '../launchers/memory-fixes';
+import { requireEdited, writtenInto, type EditableFile } from '../launchers/edit-launcher';
 import { stepOf } from '../launchers/launch-settings';
 import { ownSplit } from './runs';
 
@@ -19,9 +16,9 @@ const least = 0.01;
 /**
  * That the flags of a launcher's file cut sequences otherwise than is best: at the number of slices, with what the best split that the same
  * flags can give takes, and solved slices. The quick fix changes those flags, read back and planned again.
- * @param launched null: without a quick fix.
+ * @param editable null: without a quick fix.
  */
-export function sliceFindings(run: Run, plan: Plan | null, launched: Launched | null = null): readonly Finding[] {
+export function sliceFindings(run: Run, plan: Plan | null, editable: EditableFile | null = null): readonly Finding[] {
   const { split } = plan?.request.slicing ?? {};
   if (plan === null || split === undefined || run.split === undefined) return [];
   const chosen = chosenOf(plan);
@@ -33,7 +30,7 @@ export function sliceFindings(run: Run, plan: Plan | null, launched: Launched | 
       ? sentence`${candidate.name} fit, and take ${formatDuration(candidate.iterationMs)}`
       : sentence`${candidate.name} take ${formatDuration(candidate.iterationMs)}, ${gain(candidate)} less`;
   const patched = sentence`give solved slices to the function that cuts sequences (docs/slices-in-runtimes.md)`;
-  const fix = best === undefined ? null : fixFor(plan, best, launched);
+  const fix = best === undefined ? null : fixFor(plan, best, editable);
   const better = best ?? solved;
   if (better === undefined) return [];
   const message = sentence`${chosen.name} take ${formatDuration(chosen.iterationMs)} a step; ${timed(better)}`;
@@ -56,17 +53,16 @@ function cutText({ name }: Candidate): Value {
   return cut ?? say(name).replace(/^.*?, /, '');
 }
 
-function fixFor(plan: Plan, best: Candidate, launched: Launched | null): Fix | null {
-  const edits = launched === null ? null : editsFor(plan, best, launched);
+function fixFor(plan: Plan, best: Candidate, editable: EditableFile | null): Fix | null {
+  const edits = editable === null ? null : editsFor(plan, best, editable);
   const title = sentence`Cut sequences into ${cutText(best)} (${formatDuration(best.iterationMs)})`;
   return edits === null ? null : { title, edits, preferred: true };
 }
 
 /** The flags only of slices; null where the file has no place for them. */
-function editsFor(plan: Plan, best: Candidate, { launcher, read }: Launched): readonly TextEdit[] | null {
-  const { format } = launcher;
+function editsFor(plan: Plan, best: Candidate, editable: EditableFile): readonly TextEdit[] | null {
   const runtime = sliceRuntimeOf(plan.request.slicing.split?.runtime ?? '');
-  if (runtime === undefined || !isLauncher(format) || !isEditable(format)) return null;
+  if (runtime === undefined) return null;
   const split = ownSplit(plan.request, best, runtime, runtime.lengths !== null);
   if (split === null) return null;
   const ffn = plan.request.slicing.split?.ffn;
@@ -74,9 +70,9 @@ function editsFor(plan: Plan, best: Candidate, { launcher, read }: Launched): re
   try {
     const step = stepOf({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
     const only = new Set(['slicing'] as const);
-    const edited = writtenInto(step.plan, launcher, format, read, only);
+    const edited = writtenInto(step.plan, editable, only);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
-    requireEdited(step, edited, launcher, format, read, only);
+    requireEdited(step, edited, editable, only);
     return edited.edits;
   } catch (error) {
     if (error instanceof ExpectedError) return null;

@@ -1,5 +1,6 @@
 import { composing } from '../composition';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { accelerateCapabilities } from './programs';
 import { isAccelerate } from './recognise';
 import { sentence } from '../../sentence';

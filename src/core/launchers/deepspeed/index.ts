@@ -1,5 +1,6 @@
 import { setBy, zero3WithAutoTensor, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { isDeepSpeed } from './recognise';
 import { sentence } from '../../sentence';
 
@@ -9,6 +10,8 @@ export const deepspeed: Launcher = {
   endings: ['json', 'jsonc'],
   isIts: ({ text, jsonKeys }) => isDeepSpeed(jsonKeys()) || isDeepSpeed(text),
   reader: async () => (await import('./reader')).readDeepSpeed,
+  editor: async () => (await import('./write')).deepspeedEditor,
+  exported: { id: 'deepspeed', name: 'DeepSpeed', what: sentence`a JSON`, language: 'json' },
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
   capabilities: {
     name: 'DeepSpeed',

@@ -1,6 +1,6 @@
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
-import { countOf } from '../layout-sizes';
+import { countOf } from '../counts';
 import { schedulesOf } from '../../schedules/registry';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import {
@@ -18,7 +18,7 @@ import {
 } from '../writing/desired-setting';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
-import type { Editor, NewFile } from '../writing/editor';
+import type { Editor } from '../writing/editor';
 import { namesOfEntries, settingsByPath, type KeyNames } from '../writing/key-names';
 import { entries } from './settings';
 import { jsonSyntax } from './json-syntax';
@@ -29,11 +29,11 @@ const deepspeedKeys: KeyNames = namesOfEntries(entries, [
 ]);
 
 /** DeepSpeed's JSON. */
-export const deepspeedEditor = {
+export const deepspeedEditor: Editor = {
   settings: deepspeedSettings,
   syntax: jsonSyntax(deepspeedKeys),
   newFile: { fileName: 'ds_config.json', keys: deepspeedKeys, write: deepspeedJson },
-} as const satisfies Editor & { readonly newFile: NewFile };
+};
 
 /**
  * What a DeepSpeed JSON needs for a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file.

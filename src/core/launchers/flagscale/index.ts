@@ -1,5 +1,6 @@
 import { composing } from '../composition';
-import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
+import { megatronCapabilities, type Glance, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { hasAny } from '../../languages/yaml/head';
 import { parallelSizes } from '../megatron/core-keys';
 import { sentence } from '../../sentence';
@@ -10,6 +11,7 @@ export const flagScale: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: isFlagScale,
   reader: async () => composing((await import('./flagscale')).flagScaleFiles),
+  editor: async () => (await import('./write')).flagScaleEditor,
   traits: { ...megatronTraits, takesMegatronArguments: true },
   capabilities: { ...megatronCapabilities, name: 'FlagScale', source: 'flagos-ai/FlagScale, flagscale/train, which starts Megatron-LM' },
 };

@@ -1,7 +1,6 @@
 import type { FactName } from '../../run/facts';
 import type { YamlDocument } from '../../languages/yaml/document';
 import { megatronSettings } from '../megatron/plan-settings';
-import { plainDialect } from '../megatron/stages-setting';
 import { argumentNames } from '../megatron/written-keys';
 import type { Editor } from '../writing/editor';
 import type { KeyNames } from '../writing/key-names';
@@ -9,7 +8,7 @@ import { yamlSyntax } from '../writing/yaml-syntax';
 
 /** FlagScale's tasks, and files of their group `train`. */
 export const flagScaleEditor: Editor = {
-  settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'flagscale' }),
+  settings: (plan, { traits }) => megatronSettings(plan, traits),
   syntax: yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainOf(document), 'system', name] }),
 };
 

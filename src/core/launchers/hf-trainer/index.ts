@@ -1,6 +1,7 @@
 import { composing } from '../composition';
 import { modelOfHub } from '../../huggingface/hub-models';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { trainer } from './programs';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
@@ -11,6 +12,7 @@ export const hfTrainer: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isTrainer(yaml()),
   reader: async () => composing((await import('./hf-trainer')).trainerFiles),
+  editor: async () => (await import('./write')).trainerEditor,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
   capabilities: trainer,
   modelNamed: modelOfHub,

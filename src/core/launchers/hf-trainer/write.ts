@@ -3,7 +3,7 @@ import { llamaFactory } from './programs';
 import { counted, sentence } from '../../sentence';
 import { never, removed, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
 import { gpusSetting } from '../writing/common-settings';
-import type { Editor } from '../writing/editor';
+import type { Editor, Started } from '../writing/editor';
 import type { KeyNames } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
 import type { YamlMap } from '../../languages/yaml/document';
@@ -25,9 +25,8 @@ function trainerKeys({ entries }: YamlMap): KeyNames {
 /**
  * What a YAML of LLaMA-Factory, Axolotl or TRL needs for a plan: micro-batch, accumulation and checkpointing. The rest is in what launches
  * it: the number of GPUs, and how they shard.
- * @param program whose keys and defaults the file has.
  */
-function trainerSettings(plan: LaunchSettings, program?: Program): readonly DesiredSetting[] {
+function trainerSettings(plan: LaunchSettings, { program }: Started): readonly DesiredSetting[] {
   const { pipeline, expert } = plan;
   const elsewhere = sentence`that is up to what launches the file`;
   return [

@@ -1,19 +1,16 @@
 import { composing } from '../composition';
 import { shardedPipeline } from '../../domain/capabilities';
 import { modelOfHub } from '../../huggingface/hub-models';
-import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
+import { megatronCapabilities, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { parallelSizes } from '../megatron/core-keys';
 import { bridgeClassConfig } from './bridge-classes';
 import { sentence } from '../../sentence';
 
-/** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
-export const megatronBridge: Launcher = {
-  file: sentence`a Megatron-Bridge YAML`,
-  endings: ['yaml', 'yml'],
-  isIts: ({ yaml }) => isMegatronBridge(yaml()),
-  reader: async () => (await import('./megatron-bridge')).readMegatronBridge,
+/** What its overrides and its recipes have in common. */
+const shared: Pick<Launcher, 'traits' | 'capabilities' | 'modelNamed'> = {
   traits: { ...megatronTraits, leavesOpen: true },
   capabilities: {
     ...megatronCapabilities,
@@ -24,9 +21,20 @@ export const megatronBridge: Launcher = {
   modelNamed: modelOfBridge,
 };
 
+/** Overrides of a recipe of Megatron-Bridge, which is Python and decides what they leave out. */
+export const megatronBridge: Launcher = {
+  file: sentence`a Megatron-Bridge YAML`,
+  endings: ['yaml', 'yml'],
+  isIts: ({ yaml }) => isMegatronBridge(yaml()),
+  reader: async () => (await import('./megatron-bridge')).readMegatronBridge,
+  editor: async () => (await import('./write')).bridgeEditor,
+  exported: { id: 'nemo', name: 'Megatron-Bridge (NeMo)', what: sentence`YAML overrides`, language: 'yaml', into: ['nemo'] },
+  ...shared,
+};
+
 /** Recipes of Megatron-Bridge themselves. */
 export const bridgePython: Launcher = {
-  ...megatronBridge,
+  ...shared,
   file: sentence`a recipe of Megatron-Bridge`,
   endings: [],
   namedEndings: ['py'],

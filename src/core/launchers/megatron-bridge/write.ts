@@ -9,7 +9,7 @@ import { plainDialect } from '../megatron/stages-setting';
 import { writtenFacts } from '../megatron/written-keys';
 import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
-import type { Editor, NewFile } from '../writing/editor';
+import type { Editor } from '../writing/editor';
 import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
@@ -33,12 +33,11 @@ export const bridgeDialect: YamlDialect = {
 };
 
 /** Megatron-Bridge. */
-export const bridgeEditor = {
-  settings: (plan: LaunchSettings) =>
-    megatronSettings(plan, { ...plainDialect, format: 'megatron-bridge', narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
+export const bridgeEditor: Editor = {
+  settings: (plan, { traits }) => megatronSettings(plan, traits, { ...plainDialect, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
   syntax: yamlSyntax(bridgeDialect),
   newFile: { fileName: 'overrides.yaml', keys: bridgeNames, write: bridgeYaml },
-} as const satisfies Editor & { readonly newFile: NewFile };
+};
 
 /** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
 function narrowRecipe({ gemmPrecision, fp8Recipe = 'tensorwise' }: LaunchSettings): string {

@@ -1,4 +1,5 @@
-import { megatronCapabilities, megatronTraits, type Launcher, type LauncherTraits } from '../launcher';
+import { megatronCapabilities, type Launcher } from '../launcher';
+import { megatronTraits, type LauncherTraits } from '../traits';
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { parallelSizes } from './core-keys';
@@ -14,6 +15,8 @@ export const megatronShell: Launcher = {
   isIts: ({ text }) => isMegatronShell(text),
   isItsNamed: mentionsMegatron,
   reader: null,
+  editor: async () => (await import('./write')).megatronShellEditor,
+  exported: { id: 'megatron', name: 'Megatron-LM', what: sentence`a launch script`, language: 'shellscript', into: ['megatron-yaml'] },
   traits,
   capabilities: megatronCapabilities,
 };
@@ -24,6 +27,7 @@ export const megatronYaml: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isMegatronYaml(yaml()),
   reader: async () => (await import('./megatron-yaml')).readMegatronYaml,
+  editor: async () => (await import('./write')).megatronYamlEditor,
   traits,
   capabilities: megatronCapabilities,
 };

@@ -1,13 +1,13 @@
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
-import { worldOf } from '../layout-sizes';
+import { worldOf } from '../counts';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
-import { launcherTraitsOf } from '../registry';
+import { silentSize, type LauncherTraits } from '../traits';
 import { plainName } from '../../schedules/on-layout';
 import { schedulesOf } from '../../schedules/registry';
 import { gpusSetting, nodesOf } from '../writing/common-settings';
 import { recomputeSetting } from './recompute-setting';
-import { stagesSetting, type MegatronDialect } from './stages-setting';
+import { plainDialect, stagesSetting, type MegatronDialect } from './stages-setting';
 import { sliceSettings } from './slice-settings';
 import {
   never,
@@ -17,7 +17,6 @@ import {
   unsupported,
   narrowFormatSettings,
   optimizerOffloadSetting,
-  silentSize,
   sizeSettings,
   switchSetting,
   type SettingEdit,
@@ -29,29 +28,30 @@ import { gpusUsed } from '../../domain/request';
 /** The settings of a plan in a file of Megatron-LM, NeMo or Megatron-Bridge: sizes first, then what depends on them. */
 export function megatronSettings(
   plan: LaunchSettings,
-  dialect: MegatronDialect,
+  traits: LauncherTraits,
+  dialect: MegatronDialect = plainDialect,
   recompute: DesiredSetting = recomputeSetting(plan),
 ): readonly DesiredSetting[] {
-  const silent = silentSize(dialect.format);
+  const silent = silentSize(traits);
   return [
     ...sizeSettings(plan, { tensor: silent, pipeline: silent, context: silent, expert: plan.model.experts === null ? 1 : silent }),
     ...(plan.expertTensor === null
       ? []
       : [countSetting(sentence`expert tensor parallel size`, 'expertTensor', plan.expertTensor, silent === null ? null : plan.tensor)]),
-    stagesSetting(plan, dialect),
+    stagesSetting(plan, traits, dialect),
     ...sizeSettings(plan, { sequenceLength: null }),
     positionsSetting(plan),
     ...sizeSettings(plan, { microBatch: null, globalBatch: null }),
-    precisionSetting(plan, dialect),
+    precisionSetting(plan, traits),
     ...narrowFormatSettings(plan.gemmPrecision, dialect.narrow, sentence`set the format and its recipe yourself`),
     ...orderSettings(plan),
     ...overlapSettings(plan),
-    shardingSetting(plan, dialect),
+    shardingSetting(plan, traits),
     switchSetting(
       sentence`sequence parallelism`,
       'sequenceParallel',
       plan.sequenceParallel,
-      launcherTraitsOf(dialect.format).leavesOpen ? null : false,
+      traits.leavesOpen ? null : false,
       () => plan.tensor > 1,
     ),
     recompute,
@@ -59,9 +59,7 @@ export function megatronSettings(
     optimizerOffloadSetting(plan.offloadOptimizer === true),
     ...contextParallelCommSettings(plan),
     worldSetting(plan, dialect),
-    ...(plan.sliced !== undefined && launcherTraitsOf(dialect.format).takesMegatronArguments
-      ? sliceSettings(plan.sliced)
-      : scheduleGaps(plan)),
+    ...(plan.sliced !== undefined && traits.takesMegatronArguments ? sliceSettings(plan.sliced) : scheduleGaps(plan)),
   ];
 }
 
@@ -76,8 +74,7 @@ function positionsSetting({ sequenceLength }: LaunchSettings): DesiredSetting {
   };
 }
 
-function precisionSetting({ precision }: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
-  const isOpen = launcherTraitsOf(dialect.format).leavesOpen;
+function precisionSetting({ precision }: LaunchSettings, { leavesOpen: isOpen }: LauncherTraits): DesiredSetting {
   const silent = isOpen ? null : 'fp32';
   return {
     what: sentence`precision ${precision}`,
@@ -94,8 +91,7 @@ function precisionSetting({ precision }: LaunchSettings, dialect: MegatronDialec
   };
 }
 
-function shardingSetting({ zeroStage }: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
-  const isOpen = launcherTraitsOf(dialect.format).leavesOpen;
+function shardingSetting({ zeroStage }: LaunchSettings, { leavesOpen: isOpen }: LauncherTraits): DesiredSetting {
   const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || isOpen;
   const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
     stage?.value ?? (distributed === undefined ? (isOpen ? null : 0) : distributed.value ? 1 : 0);

@@ -1,5 +1,5 @@
 import type { Facts } from '../../run/facts';
-import { countOf } from '../layout-sizes';
+import { countOf } from '../counts';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { never, removed, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import type { LaunchSettings } from '../writing/launch-settings';

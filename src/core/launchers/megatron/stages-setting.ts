@@ -1,21 +1,18 @@
 import type { Facts } from '../../run/facts';
 import { hybridLayersOf } from './hybrid';
-import { launcherTraitsOf } from '../registry';
-import type { LauncherFormat } from '../../run/config-format';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';
-import { countOf } from '../layout-sizes';
-import { megatronStages } from '../stage-layers';
+import { countOf, isSame } from '../counts';
 import { counted, sentence } from '../../sentence';
 import { isGiven, removed, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import type { LaunchSettings } from '../writing/launch-settings';
 import { hybridLetters } from './model-flags';
-import { isSame, patternOf } from '../stage-layers';
+import { megatronStages, patternOf } from './stage-layers';
+import { silentSize, type LauncherTraits } from '../traits';
 
 /** How the settings of one format differ from those of the others on Megatron Core. */
 export interface MegatronDialect {
-  readonly format: LauncherFormat;
   /** Formats of GEMMs that a new file names. */
   readonly narrow: readonly NarrowFormat[];
   /** Bars may cut the pattern of a hybrid into stages. */
@@ -29,7 +26,7 @@ export interface MegatronDialect {
 }
 
 /** Megatron-LM's own; the others spread it. */
-export const plainDialect: Omit<MegatronDialect, 'format'> = {
+export const plainDialect: MegatronDialect = {
   narrow: [],
   barsInPattern: true,
   countsVirtualStages: false,
@@ -38,7 +35,7 @@ export const plainDialect: Omit<MegatronDialect, 'format'> = {
 };
 
 /** Layers of each stage, and virtual stages, in the words that the file has or can have. */
-export function stagesSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
+export function stagesSetting(plan: LaunchSettings, traits: LauncherTraits, dialect: MegatronDialect): DesiredSetting {
   const { stageLayers, pipeline, virtualStages } = plan;
   const isEven = new Set(stageLayers).size === 1;
   const each = stageLayers[0] ?? 0;
@@ -52,22 +49,22 @@ export function stagesSetting(plan: LaunchSettings, dialect: MegatronDialect): D
       ...(['stageLayers', 'emptyLayers'] as const),
     ],
     isMet: (facts) => {
-      const stages = megatronStages(facts, dialect.format, sum(stageLayers));
+      const stages = megatronStages(facts, silentSize(traits), sum(stageLayers));
       const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
       return isSame(stages, stageLayers) && isLone;
     },
-    alternatives: (facts) => stageAlternatives(plan, dialect, facts),
+    alternatives: (facts) => stageAlternatives(plan, traits, dialect, facts),
     reason: sentence`no setting assigns the ${formatCount(sum(stageLayers))} layers that way`,
   };
 }
 
-function stageAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
+function stageAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, pipeline, virtualStages } = plan;
   if (plan.model.stacks !== undefined) return splitAlternatives(plan);
   const letters = hybridLettersIn(plan, facts);
   if (letters !== null) return hybridAlternatives(plan, letters, dialect, facts);
   if (isGiven(facts, 'emptyLayers')) return emptiedAlternatives(plan, dialect, facts);
-  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, dialect, facts);
+  if (isGiven(facts, 'stageLayers')) return listedAlternatives(plan, traits, dialect, facts);
   const first = stageLayers[0] ?? 0;
   const last = stageLayers.at(-1) ?? 0;
   const middle = stageLayers.slice(1, -1);
@@ -90,8 +87,7 @@ function stageAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts
     { fact: 'embeddingAsLayer', value: each - first === 1 },
     { fact: 'lossAsLayer', value: each - last === 1 },
   ];
-  const light =
-    [each - first, each - last].every((less) => less === 0 || less === 1) && launcherTraitsOf(dialect.format).takesMegatronArguments;
+  const light = [each - first, each - last].every((less) => less === 0 || less === 1) && traits.takesMegatronArguments;
   return [
     ...(isLevel && virtualStages === 1 && pipeline > 1 ? [[...removed('embeddingAsLayer', 'lossAsLayer'), ...virtual, ...ends]] : []),
     ...(isLevel && light ? [[...removed('firstStageLayers', 'lastStageLayers'), ...virtual, ...bare]] : []),
@@ -100,14 +96,14 @@ function stageAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts
 }
 
 /** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
-function listedAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
+function listedAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
   const others: Facts = Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'stageLayers'));
   const list: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
     { fact: 'stageLayers', value: stageLayers.join(',') },
   ];
-  const usual = stageAlternatives(plan, dialect, others).map((edits) => [...removed('stageLayers'), ...edits]);
+  const usual = stageAlternatives(plan, traits, dialect, others).map((edits) => [...removed('stageLayers'), ...edits]);
   return virtualStages === 1 && stageLayers.length > 1 ? [list, ...usual] : usual;
 }
 

@@ -1,29 +1,39 @@
-import type { Program } from '../../run/facts';
+import { listOf, sentence } from '../../sentence';
 import { mapAt, type YamlDocument } from '../../languages/yaml/document';
-import type { Editor, NewFile } from '../writing/editor';
+import type { Editor } from '../writing/editor';
 import { keysUnder } from '../writing/key-names';
-import type { LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
+import { modelGaps } from './model-flags';
 import { megatronScript } from './new-script';
 import { megatronSettings } from './plan-settings';
 import { recomputeSetting } from './recompute-setting';
 import { shellSyntax } from './shell-syntax';
-import { plainDialect } from './stages-setting';
+import { plainDialect, type MegatronDialect } from './stages-setting';
 import { megatronConfigKeys, megatronFlags } from './written-keys';
 
-const shellDialect = { ...plainDialect, format: 'megatron-shell', narrow: ['fp8', 'nvfp4'], offloadsByNumber: true } as const;
+const shellDialect: MegatronDialect = { ...plainDialect, narrow: ['fp8', 'nvfp4'], offloadsByNumber: true };
 
 /** Scripts that launch Megatron-LM. */
-export const megatronShellEditor = {
-  settings: (plan: LaunchSettings, program?: Program) =>
-    megatronSettings(plan, shellDialect, recomputeSetting(plan, program?.traits.wholeRecomputeFlag)),
+export const megatronShellEditor: Editor = {
+  settings: (plan, { traits, program }) =>
+    megatronSettings(plan, traits, shellDialect, recomputeSetting(plan, program?.traits.wholeRecomputeFlag)),
   syntax: shellSyntax,
-  newFile: { fileName: 'train.sh', keys: megatronFlags, write: megatronScript },
-} as const satisfies Editor & { readonly newFile: NewFile };
+  newFile: {
+    fileName: 'train.sh',
+    keys: megatronFlags,
+    takesFlags: true,
+    sets: ['nodes'],
+    lacks: (model) => {
+      const parts = modelGaps(model);
+      return parts.length === 0 ? null : sentence`Megatron-LM's flags leave out ${listOf(parts)}`;
+    },
+    write: megatronScript,
+  },
+};
 
 /** Arguments of Megatron-LM in a YAML: under `MODEL_ARGS` with their dashes, or as `--yaml-cfg` takes them. */
 export const megatronYamlEditor: Editor = {
-  settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'megatron-yaml' }),
+  settings: (plan, { traits }) => megatronSettings(plan, traits),
   syntax: yamlSyntax({
     keys: (document) => (hasArguments(document) ? keysUnder('MODEL_ARGS.', megatronFlags) : megatronConfigKeys),
     removes: true,

@@ -1,5 +1,6 @@
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
 
@@ -9,6 +10,7 @@ export const nanotron: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNanotron(yaml()),
   reader: async () => (await import('./nanotron')).readNanotron,
+  editor: async () => (await import('./write')).nanotronEditor,
   traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
   capabilities: {
     name: 'nanotron',

@@ -2,7 +2,8 @@ import { setBy } from '../../domain/capabilities';
 import { searchKeys } from '../../domain/layout-choices';
 import { composing } from '../composition';
 import { modelOfHub } from '../../huggingface/hub-models';
-import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
+import { megatronCapabilities, type Glance, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { hasAny } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
 
@@ -12,6 +13,7 @@ export const nemoRl: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: isNemoRl,
   reader: async () => composing((await import('./nemo-rl')).nemoRlFiles),
+  editor: async () => (await import('./write')).nemoRlEditor,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: {
     ...megatronCapabilities,

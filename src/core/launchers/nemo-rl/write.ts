@@ -1,4 +1,3 @@
-import type { Program } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { megatronSettings } from '../megatron/plan-settings';
 import { recomputeName, recomputes } from '../megatron/recompute-setting';
@@ -6,7 +5,7 @@ import { plainDialect } from '../megatron/stages-setting';
 import { writtenFacts } from '../megatron/written-keys';
 import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import { never, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
-import type { Editor } from '../writing/editor';
+import type { Editor, Started } from '../writing/editor';
 import { namesIn } from '../writing/key-names';
 import type { LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
@@ -16,7 +15,7 @@ const ofPolicy = ['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'n
 const megatronNames = namesIn(megatronKeys, [...writtenFacts, ...ofPolicy]);
 const dtensorNames = namesIn(dtensorKeys, [...ofPolicy, 'tensor', 'context', 'expert', 'sequenceParallel', 'recomputeGranularity']);
 
-const dialect = { ...plainDialect, format: 'nemo-rl', barsInPattern: false, countsVirtualStages: true, saysNodes: true } as const;
+const dialect = { ...plainDialect, barsInPattern: false, countsVirtualStages: true, saysNodes: true };
 
 /** NeMo-RL with Megatron Core or DTensor. */
 export const nemoRlEditor: Editor = {
@@ -24,9 +23,9 @@ export const nemoRlEditor: Editor = {
   syntax: yamlSyntax({ keys: (_, { program }) => (program === undefined ? megatronNames : dtensorNames) }),
 };
 
-/** What a NeMo-RL YAML needs for a plan. @param program DTensor; undefined: Megatron Core. */
-function rlSettings(plan: LaunchSettings, program: Program | undefined): readonly DesiredSetting[] {
-  return program === undefined ? megatronSettings(plan, dialect, recomputeSetting(plan)) : dtensorSettings(plan);
+/** What a NeMo-RL YAML needs for a plan: its program is DTensor, or else Megatron Core. */
+function rlSettings(plan: LaunchSettings, { traits, program }: Started): readonly DesiredSetting[] {
+  return program === undefined ? megatronSettings(plan, traits, dialect, recomputeSetting(plan)) : dtensorSettings(plan);
 }
 
 const section = 'policy.megatron_cfg';

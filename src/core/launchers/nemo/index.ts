@@ -1,5 +1,6 @@
 import { composing } from '../composition';
-import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
+import { megatronCapabilities, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { parallelSizes } from '../megatron/core-keys';
 import { sentence } from '../../sentence';
@@ -10,6 +11,7 @@ export const nemo: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isNemo(yaml()),
   reader: async () => composing((await import('./nemo')).nemoFiles),
+  editor: async () => (await import('./write')).nemoEditor,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: { ...megatronCapabilities, name: 'NeMo', source: 'NVIDIA-NeMo/NeMo at 8cfedd72, nemo/collections/nlp, with Megatron Core' },
 };

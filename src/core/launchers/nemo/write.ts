@@ -16,8 +16,8 @@ const names: KeyNames = {
 
 /** NeMo 1.x. */
 export const nemoEditor: Editor = {
-  settings: (plan) =>
-    megatronSettings(plan, { ...plainDialect, format: 'nemo', barsInPattern: false, countsVirtualStages: true, saysNodes: true }),
+  settings: (plan, { traits }) =>
+    megatronSettings(plan, traits, { ...plainDialect, barsInPattern: false, countsVirtualStages: true, saysNodes: true }),
   syntax: yamlSyntax({
     keys: () => names,
     spelled: {

@@ -1,5 +1,6 @@
 import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
 
@@ -9,6 +10,7 @@ export const gptNeox: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isGptNeox(yaml()),
   reader: async () => (await import('./gpt-neox')).readGptNeox,
+  editor: async () => (await import('./write')).neoxEditor,
   traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
   capabilities: {
     name: 'GPT-NeoX',

@@ -1,7 +1,8 @@
 import { shardedPipeline } from '../../domain/capabilities';
 import { composing } from '../composition';
 import { familiarModel, hubModel, modelOfHub } from '../../huggingface/hub-models';
-import { megatronCapabilities, megatronTraits, type Glance, type Launcher } from '../launcher';
+import { megatronCapabilities, type Glance, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
 import { torchtitan } from '../torchtitan';
 import { flavorConfig, flavorOfPreset } from '../torchtitan/flavors';
@@ -14,6 +15,7 @@ export const primus: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: isPrimus,
   reader: async () => composing((await import('./primus')).primusFiles),
+  editor: async () => (await import('./write')).primusEditor,
   traits: { ...megatronTraits, takesMegatronArguments: true, modelSetsTraining: true },
   capabilities: { ...megatronCapabilities, name: 'Primus', source: 'AMD-AGI/Primus, primus/backends/megatron, which starts Megatron-LM' },
   modelNamed: modelOfPreset,
@@ -21,11 +23,13 @@ export const primus: Launcher = {
 
 /** Primus with TorchTitan. */
 export const primusTorchtitan: Launcher = {
-  ...torchtitan,
   file: sentence`a Primus YAML for TorchTitan`,
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'torchtitan'),
   reader: async () => composing((await import('./backends')).primusTitanFiles),
+  editor: async () => (await import('./write')).primusTorchtitanEditor,
+  traits: torchtitan.traits,
+  capabilities: torchtitan.capabilities,
   modelNamed: (flavor, facts) => {
     const known = torchtitan.modelNamed?.(flavor, facts);
     if (facts.modelType !== undefined && known !== undefined) return known;
@@ -40,6 +44,7 @@ export const primusBridge: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: (glance) => isExperiment(glance, 'megatron_bridge'),
   reader: async () => composing((await import('./backends')).primusBridgeFiles),
+  editor: async () => (await import('./write')).primusBridgeEditor,
   traits: { ...megatronTraits, leavesOpen: true },
   capabilities: {
     ...megatronCapabilities,

@@ -10,7 +10,7 @@ import { yamlSyntax } from '../writing/yaml-syntax';
 
 /** Primus with Megatron-LM. */
 export const primusEditor: Editor = {
-  settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'primus' }),
+  settings: (plan, { traits }) => megatronSettings(plan, traits),
   syntax: yamlSyntax({
     keys: (document) => keysUnder(overridesOf(document, 'megatron'), argumentNames),
     precisionSwitch: (document, name) => [...overridesOf(document, 'megatron').split('.').slice(0, -1), name],
@@ -19,7 +19,7 @@ export const primusEditor: Editor = {
 
 /** Primus with Megatron-Bridge. */
 export const primusBridgeEditor: Editor = {
-  settings: (plan) => megatronSettings(plan, { ...plainDialect, format: 'primus-bridge', countsVirtualStages: true }),
+  settings: (plan, { traits }) => megatronSettings(plan, traits, { ...plainDialect, countsVirtualStages: true }),
   syntax: yamlSyntax({
     ...bridgeDialect,
     keys: (document) => keysUnder(overridesOf(document, 'megatron_bridge'), leavesOf(bridgeNames)),

@@ -1,16 +1,13 @@
 import { composing } from '../composition';
 import { setBy } from '../../domain/capabilities';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { flavorConfig } from './flavors';
 import { isTorchTitan } from './recognise';
 import { sentence } from '../../sentence';
 
-/** PyTorch's own trainer, with FSDP2 and `torch.distributed.pipelining`. */
-export const torchtitan: Launcher = {
-  file: sentence`a TorchTitan TOML`,
-  endings: ['toml'],
-  isIts: ({ text }) => isTorchTitan(text),
-  reader: async () => (await import('./reader')).readTorchTitan,
+/** What its files have in common, in TOML and in Python. */
+const shared: Pick<Launcher, 'traits' | 'capabilities' | 'modelNamed'> = {
   traits: {
     ...megatronTraits,
     runtime: 'torchtitan',
@@ -53,9 +50,20 @@ export const torchtitan: Launcher = {
   }),
 };
 
+/** PyTorch's own trainer, with FSDP2 and `torch.distributed.pipelining`. */
+export const torchtitan: Launcher = {
+  file: sentence`a TorchTitan TOML`,
+  endings: ['toml'],
+  isIts: ({ text }) => isTorchTitan(text),
+  reader: async () => (await import('./reader')).readTorchTitan,
+  editor: async () => (await import('./write')).titanEditor,
+  exported: { id: 'torchtitan', name: 'TorchTitan', what: sentence`a TOML`, language: 'toml' },
+  ...shared,
+};
+
 /** Its configs in Python, which replaced TOML in 2026. */
 export const torchtitanPython: Launcher = {
-  ...torchtitan,
+  ...shared,
   file: sentence`a config_registry.py of TorchTitan`,
   endings: [],
   namedEndings: ['py'],

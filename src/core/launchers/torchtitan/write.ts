@@ -1,11 +1,11 @@
 import type { Facts } from '../../run/facts';
-import { countOf, titanStagesPerRankOf } from '../layout-sizes';
+import { countOf, isSame } from '../counts';
 import { scheduleOn } from '../../schedules/on-layout';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../domain/schedule-names';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
-import { titanStages, titanStagesOf, isSame } from '../stage-layers';
+import { titanStageLayersOf, titanStages, titanStagesPerRankOf } from './stage-layers';
 import {
   never,
   countSetting,
@@ -21,7 +21,7 @@ import {
 } from '../writing/desired-setting';
 import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
-import type { Editor, NewFile } from '../writing/editor';
+import type { Editor } from '../writing/editor';
 import { namesOfEntries, type KeyNames } from '../writing/key-names';
 import { entries } from './settings';
 import { titanToml } from './new-toml';
@@ -40,11 +40,11 @@ export const titanKeys: KeyNames = {
 };
 
 /** TorchTitan's TOML. */
-export const titanEditor = {
+export const titanEditor: Editor = {
   settings: titanSettings,
   syntax: tomlSyntax(titanKeys),
   newFile: { fileName: 'train.toml', keys: titanKeys, write: (plan, edits, gaps) => titanToml(titanKeys, plan, edits, gaps) },
-} as const satisfies Editor & { readonly newFile: NewFile };
+};
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
 const known = scheduleKinds.filter(({ name }) => scheduleDescriptions[name].runtimes.includes('torchtitan'));
@@ -146,7 +146,7 @@ function stagesSetting(plan: LaunchSettings): DesiredSetting {
     facts: ['layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers', 'totalStages'],
     isMet: (facts, text) => {
       const perRank = titanStagesPerRankOf(withLayers(facts)) ?? (facts.layersPerStage === undefined ? 1 : null);
-      return perRank === virtualStages && isSame(titanStagesOf(facts, text, stages, model.layers), stageLayers);
+      return perRank === virtualStages && isSame(titanStageLayersOf(facts, text, stages, model.layers), stageLayers);
     },
     alternatives: (facts) => {
       const weights = weightsFor(plan);

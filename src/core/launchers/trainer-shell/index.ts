@@ -1,6 +1,7 @@
 import { trainer } from '../hf-trainer/programs';
 import { modelOfHub } from '../../huggingface/hub-models';
-import { megatronTraits, type Launcher } from '../launcher';
+import type { Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { isMegatronShell } from '../shell/recognise';
 import { isVerlScript } from '../verl/recognise';
 import { modelOfMetaseq, optOfHub } from './metaseq';

@@ -1,6 +1,7 @@
 import { setsAllExceptOrder } from '../../domain/capabilities';
 import { modelOfHub } from '../../huggingface/hub-models';
-import { megatronCapabilities, megatronTraits, type Launcher } from '../launcher';
+import { megatronCapabilities, type Launcher } from '../launcher';
+import { megatronTraits } from '../traits';
 import { isMegatronShell } from '../shell/recognise';
 import { isVerlScript } from './recognise';
 import { sentence } from '../../sentence';

@@ -2,7 +2,7 @@ import { gpusUsed } from '../../domain/request';
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
-import { countOf } from '../layout-sizes';
+import { countOf } from '../counts';
 import { isGiven, never, removed, switchSetting, unsupported, type Alternative, type DesiredSetting } from './desired-setting';
 import { runsSlices, type LaunchSettings } from './launch-settings';
 

@@ -1,12 +1,10 @@
 import type { SettingValue } from '../../languages/text-edits';
 import type { FactName, Facts } from '../../run/facts';
-import type { LauncherFormat } from '../../run/config-format';
-import { launcherTraitsOf } from '../registry';
 import { comparedNames } from '../../domain/settings/setting';
 import { settings, titleOf } from '../../domain/settings/table';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
-import type { countOf } from '../layout-sizes';
+import type { countOf } from '../counts';
 import { sentence, type Sentence } from '../../sentence';
 
 /** One setting to write; without a value: to remove. */
@@ -150,9 +148,4 @@ export function isGiven(facts: Facts, fact: FactName): boolean {
 /** Edits that remove settings. */
 export function removed(...names: readonly FactName[]): Alternative {
   return names.map((fact) => ({ fact }));
-}
-
-/** Launchers whose missing parallel sizes are 1; a Megatron-Bridge file leaves them to a recipe in Python. */
-export function silentSize(format: LauncherFormat): number | null {
-  return launcherTraitsOf(format).leavesOpen ? null : 1;
 }

@@ -1,6 +1,9 @@
+import type { ModelSpec } from '../../domain/model';
+import type { Sentence } from '../../sentence';
 import type { FactName, LauncherFile, Program } from '../../run/facts';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
+import type { LauncherTraits } from '../traits';
 import type { LaunchSettings, Remark } from './launch-settings';
 
 /** How settings are written in one kind of file. */
@@ -15,10 +18,18 @@ export interface Syntax {
 
 /** How plans are written into the files of one launcher. */
 export interface Editor {
-  /** The settings that a file should have for a plan. @param program the one that the file starts, of several. */
-  readonly settings: (plan: LaunchSettings, program?: Program) => readonly DesiredSetting[];
+  /** The settings that a file should have for a plan. */
+  readonly settings: (plan: LaunchSettings, starts: Started) => readonly DesiredSetting[];
   /** How one of them is written. */
   readonly syntax: Syntax;
+  /** How a file is written from nothing; absent: none is. */
+  readonly newFile?: NewFile;
+}
+
+/** What a file starts: its launcher, by traits, and of several programs the one. */
+export interface Started {
+  readonly traits: LauncherTraits;
+  readonly program?: Program;
 }
 
 /** How a file is written from nothing. */
@@ -27,5 +38,11 @@ export interface NewFile {
   readonly fileName: string;
   /** Where each setting is; what has no entry cannot be expressed. */
   readonly keys: KeyNames;
+  /** Each alternative is written, whether or not it has an entry: it brings its flag. */
+  readonly takesFlags?: true;
+  /** Facts that the file sets by itself. */
+  readonly sets?: readonly FactName[];
+  /** Why the file does not have the whole model; null: it has. Absent: a config next to it has the model. */
+  readonly lacks?: (model: ModelSpec) => Sentence | null;
   readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
 }

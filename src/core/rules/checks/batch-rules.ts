@@ -1,6 +1,7 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { batchStepOf, countOf, dataOf } from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { batchStepOf, dataOf } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';

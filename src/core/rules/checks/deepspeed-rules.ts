@@ -1,7 +1,8 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
-import { countOf, dataOf, product, quotient, sizeOf } from '../../launchers/layout-sizes';
+import { countOf, product, quotient } from '../../launchers/counts';
+import { dataOf, sizeOf } from '../../launchers/layout-sizes';
 import { deepSpeedEmptyStages } from '../../partition/stages';
 import { deepspeedFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';

@@ -3,7 +3,8 @@ import { hybridLayersOf, isHybrid, patternOfRatios } from '../../launchers/megat
 import { formatNumber } from '../../format';
 import { divisorsOf, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { sizeOf } from '../../launchers/layout-sizes';
 import { megatronAndRuns, megatronFormats } from '../formats';
 import { dividesState, fitsTensor, stateOf } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';

@@ -1,7 +1,8 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { divisorsOf } from '../../numbers';
-import { countOf, isInterleaved, layersPerStageOf, microBatchesOf, product, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
+import { countOf, product } from '../../launchers/counts';
+import { isInterleaved, layersPerStageOf, microBatchesOf, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';

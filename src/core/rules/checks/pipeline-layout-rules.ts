@@ -1,8 +1,9 @@
 import { formatNumber } from '../../format';
-import { lettersIn, unrolledLayout } from '../../launchers/megatron/pipeline-layout';
+import { lettersIn, unrolledLayout } from '../../launchers/megatron/stage-layers';
 import { sentence, type Sentence } from '../../sentence';
 import { quoted } from '../../text';
-import { countOf, sizeOf } from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { sizeOf } from '../../launchers/layout-sizes';
 import { megatronFormats } from '../formats';
 import { many, type Issue, type Rule } from '../rule';
 import type { ConfigView } from '../view';

@@ -12,7 +12,8 @@ import {
   type RefusedSize,
   type RefusedSizes,
 } from '../../domain/capabilities';
-import { countOf, countOrZeroOf, isInterleaved, sizeOf, virtualStagesOf } from '../../launchers/layout-sizes';
+import { countOf, countOrZeroOf } from '../../launchers/counts';
+import { isInterleaved, sizeOf, virtualStagesOf } from '../../launchers/layout-sizes';
 import { megatronLmFormats, runFormats } from '../formats';
 import { isWritten, many, setTo, type Issue, type Rule } from '../rule';
 import { allOf, either, sentence, type Sentence } from '../../sentence';

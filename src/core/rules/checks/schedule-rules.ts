@@ -3,16 +3,8 @@ import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber, formatPercent } from '../../format';
-import {
-  batchStepOf,
-  bubbleOf,
-  countOf,
-  isInterleaved,
-  microBatchesOf,
-  sizeOf,
-  totalStagesOf,
-  virtualStagesOf,
-} from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { batchStepOf, bubbleOf, isInterleaved, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../../launchers/layout-sizes';
 import { scheduleKinds } from '../../schedules/registry';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';

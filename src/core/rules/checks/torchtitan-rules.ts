@@ -3,7 +3,9 @@ import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';
-import { countOf, sizeOf, titanLayersOf, titanStagesOf, titanStagesPerRankOf } from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { sizeOf } from '../../launchers/layout-sizes';
+import { titanLayersOf, titanStageCountOf, titanStagesPerRankOf } from '../../launchers/torchtitan/stage-layers';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -39,7 +41,7 @@ function kindOf(facts: Facts): Kind | null {
 }
 
 function virtualStages({ facts }: ConfigView): Issue | null {
-  const stages = titanStagesOf(facts);
+  const stages = titanStageCountOf(facts);
   const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
   const each = countOf(facts, 'layersPerStage');
   if (stages === null || pipeline === null || each === null || stages % pipeline === 0) return null;

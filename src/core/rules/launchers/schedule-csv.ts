@@ -4,7 +4,8 @@ import type { Finding } from '../../findings';
 import type { Place } from '../../domain/located';
 import { readScheduleCsv } from '../../schedules/pytorch-csv/read';
 import { quoted } from '../../text';
-import { countOf, microBatchesOf } from '../../launchers/layout-sizes';
+import { countOf } from '../../launchers/counts';
+import { microBatchesOf } from '../../launchers/layout-sizes';
 import { sentence, type Sentence } from '../../sentence';
 
 /** The file that `pipeline_parallel_schedule_csv` names, as a face read it. */

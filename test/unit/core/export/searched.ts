@@ -1,8 +1,7 @@
 import { configError } from '../../../../src/core/errors';
-import type { LauncherFile, LauncherReader } from '../../../../src/core/run/facts';
+import { editableFile, type EditableFile } from '../../../../src/core/export/launchers/edit-launcher';
 import type { Run } from '../../../../src/core/run/run';
 import { isLauncher } from '../../../../src/core/launchers/registry';
-import { readerOf } from '../../../../src/core/config-files/readers';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
@@ -14,8 +13,7 @@ import { sentence } from '../../../../src/core/sentence';
 /** A config, read, with what a search of its layouts answers: all that a launcher's file fixes is let go of. */
 export interface Searched {
   readonly run: Run;
-  readonly launcher: LauncherFile | null;
-  readonly read: LauncherReader | null;
+  readonly editable: EditableFile | null;
   readonly result: SearchResult;
 }
 
@@ -32,7 +30,7 @@ export function searched(name: string, text: string, others: Readonly<Record<str
 async function search(name: string, text: string, others: Readonly<Record<string, string>>): Promise<Searched> {
   const file = `file:///w/${name}`;
   const shell = () => shellReader();
-  const { run, launcher, noRun } = await loadConfig(file, text, {
+  const { run, launcher, reread, noRun } = await loadConfig(file, text, {
     shell,
     read: (from, path) => {
       const other = others[path];
@@ -47,5 +45,5 @@ async function search(name: string, text: string, others: Readonly<Record<string
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
   const free = isLauncher(run.format) ? freeNames.all : [];
   const result = answerSearch(searchProblemOf(run, request, free), { tokenBudget: null, improvements: false });
-  return { run, launcher, read: isLauncher(run.format) ? await readerOf(run.format, shell) : null, result };
+  return { run, editable: launcher === null || reread === null ? null : await editableFile(launcher, reread), result };
 }

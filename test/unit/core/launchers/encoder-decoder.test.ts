@@ -6,6 +6,7 @@ import { newLauncher } from '../../../../src/core/export/launchers/new-launcher'
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { editable, writerOf } from '../export/launchers/editors';
 import { shellReader } from './shell/shell-reader';
 import { say, sentence } from '../../../../src/core/sentence';
 
@@ -66,10 +67,10 @@ describe('a script that trains a T5', () => {
     const { run, launcher, read } = await load('--pipeline-model-parallel-split-rank 1');
     const request = resolveRun(run!, defaults);
     const plan = makePlan({ ...request, layout: { ...request.layout, stageLayers: [6, 6, 6, 6] } });
-    const edited = writtenInto(launchSettingsOf(plan), launcher!, 'megatron-shell', read);
+    const edited = writtenInto(launchSettingsOf(plan), editable(launcher!, read));
     assert.match(edited.text, /--pipeline-model-parallel-split-rank 2/);
     assert.doesNotMatch(edited.text, /pipeline-model-parallel-layout|first-pipeline/);
     assert.deepEqual(edited.gaps, []);
-    assert.throws(() => newLauncher(launchSettingsOf(plan), 'megatron-shell'), { code: 'export-encoder-decoder' });
+    assert.throws(() => newLauncher(launchSettingsOf(plan), writerOf('megatron-shell')), { code: 'export-encoder-decoder' });
   });
 });

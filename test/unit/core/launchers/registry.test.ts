@@ -4,11 +4,11 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import type { LauncherReader } from '../../../../src/core/run/facts';
-import { editors } from '../../../../src/core/launchers/editors';
 import { glanceAt } from '../../../../src/core/launchers/launcher';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
 import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/config-files/readers';
 import { rules } from '../../../../src/core/rules/table';
+import { editors } from '../export/launchers/editors';
 import { shellReader } from './shell/shell-reader';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say } from '../../../../src/core/sentence';
@@ -89,12 +89,17 @@ describe('launchers', () => {
 
   it('are edited by every folder that writes', async () => {
     const folder = path.join(root, 'src/core/launchers');
-    const listed = new Set<unknown>(Object.values(editors));
+    const loaded = new Set<unknown>(editors.values());
     for (const name of readdirSync(folder).filter((each) => existsSync(path.join(folder, each, 'write.ts')))) {
       const written = Object.entries((await import(path.join(folder, name, 'write.ts'))) as Record<string, unknown>);
       const own = written.filter(([each]) => each.endsWith('Editor'));
       assert.ok(own.length > 0, `${name}/write.ts exports no editor`);
-      for (const [each, editor] of own) assert.ok(listed.has(editor), `editors.ts lists no ${each}`);
+      for (const [each, editor] of own) assert.ok(loaded.has(editor), `${name}/index.ts does not load ${each}`);
     }
+  });
+
+  it('are offered as new files where their editor writes one', () => {
+    for (const format of launcherFormats)
+      assert.equal(launchers[format].exported === undefined, editors.get(format)?.newFile === undefined, format);
   });
 });

@@ -9,6 +9,7 @@ import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
 import { withStageLayers } from '../../../../src/core/launchers/stage-layers';
 import { shellReader } from './shell/shell-reader';
+import { writerOf } from '../export/launchers/editors';
 import { anyPlan } from '../export/launchers/plans';
 import { launcherOf } from '../rules/launcher';
 import { toText } from '../../sentence-text';
@@ -47,7 +48,7 @@ describe('layers of each stage that a launcher gives', () => {
     for (const format of ['megatron-shell', 'megatron-bridge', 'torchtitan'] as const)
       fc.assert(
         fc.property(anyPlan, (plan) => {
-          const { text, fileName, gaps } = newLauncher(plan, format);
+          const { text, fileName, gaps } = newLauncher(plan, writerOf(format));
           const launcher = readers[format](fileName, text);
           const place = { file: fileName, range: { start: 0, end: 1 } };
           const given = Object.fromEntries(

@@ -7,20 +7,22 @@ import type { Facts, LauncherReader } from '../../../../../src/core/run/facts';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../../launchers/tables/yaml-readers';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
-import { editors, type EditableFormat } from '../../../../../src/core/launchers/editors';
+import { launcherFormats } from '../../../../../src/core/launchers/registry';
+import type { LauncherFormat } from '../../../../../src/core/run/config-format';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { readerOf } from '../../../../../src/core/config-files/readers';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { linesOf } from '../../../../../src/core/export/line-diff';
 import { traitFiles } from '../../../../fixtures/traits';
 import { shellReader } from '../../launchers/shell/shell-reader';
+import { editable, editors } from './editors';
 import { anyPlan, planWith } from './plans';
 import { deepspeedLayout, megatronLayout, smallLayout, titanLayout, type ReadLayout } from './read-layout';
 import { toText } from '../../../sentence-text';
 
 const fixtures = path.join(import.meta.dirname, '../../../../fixtures/launchers');
 
-const files: Readonly<Record<string, EditableFormat>> = {
+const files: Readonly<Record<string, LauncherFormat>> = {
   'shell/arrays.sh': 'megatron-shell',
   'shell/defaults.sh': 'megatron-shell',
   'shell/here-document.sh': 'megatron-shell',
@@ -44,16 +46,16 @@ const files: Readonly<Record<string, EditableFormat>> = {
 };
 
 describe("a plan written into a launcher's file", () => {
-  let readers: Readonly<Record<EditableFormat, LauncherReader>>;
+  let readers: Readonly<Record<LauncherFormat, LauncherReader>>;
 
   before(async () => {
-    const formats = Object.keys(editors) as readonly EditableFormat[];
+    const formats = launcherFormats.filter((format) => editors.has(format));
     const read = formats.map(async (format) => [format, await readerOf(format, () => Promise.resolve(shellReader()))] as const);
     readers = Object.fromEntries(await Promise.all(read)) as typeof readers;
   });
 
-  function edited(plan: LaunchSettings, file: string, format: EditableFormat, text: string): EditedLauncher {
-    return writtenInto(plan, readers[format](file, text), format, readers[format]);
+  function edited(plan: LaunchSettings, file: string, format: LauncherFormat, text: string): EditedLauncher {
+    return writtenInto(plan, editable(readers[format](file, text), readers[format]));
   }
 
   for (const [file, format] of Object.entries(files))
@@ -164,7 +166,7 @@ describe("a plan written into a launcher's file", () => {
           }, text);
           try {
             const launcher = readers[format](file, mangled);
-            const result = writtenInto(plan, launcher, format, readers[format]);
+            const result = writtenInto(plan, editable(launcher, readers[format]));
             assert.equal(applied(mangled, result), result.text);
             readers[format](file, result.text);
           } catch (error) {
@@ -208,11 +210,11 @@ describe("a plan written into launchers' files with the traits of those in publi
       const before = read(name, text);
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore
       const plan = ofDepth(any, before.facts.layers?.value ?? 24);
-      const result = writtenInto(plan, before, format, read);
+      const result = writtenInto(plan, editable(before, read));
       layoutOf(format, read(name, result.text).facts, plan, result.text).assertSame(result.gaps.map(({ what }) => toText(what)));
       assert.equal(applied(text, result), result.text);
       assertRestKept(text, result.text);
-      assert.deepEqual(writtenInto(plan, read(name, result.text), format, read).edits, []);
+      assert.deepEqual(writtenInto(plan, editable(read(name, result.text), read)).edits, []);
       const after = read(name, result.text).facts;
       for (const fact of ['layers', 'hidden', 'vocab', 'experts'] as const)
         assert.deepEqual(after[fact]?.value, before.facts[fact]?.value, fact);
@@ -226,7 +228,7 @@ function ofDepth(plan: LaunchSettings, layers: number): LaunchSettings {
   return { ...plan, stageLayers, model: { ...plan.model, layers } };
 }
 
-function layoutOf(format: EditableFormat, facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
+function layoutOf(format: LauncherFormat, facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
   if (format === 'torchtitan' || format === 'primus-torchtitan') return titanLayout(facts, plan, text);
   if (format === 'gpt-neox' || format === 'nanotron') return smallLayout(facts, plan);
   if (format === 'deepspeed') return deepspeedLayout(facts, plan);

@@ -6,10 +6,11 @@ import { modelSpecOf } from '../../../../../src/core/run/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
-import { megatronStages } from '../../../../../src/core/launchers/stage-layers';
+import { megatronStages } from '../../../../../src/core/launchers/megatron/stage-layers';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../../src/core/domain/model';
 import { shellReader } from '../../launchers/shell/shell-reader';
+import { editable, writerOf } from './editors';
 import { planWith } from './plans';
 import { toText } from '../../../sentence-text';
 
@@ -55,7 +56,7 @@ describe('a hybrid handed to Megatron', () => {
       { model_type: 'qwen3_next', num_hidden_layers: 8 },
     ]) {
       const model = modelOf(config);
-      const { text, fileName, gaps } = newLauncher(planWith({ model, stageLayers: [model.layers] }), 'megatron-shell');
+      const { text, fileName, gaps } = newLauncher(planWith({ model, stageLayers: [model.layers] }), writerOf('megatron-shell'));
       const { facts, remarks } = read(fileName, text);
       assert.deepEqual(remarks.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
       const again = back(facts, text);
@@ -81,7 +82,10 @@ describe('a hybrid handed to Megatron', () => {
   });
 
   it('runs the program of hybrids, and has nothing that its own rules find wrong', () => {
-    const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 }), 'megatron-shell');
+    const { text, fileName } = newLauncher(
+      planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 }),
+      writerOf('megatron-shell'),
+    );
     assert.match(text, /pretrain_mamba\.py/);
     assert.match(text, /--hybrid-override-pattern "M-M\*-M-E"/);
     assert.deepEqual(launchFindings(read(fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
@@ -92,10 +96,10 @@ describe('a hybrid handed to Megatron', () => {
       const pipeline = stageLayers.length / virtualStages;
       const { text, fileName, gaps } = newLauncher(
         planWith({ model: nemotron, stageLayers, pipeline, virtualStages, data: 8 / pipeline }),
-        'megatron-shell',
+        writerOf('megatron-shell'),
       );
       assert.deepEqual(gaps, []);
-      return { read: megatronStages(read(fileName, text).facts, 'megatron-shell', nemotron.layers), text };
+      return { read: megatronStages(read(fileName, text).facts, 1, nemotron.layers), text };
     };
     assert.deepEqual(stages([3, 5]).read, [3, 5]);
     assert.match(stages([3, 5]).text, /--decoder-first-pipeline-num-layers 3/);
@@ -105,20 +109,20 @@ describe('a hybrid handed to Megatron', () => {
   });
 
   it('is edited in its own script, whose pattern keeps its letters', () => {
-    const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [8] }), 'megatron-shell');
+    const { text, fileName } = newLauncher(planWith({ model: nemotron, stageLayers: [8] }), writerOf('megatron-shell'));
     const file = read(fileName, text.replace('--hybrid-override-pattern', '--hybrid-layer-pattern').replace(/\s+--num-layers 8/, ''));
     const plan = planWith({ model: nemotron, stageLayers: [1, 3, 2, 2], pipeline: 4, data: 2 });
-    const edited = writtenInto(plan, file, 'megatron-shell', read);
-    assert.deepEqual(megatronStages(read(fileName, edited.text).facts, 'megatron-shell', 8), [1, 3, 2, 2]);
+    const edited = writtenInto(plan, editable(file, read));
+    assert.deepEqual(megatronStages(read(fileName, edited.text).facts, 1, 8), [1, 3, 2, 2]);
     const even = planWith({ model: nemotron, stageLayers: [4, 4], pipeline: 2, data: 4 });
-    const whole = writtenInto(even, read(fileName, edited.text), 'megatron-shell', read);
-    assert.deepEqual(megatronStages(read(fileName, whole.text).facts, 'megatron-shell', 8), [4, 4]);
+    const whole = writtenInto(even, editable(read(fileName, edited.text), read));
+    assert.deepEqual(megatronStages(read(fileName, whole.text).facts, 1, 8), [4, 4]);
   });
 
   it('reports that other layers with a state have no flags', () => {
     for (const model_type of ['mamba', 'jamba', 'bamba', 'falcon_h1', 'granitemoehybrid', 'minimax']) {
       const model = modelOf({ model_type, num_hidden_layers: 8 });
-      const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), 'megatron-shell');
+      const { gaps } = newLauncher(planWith({ model, stageLayers: [8] }), writerOf('megatron-shell'));
       assert.ok(
         gaps.some(({ reason }) => toText(reason).includes('SSM or linear-attention layers')),
         model_type,

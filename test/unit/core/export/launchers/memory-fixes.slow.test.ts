@@ -4,7 +4,8 @@ import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../../src/core/run/run';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { configFindings } from '../../../../../src/core/export/config-findings';
-import { settingEdits, type Launched } from '../../../../../src/core/export/launchers/memory-fixes';
+import type { EditableFile } from '../../../../../src/core/export/launchers/edit-launcher';
+import { settingEdits } from '../../../../../src/core/export/launchers/memory-fixes';
 import type { TextEdit } from '../../../../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
@@ -13,6 +14,7 @@ import { findRemedies, mostTrials } from '../../../../../src/core/rules/plan/rem
 import { remedyText, type Remedy } from '../../../../../src/core/rules/plan/remedy';
 import { withSizes } from '../../../../../src/core/plan-request/with-sizes';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
+import { editable } from './editors';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { say, sentence } from '../../../../../src/core/sentence';
 
@@ -44,8 +46,8 @@ describe("a launcher's file whose plan does not fit", () => {
     });
 
   /** Those on the plan, which the file's own rules do not report. */
-  const findingsOn = (run: Run, plan: Plan, remedies: readonly Remedy[] = [], launched: Launched | null = null) =>
-    configFindings({ format: 'megatron-shell', findings: [] }, run, plan, remedies, launched);
+  const findingsOn = (run: Run, plan: Plan, remedies: readonly Remedy[] = [], file: EditableFile | null = null) =>
+    configFindings({ format: 'megatron-shell', findings: [] }, run, plan, remedies, file);
 
   const planOf = (run: Run): Plan => makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
 
@@ -62,7 +64,7 @@ describe("a launcher's file whose plan does not fit", () => {
       return planOf(changed);
     });
     assert.ok(plans <= mostTrials);
-    const [finding, ...others] = findingsOn(run!, plan, remedies, { launcher: launcher!, read });
+    const [finding, ...others] = findingsOn(run!, plan, remedies, editable(launcher!, read));
     assert.deepEqual(others, []);
     assert.equal(finding?.code, 'memory-over-capacity');
     assert.equal(finding.severity, 'warning');
@@ -87,7 +89,7 @@ describe("a launcher's file whose plan does not fit", () => {
   it('takes a cut of its layers that was tried, which it shows in one flag', async () => {
     const { run, launcher } = await load(script);
     const sets = [['layout.stageLayers', [17, 23]]] as const;
-    const edits = settingEdits({ sets, plan: planOf(withSizes(run!, sets)) }, { launcher: launcher!, read });
+    const edits = settingEdits({ sets, plan: planOf(withSizes(run!, sets)) }, editable(launcher!, read));
     const text = applied(script, edits ?? []);
     assert.match(text, /17/);
     const { run: changed } = await load(text);

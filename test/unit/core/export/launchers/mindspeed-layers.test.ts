@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { shellReader } from '../../launchers/shell/shell-reader';
+import { editable } from './editors';
 import { planWith } from './plans';
 import { toText } from '../../../sentence-text';
 
@@ -22,7 +23,7 @@ describe("a plan written into a script of MindSpeed-LLM's", () => {
     const pipeline = stageLayers.length;
     const layers = stageLayers.reduce((sum, count) => sum + count, 0);
     const plan = planWith({ tensor: 2, pipeline, data: 8 / pipeline, layers, stageLayers, sequenceParallel: true, globalBatch: 16 });
-    const written = writtenInto(plan, read('run.sh', text), 'megatron-shell', read);
+    const written = writtenInto(plan, editable(read('run.sh', text), read));
     return { text: written.text, gaps: written.gaps.map(({ what }) => toText(what)).filter((what) => what.includes('layers')) };
   };
 

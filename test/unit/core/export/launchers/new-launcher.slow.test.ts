@@ -8,10 +8,10 @@ import type { LaunchSettings } from '../../../../../src/core/launchers/writing/l
 import { completeInline } from '../../../../../src/core/terapipe/inline-model';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
-import type { NewFormat } from '../../../../../src/core/launchers/editors';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 import { shellReader } from '../../launchers/shell/shell-reader';
+import { writerOf, type WrittenFormat } from './editors';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
 import { say } from '../../../../../src/core/sentence';
@@ -29,7 +29,7 @@ const joinedLlama = {
 };
 
 describe('a new launcher file', () => {
-  let readers: Readonly<Record<NewFormat, LauncherReader>>;
+  let readers: Readonly<Record<WrittenFormat, LauncherReader>>;
 
   before(async () => {
     readers = {
@@ -40,18 +40,18 @@ describe('a new launcher file', () => {
     };
   });
 
-  const layouts: Readonly<Record<NewFormat, (facts: Facts, plan: LaunchSettings, text: string) => ReadLayout>> = {
+  const layouts: Readonly<Record<WrittenFormat, (facts: Facts, plan: LaunchSettings, text: string) => ReadLayout>> = {
     'megatron-shell': (facts, plan) => megatronLayout(facts, plan),
     'megatron-bridge': (facts, plan) => megatronLayout(facts, plan),
     torchtitan: titanLayout,
     deepspeed: deepspeedLayout,
   };
 
-  for (const format of Object.keys(layouts) as NewFormat[])
+  for (const format of Object.keys(layouts) as WrittenFormat[])
     it(`of ${format} read back gives any plan's layout, except for what it reports it cannot`, () => {
       fc.assert(
         fc.property(anyPlan, (plan) => {
-          const { text, fileName, gaps } = newLauncher(plan, format);
+          const { text, fileName, gaps } = newLauncher(plan, writerOf(format));
           assert.equal(recogniseConfig(fileName, text), format);
           const { facts, remarks } = readers[format](fileName, text);
           assert.deepEqual(remarks.filter(({ severity }) => severity === 'error').map(({ message }) => say(message)), []); // prettier-ignore
@@ -63,16 +63,16 @@ describe('a new launcher file', () => {
 
   it('of Megatron has nothing that its own rules find wrong', () => {
     const plan = planWith({ tensor: 4, pipeline: 4, data: 4, sequenceParallel: true, virtualStages: 3, microBatch: 2, globalBatch: 128, recompute: { granularity: 'full' } }); // prettier-ignore
-    const { text, fileName, gaps } = newLauncher(plan, 'megatron-shell');
+    const { text, fileName, gaps } = newLauncher(plan, writerOf('megatron-shell'));
     assert.deepEqual(launchFindings(readers['megatron-shell'](fileName, text)).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
     assert.deepEqual(gaps, []);
     assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
   });
 
   it('shows products in a narrow format where its launcher has a word for them, and that it does not elsewhere', () => {
-    const written = (format: NewFormat, gemmPrecision: 'fp8' | 'nvfp4') => {
+    const written = (format: WrittenFormat, gemmPrecision: 'fp8' | 'nvfp4') => {
       const plan = planWith({ gemmPrecision });
-      const { text, fileName, gaps } = newLauncher(plan, format);
+      const { text, fileName, gaps } = newLauncher(plan, writerOf(format));
       const { facts } = readers[format](fileName, text);
       const isGap = gaps.some(({ what }) => toText(what) === `GEMMs in ${gemmPrecision}`);
       return [runOfLauncher(readers[format](fileName, text), 'run', joinedLlama).training.precision?.value, facts.precision?.value, isGap];
@@ -87,10 +87,10 @@ describe('a new launcher file', () => {
 
   it('shows how FP8 is scaled', () => {
     const recipes = ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'rowwise', undefined] as const;
-    const written = (format: NewFormat) =>
+    const written = (format: WrittenFormat) =>
       recipes.map((fp8Recipe) => {
         const plan = planWith({ gemmPrecision: 'fp8', ...(fp8Recipe && { fp8Recipe }) });
-        const { text, fileName } = newLauncher(plan, format);
+        const { text, fileName } = newLauncher(plan, writerOf(format));
         return readers[format](fileName, text).facts.fp8Recipe?.value;
       });
     assert.deepEqual(written('megatron-shell'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', undefined, undefined]);
@@ -98,8 +98,8 @@ describe('a new launcher file', () => {
   });
 
   it('shows dropout, the loss and gradients, which launchers have otherwise without a word, and collectives with GEMMs', () => {
-    const written = (format: NewFormat, change: Partial<LaunchSettings>) => {
-      const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), format);
+    const written = (format: WrittenFormat, change: Partial<LaunchSettings>) => {
+      const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), writerOf(format));
       const { training } = runOfLauncher(readers[format](fileName, text), 'run', joinedLlama);
       const { dropout, asyncTensorParallel, fusedCrossEntropy, gradAccumulationFp32 } = training;
       return [dropout?.value, asyncTensorParallel?.value, fusedCrossEntropy?.value, gradAccumulationFp32?.value];
@@ -131,7 +131,7 @@ describe('a new launcher file', () => {
       layerKinds: Array.from({ length: 14 }, (_, layer) => ({ feedForward: layer < 3 ? 'dense' : 'experts', window: null })),
     };
     const plan = planWith({ model, tensor: 2, expert: 8, expertTensor: 1, data: 8, stageLayers: [14], sequenceParallel: true });
-    const { text, fileName, gaps } = newLauncher(plan, 'megatron-shell');
+    const { text, fileName, gaps } = newLauncher(plan, writerOf('megatron-shell'));
     assert.deepEqual(gaps, []);
     const { facts } = readers['megatron-shell'](fileName, text);
     const names = ['layers', 'hidden', 'heads', 'ffn', 'experts', 'activeExperts', 'expertFfn', 'sharedExpertFfn', 'moeLayerFrequency', 'latentAttention', 'qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim', 'expert', 'expertTensor'] as const; // prettier-ignore
@@ -139,7 +139,7 @@ describe('a new launcher file', () => {
       names.map((name) => facts[name]?.value),
       [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
     );
-    const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), 'megatron-shell');
+    const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), writerOf('megatron-shell'));
     assert.deepEqual(windows.gaps.map(({ reason }) => toText(reason)), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
     assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
   });
@@ -149,7 +149,8 @@ describe('a new launcher file', () => {
     const bare = Object.fromEntries(
       Object.entries(planWith().model).filter(([name]) => name !== 'rotary' && name !== 'normEpsilon'),
     ) as unknown as LaunchSettings['model'];
-    const made = (model: LaunchSettings['model'], format: NewFormat = 'megatron-shell') => newLauncher(planWith({ model }), format);
+    const made = (model: LaunchSettings['model'], format: WrittenFormat = 'megatron-shell') =>
+      newLauncher(planWith({ model }), writerOf(format));
     const whole = made({ ...bare, rotary: { base: 500_000, share: 0.5, scaling: llama3 }, normEpsilon: 1e-6 });
     assert.match(whole.text, /--rotary-base 500000\n {2}--rotary-percent 0.5\n {2}--use-rope-scaling\n {2}--rope-scaling-factor 8\n/);
     assert.match(whole.text, /--norm-epsilon 0.000001\n/);
@@ -179,7 +180,10 @@ describe('a new launcher file', () => {
     const groups = { count: 8, active: 4 };
     const model: LaunchSettings['model'] = { ...planWith().model, experts: { count: 64, active: 8, groups } };
     const factsOf = (issued: Partial<LaunchSettings>) => {
-      const { text, fileName } = newLauncher(planWith({ model, expert: 8, expertTensor: 1, data: 8, ...issued }), 'megatron-shell');
+      const { text, fileName } = newLauncher(
+        planWith({ model, expert: 8, expertTensor: 1, data: 8, ...issued }),
+        writerOf('megatron-shell'),
+      );
       const read = readers['megatron-shell'](fileName, text);
       assert.deepEqual(launchFindings(read).filter(({ severity }) => severity === 'error'), []); // prettier-ignore
       const { facts } = read;
@@ -195,8 +199,8 @@ describe('a new launcher file', () => {
 
   it('keeps a hostile title on its line', () => {
     const title = 'a\nrm -rf /\r\n"]\u2028[model]\n: {';
-    for (const format of Object.keys(layouts) as NewFormat[]) {
-      const { text, fileName } = newLauncher(planWith({ title }), format);
+    for (const format of Object.keys(layouts) as WrittenFormat[]) {
+      const { text, fileName } = newLauncher(planWith({ title }), writerOf(format));
       assert.ok(!/^(rm|\[model\]|")/m.test(text) || format === 'deepspeed', text);
       assert.ok(readers[format](fileName, text));
     }
@@ -204,7 +208,7 @@ describe('a new launcher file', () => {
 
   it('shows what a launcher has no word for', () => {
     const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
-    const whats = (format: NewFormat) => newLauncher(plan, format).gaps.map(({ what }) => toText(what));
+    const whats = (format: WrittenFormat) => newLauncher(plan, writerOf(format)).gaps.map(({ what }) => toText(what));
     assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);
     assert.deepEqual(whats('torchtitan'), ['token slices (TeraPipe)']);
     assert.ok(whats('deepspeed').includes('ZeRO 2 with a pipeline'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { patternOf } from '../../../../../src/core/launchers/stage-layers';
-import { stagesOfPattern, titanStages } from '../../../../../src/core/launchers/stage-layers';
+import { patternOf, stagesOfPattern } from '../../../../../src/core/launchers/megatron/stage-layers';
+import { titanStages } from '../../../../../src/core/launchers/torchtitan/stage-layers';
 
 describe("layers of a launcher's stages", () => {
   it("reads the layout of Megatron's DeepSeek-V3 proxy", () => {

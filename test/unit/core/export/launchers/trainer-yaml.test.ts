@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
 import { readerOf } from '../../../../../src/core/config-files/readers';
+import { editable } from './editors';
 import { planWith } from './plans';
 import { toText } from '../../../sentence-text';
 
@@ -27,7 +28,7 @@ per_device_train_batch_size: 1
 describe("a plan written into a trainer's YAML", () => {
   const written = async (text: string, plan: LaunchSettings): Promise<EditedLauncher> => {
     const read = await readerOf('hf-trainer', () => Promise.reject(new Error('no script')));
-    return writtenInto(plan, read('train.yaml', text), 'hf-trainer', read);
+    return writtenInto(plan, editable(read('train.yaml', text), read));
   };
 
   it('sets micro-batch, accumulation and checkpointing, and leaves the GPUs to what launches it', async () => {

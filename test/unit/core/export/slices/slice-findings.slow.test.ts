@@ -7,6 +7,7 @@ import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { say, sentence } from '../../../../../src/core/sentence';
+import { editable } from '../launchers/editors';
 import { shellReader } from '../../launchers/shell/shell-reader';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
@@ -32,8 +33,7 @@ describe('the finding that slices take longer than others', () => {
 
   it('shows the gain at the number of slices, and its fix writes the best split that the flags can give', async () => {
     const { config, plan, text } = await planned(script('--pipe-sp-splits 16'));
-    const launched = { launcher: config.launcher!, read };
-    const [finding, ...others] = sliceFindings(config.run!, plan, launched);
+    const [finding, ...others] = sliceFindings(config.run!, plan, editable(config.launcher!, read));
     assert.deepEqual([finding?.code, finding?.severity, others], ['slices-slower', 'information', []]);
     const { start, end } = finding!.place.range;
     assert.equal(text.slice(start, end), '16');
