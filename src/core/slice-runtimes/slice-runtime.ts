@@ -30,8 +30,6 @@ export interface SliceRuntime {
   /** Flags of newer versions that it does not know, with the value that is as good as none; null: there is no such value. */
   readonly lacks: Readonly<Record<string, string | null>>;
   readonly limits: readonly SliceLimit[];
-  /** Slices should have at least this many tokens or a multiple of it, by its authors' measurements; 1: not published. */
-  readonly shortest: number;
   /** The end of the path of the file whose function returns the lengths. */
   readonly splitsFile: string | null;
 }

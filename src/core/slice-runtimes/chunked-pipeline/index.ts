@@ -12,6 +12,5 @@ export const chunkedPipeline: SliceRuntime = {
   needs: [],
   lacks: {},
   limits: [],
-  shortest: 1,
   splitsFile: 'megatron/core/pipeline_parallel/chunked_pipeline_parallel_utils.py',
 };

@@ -15,6 +15,5 @@ export const hcu: SliceRuntime = {
   ],
   lacks: {},
   limits: ['recompute'],
-  shortest: 1,
   splitsFile: null,
 };

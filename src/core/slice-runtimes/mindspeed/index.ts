@@ -13,6 +13,5 @@ export const mindspeed: SliceRuntime = {
   needs: [{ flag: 'reset-attention-mask', word: null }],
   lacks: {},
   limits: ['micro-batch', 'context'],
-  shortest: 4096,
   splitsFile: 'mindspeed/mindspore/core/pipeline_parallel/seq1f1b/sequence_split.py',
 };

@@ -12,6 +12,5 @@ export const seq1f1bCore: SliceRuntime = {
   needs: [],
   lacks: {},
   limits: [],
-  shortest: 1,
   splitsFile: 'megatron/core/pipeline_parallel/sequence_split.py',
 };

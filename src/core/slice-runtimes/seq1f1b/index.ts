@@ -51,6 +51,5 @@ export const seq1f1b: SliceRuntime = {
   needs: [{ flag: 'use-flash-attn', word: null }],
   lacks: newerFlags,
   limits: ['context', 'experts'],
-  shortest: 1,
   splitsFile: 'megatron/core/pipeline_parallel/sp_utils.py',
 };

@@ -39,6 +39,5 @@ export const zeroBubble: SliceRuntime = {
     ),
   },
   limits: ['context', 'experts'],
-  shortest: 1,
   splitsFile: null,
 };
