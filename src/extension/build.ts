@@ -3,6 +3,7 @@ import { createPlannerClient, type PlannerClient } from '../worker/client';
 import { registerCodeLens } from './language/code-lens';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
 import { createComparisons } from '../features/compare/vscode/comparisons';
+import { comparisonPart } from '../features/compare/vscode/page';
 import type { Commands } from './commands/commands';
 import { registerCommands } from './commands/register';
 import { welcomeToSample } from './commands/open-sample';
@@ -15,14 +16,17 @@ import { registerInlayHints } from './language/inlay-hints';
 import { createLayoutDiffs } from './sessions/layout-diff';
 import { layoutQuestions } from './sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
+import { pageLayoutOf } from './views/layout-page';
 import { createPageFocus } from './views/page-focus';
 import type { PageServices } from './views/page-host';
+import { pageHistoryOf, pageWhatIfOf } from './views/tab-parts';
 import type { SessionHost } from './sessions/session-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
 import { createPrefills, prefillPlanner, type Prefills } from '../features/prefill/vscode/prefills';
+import { pagePrefillOf } from '../features/prefill/vscode/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerQuickFixes } from './language/quick-fixes';
@@ -35,7 +39,7 @@ import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff }
 import { shellReader } from './platform/shell-reader';
 import { createScenarios, type Scenarios } from './sessions/scenarios';
 import { createShownConfig, type ShownConfig } from './sessions/shown-config';
-import { readText, resolvePath } from './sessions/sources';
+import { displayPath, readText, resolvePath } from './sessions/sources';
 import { registerStatusBar } from './views/status-bar';
 import { registerScheduleLens } from './language/schedule-lens';
 import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
@@ -83,13 +87,8 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     }),
   );
   const measured = { ...comparisonHost(layouts, planner.plan), compare: comparer.compare };
-  const comparisons = keep(
-    createComparisons(sessions, {
-      ...measured,
-      reportBug: (error) => reportBug(log, 'comparison', error),
-    }),
-  );
-  const changes = planChanges(keep, sessions, {
+  const comparisons = keep(createComparisons(sessions, { ...measured, reportBug: (error) => reportBug(log, 'comparison', error) }));
+  const { whatIfs, histories, edits } = planChanges(keep, sessions, {
     plan: async (run, sets, kept, options) =>
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
@@ -99,10 +98,13 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
-  const answers = { layouts, comparisons, prefills };
   const commandParts = {
-    ...changes,
-    ...answers,
+    whatIfs,
+    histories,
+    edits,
+    layouts,
+    comparisons,
+    prefills,
     scenarios,
     context,
     sessions,
@@ -119,10 +121,14 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     extensionUri: context.extensionUri,
     sessions,
     layouts,
-    comparisons,
-    profiles,
-    prefills,
-    ...changes,
+    parts: {
+      profile: { of: ({ file }) => profiles.stateOf(file), changed: profiles.onDidChange },
+      layout: { of: (session) => pageLayoutOf(session, layouts.stateOf(session.file)), changed: layouts.onDidChange },
+      comparison: comparisonPart(comparisons, sessions, displayPath),
+      prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file), displayPath), changed: prefills.onDidChange },
+      whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
+      history: { of: (session) => pageHistoryOf(session, histories, edits), changed: histories.onDidChange },
+    },
     log,
     focus,
     act: (message, session) =>

@@ -31,6 +31,13 @@ import type { Sentence, Value } from '../core/sentence';
  * nothing for an id that is not the one it sent last, or an index out of range.
  */
 
+declare module './page' {
+  interface TabParts {
+    /** Null for what has no layout to search: the page then has no Layout tab. */
+    readonly layout?: LayoutState | null;
+  }
+}
+
 /** A plan of one answer: `LayoutAnswer.id`, and the index into `LayoutAnswer.plans`. */
 export type LayoutPoint = v.InferOutput<typeof layoutPoint>;
 

@@ -10,11 +10,7 @@ import type { Profile } from '../core/domain/profile';
 import type { Place } from '../core/domain/located';
 import type { SteppedSchedule } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
-import type { PageComparison } from '../features/compare/protocol';
 import type { PageCommandId, PageFocus } from './page-keys';
-import type { LayoutState } from './layout';
-import type { PrefillState } from '../features/prefill/protocol';
-import type { HistoryState, WhatIfState } from './what-if';
 import type { Sentence } from '../core/sentence';
 
 /** Which page the bundle shows: the narrow live view or the editor tab. */
@@ -62,24 +58,14 @@ export interface TrainingCost {
   readonly currency: string;
 }
 
-/** What tabs show in addition to the plan, before the host has sent it. The side view has only `layout`. */
-export const noTabParts = {
+/**
+ * What tabs show in addition to the plan; a part is left out before the host has sent it. The file that declares the state of a tab adds its
+ * part to this interface; its source is a row of `parts` in `src/extension/build.ts`. The side view has only `layout`.
+ */
+export interface TabParts {
   /** Null while the host has not looked for profiles. */
-  profile: null as ProfileState | null,
-  /** Null for what has no layout to search: the page then has no Layout tab. */
-  layout: null as LayoutState | null,
-  /** The plan compared with another one or with a measured run; null while nothing is compared. */
-  comparison: null as PageComparison | null,
-  /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
-  prefill: null as PrefillState | null,
-  /** Sizes that the page tries; null without a plan. */
-  whatIf: null as WhatIfState | null,
-  /** The plans that there were; null without a plan. */
-  history: null as HistoryState | null,
-};
-
-/** What tabs show in addition to the plan, each from its source in `src/extension/views/tab-parts.ts`. */
-export type TabParts = Readonly<typeof noTabParts>;
+  readonly profile?: ProfileState | null;
+}
 
 /** A candidate whose timeline the page does not have. */
 export interface WithheldTimeline {
@@ -135,7 +121,6 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
     error: null,
     findings: [],
     places: {},
-    ...noTabParts,
   };
 }
 

@@ -9,6 +9,15 @@ import type { PageError } from './page-error';
  * The part of the protocol about changes of a plan: sizes that are tried before they are written, and the plans that there were.
  */
 
+declare module './page' {
+  interface TabParts {
+    /** Sizes that the page tries; null without a plan. */
+    readonly whatIf?: WhatIfState | null;
+    /** The plans that the config had; null without a plan. */
+    readonly history?: HistoryState | null;
+  }
+}
+
 /** The figures of a plan that is not on screen. */
 export interface PlanFigures {
   /** `1F1B`. */

@@ -3,7 +3,7 @@ import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
-import { noTabParts, type PageKind, type PageState } from '../../src/protocol/page';
+import type { PageKind, PageState } from '../../src/protocol/page';
 import { sentence } from '../../src/core/sentence';
 
 /** What a test wants different from GPT-3 175B on 48 nodes of V100, TeraPipe's setting (9). */
@@ -116,7 +116,6 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
     error: null,
     findings: [],
     places: plan === null ? {} : { '': place, 'training.precision': place },
-    ...noTabParts,
     ...change,
   };
 }

@@ -64,7 +64,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
       const early = isWaitedFor(next, state, view);
       const plan = early ? state.plan : withKnownParts(next.plan, state.plan);
       const staleEdits = early ? Math.max(1, next.staleEdits) : next.staleEdits;
-      state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison, state.comparison) };
+      state = { ...next, plan, staleEdits, comparison: withKnownAnswer(next.comparison ?? null, state.comparison) };
       documentId = next.document ?? null;
       if (isNewFile) view = { ...view, candidate: null, compareWith: null, viewport: null, selection: null, stage: null, fileSettings: {} };
       save();

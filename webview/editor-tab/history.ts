@@ -47,7 +47,7 @@ export function makeHistory(store: Store): { readonly element: HTMLElement; read
     event.stopPropagation();
   });
   const update = (): void => {
-    const { history } = store.state();
+    const { history = null } = store.state();
     element.hidden = history === null || history.plans.length < 2;
     if (history === null || element.hidden) return;
     undo.hidden = !history.canUndo;

@@ -81,7 +81,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   element.append(...steppers.map(({ control }) => control.element));
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite', hidden: true });
   /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was reloaded. */
-  const follow = ({ whatIf }: PageState, plan: Plan): void => {
+  const follow = ({ whatIf = null }: PageState, plan: Plan): void => {
     if (request !== plan.request) draft = null;
     request = plan.request;
     if (whatIf === null) return;

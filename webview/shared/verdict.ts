@@ -163,14 +163,14 @@ function helpOf(state: PageState, host: Host): Help[] {
 }
 
 /** Opens the search that ended or is running; else starts one. */
-function openSearch({ layout }: PageState, host: Host): void {
-  const isThere = layout !== null && (layout.running !== null || (layout.answer !== null && layout.staleEdits === 0));
-  if (isThere) host.post({ type: 'openTab', tab: 'layout', candidate: null });
+function openSearch({ layout = null }: PageState, host: Host): void {
+  const isSearched = layout !== null && (layout.running !== null || (layout.answer !== null && layout.staleEdits === 0));
+  if (isSearched) host.post({ type: 'openTab', tab: 'layout', candidate: null });
   else host.post({ type: 'command', command: 'terapipe.searchLayout' });
 }
 
 /** The best layout of a search of the files as they are. */
-function foundFix({ plan, layout }: PageState, host: Host): (Help & { readonly slower: number }) | null {
+function foundFix({ plan, layout = null }: PageState, host: Host): (Help & { readonly slower: number }) | null {
   if (layout === null) return null;
   const { answer, staleEdits } = layout;
   const best = answer?.plans[answer.best];

@@ -4,7 +4,6 @@ import type { Located, Place } from '../../core/domain/located';
 import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import {
   emptyPage,
-  noTabParts,
   type PageElastic,
   type PageKind,
   type PageState,
@@ -36,7 +35,7 @@ export interface PageContext {
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function pageStateOf(
   session: SessionState | null,
-  { page, trusted, displayPath, parts = noTabParts, layoutFindings = [], timelines = [], trainingCost }: PageContext,
+  { page, trusted, displayPath, parts = {}, layoutFindings = [], timelines = [], trainingCost }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;

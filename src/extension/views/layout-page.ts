@@ -9,7 +9,7 @@ import {
   type LayoutAnswer,
   type LayoutState,
 } from '../../protocol/layout';
-import { noTabParts, type TabParts } from '../../protocol/page';
+import type { TabParts } from '../../protocol/page';
 import type { PageError } from '../../protocol/page-error';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { SessionState } from '../sessions/session-state';
@@ -36,8 +36,7 @@ export function pageLayoutOf(session: SessionState, search: LayoutSearch | null)
 /** Parts of the side view, whose verdict has the best layout among what would make the config's own plan fit. */
 export function sidePartsOf(session: SessionState, search: LayoutSearch | null): TabParts {
   const layout = pageLayoutOf(session, search);
-  if (layout === null) return noTabParts;
-  return { ...noTabParts, layout: { ...layout, running: layout.running === null ? null : nothingYet, opened: null } };
+  return { layout: layout && { ...layout, running: layout.running === null ? null : nothingYet, opened: null } };
 }
 
 function pageErrorOf({ code, what: message, remedy }: NonNullable<LayoutSearch['error']>): PageError {

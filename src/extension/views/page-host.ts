@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import { noTabParts, type HostMessage, type PageKind, type PageMessage, type TabId } from '../../protocol/page';
+import type { HostMessage, PageKind, PageMessage, TabId } from '../../protocol/page';
 import type { CandidateId } from '../../core/planner/plan';
 import { pageHtml } from './page-html';
 import { parsePageMessage } from '../../protocol/page-schema';
@@ -12,7 +12,9 @@ import { makePageSync, type PageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { sidePartsOf } from './layout-page';
-import { partsOf, tabParts, type PartSources } from './tab-parts';
+import type { LayoutSearches } from '../sessions/layout-searches';
+import type { PlanSessions } from '../sessions/plan-sessions';
+import { partsOf, type TabPartSources } from './tab-parts';
 
 /** What searches and measurements report of their progress is not posted more often. */
 const postEveryMs = 100;
@@ -20,8 +22,11 @@ const postEveryMs = 100;
 const waitForPlanMs = 200;
 
 /** What all pages share. */
-export interface PageServices extends PartSources {
+export interface PageServices {
   readonly extensionUri: vscode.Uri;
+  readonly sessions: PlanSessions;
+  readonly layouts: LayoutSearches;
+  readonly parts: TabPartSources;
   readonly log: vscode.LogOutputChannel;
   readonly focus: PageFocusKeeper;
   /**
@@ -56,8 +61,7 @@ export interface Page {
  * while hidden.
  */
 export function attachPage(webview: vscode.Webview, services: PageServices, source: PageSource): Page {
-  const { extensionUri, sessions, layouts, log, focus } = services;
-  const parts = tabParts(services);
+  const { extensionUri, sessions, layouts, parts, log, focus } = services;
   const sync = makePageSync();
   const sender = makePageSender((part) => webview.postMessage(part), refresh);
   const focused: FocusedPage = { kind: source.page, send: (message) => void webview.postMessage(message) };
@@ -95,11 +99,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       trusted: vscode.workspace.isTrusted,
       displayPath,
       parts:
-        own === null
-          ? noTabParts
-          : source.page === 'side'
-            ? sidePartsOf(own, layouts.stateOf(own.file))
-            : partsOf(parts, own, sync.comparison()),
+        own === null ? {} : source.page === 'side' ? sidePartsOf(own, layouts.stateOf(own.file)) : partsOf(parts, own, sync.comparison()),
       layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
       trainingCost: trainingCost(own === null ? undefined : vscode.Uri.parse(own.file)),
     };

@@ -1,34 +1,14 @@
 import type { TabParts } from '../../protocol/page';
-import type { Comparisons } from '../../features/compare/vscode/comparisons';
-import type { LayoutSearches } from '../sessions/layout-searches';
-import type { PlanSessions } from '../sessions/plan-sessions';
-import type { SessionState } from '../sessions/session-state';
-import type { Profiles } from '../sessions/profiles';
-import { displayPath } from '../sessions/sources';
-import { pageComparisonOf } from '../../features/compare/vscode/page';
-import { pageLayoutOf } from './layout-page';
-import { pagePrefillOf } from '../../features/prefill/vscode/shown';
-import type { Prefills } from '../../features/prefill/vscode/prefills';
-import { figuresOf, type WhatIfState } from '../../protocol/what-if';
-import type { PageEdits } from '../commands/page-edits';
-import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
-import type { WhatIf, WhatIfs } from '../sessions/what-ifs';
-import { chosenOf } from '../../core/planner/plan';
+import { figuresOf, type HistoryState, type WhatIfState } from '../../protocol/what-if';
 import { cutOf } from '../../core/partition/chunks';
+import { chosenOf } from '../../core/planner/plan';
 import { scheduleOn } from '../../core/schedules/on-layout';
+import type { PageEdits } from '../commands/page-edits';
 import { pageErrorOf } from '../sessions/page-state';
-
-/** Where the parts of a tab's state come from. */
-export interface PartSources {
-  readonly sessions: PlanSessions;
-  readonly profiles: Profiles;
-  readonly layouts: LayoutSearches;
-  readonly comparisons: Comparisons;
-  readonly whatIfs: WhatIfs;
-  readonly histories: PlanHistories;
-  readonly edits: PageEdits;
-  readonly prefills: Prefills;
-}
+import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
+import type { SessionState } from '../sessions/session-state';
+import { displayPath } from '../sessions/sources';
+import type { WhatIf } from '../sessions/what-ifs';
 
 /** What a tab shows of a config, and the event with the config whose part changed. @param sent id of the comparison that the page has */
 interface Source<T> {
@@ -37,32 +17,15 @@ interface Source<T> {
 }
 
 /** The host's side of what tabs show in addition to the plan. */
-export function tabParts({ sessions, profiles, layouts, comparisons, whatIfs, histories, edits, prefills }: PartSources): {
-  readonly [Name in keyof TabParts]: Source<TabParts[Name]>;
-} {
-  const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
-  return {
-    profile: { of: ({ file }) => profiles.stateOf(file), changed: profiles.onDidChange },
-    layout: { of: (session) => pageLayoutOf(session, layouts.stateOf(session.file)), changed: layouts.onDidChange },
-    comparison: {
-      of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
-      changed: comparisons.onDidChange,
-    },
-    prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file), displayPath), changed: prefills.onDidChange },
-    whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
-    history: {
-      of: ({ file, plan }) => (plan === null ? null : { plans: histories.plansOf(file), mostPinned, canUndo: edits.canUndo(file) }),
-      changed: histories.onDidChange,
-    },
-  };
-}
+export type TabPartSources = { readonly [Name in keyof TabParts]-?: Source<Required<TabParts>[Name]> };
 
 /** What all tabs show of a config. */
-export function partsOf(sources: ReturnType<typeof tabParts>, session: SessionState, sent: string | null): TabParts {
+export function partsOf(sources: TabPartSources, session: SessionState, sent: string | null): TabParts {
   return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)])) as TabParts;
 }
 
-function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
+/** Sizes that the page tries; null without a plan. */
+export function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
   if (current === null) return null;
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
@@ -74,4 +37,9 @@ function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: W
     tried: plan === null ? null : figuresOf(plan),
     error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
   };
+}
+
+/** The plans that a config had; null without a plan. */
+export function pageHistoryOf({ file, plan }: SessionState, histories: PlanHistories, edits: PageEdits): HistoryState | null {
+  return plan === null ? null : { plans: histories.plansOf(file), mostPinned, canUndo: edits.canUndo(file) };
 }

@@ -12,6 +12,13 @@ import type { Sentence, Value } from '../../core/sentence';
  * travels once: afterwards its id stands for it.
  */
 
+declare module '../../protocol/page' {
+  interface TabParts {
+    /** The plan compared with another one or with a measured run; null while nothing is compared. */
+    readonly comparison?: PageComparison | null;
+  }
+}
+
 /**
  * What a side is: a config's plan now or an earlier one, the layout that a config launches (or is planned with, where it names none), the
  * best layout that a search found, or a measured run.
@@ -102,7 +109,7 @@ export function measuredAnswer(
 }
 
 /** The same with its answer in full where the page has it already: what arrives names it by its id. */
-export function withKnownAnswer(next: PageComparison | null, before: PageComparison | null): PageComparison | null {
+export function withKnownAnswer(next: PageComparison | null, before: PageComparison | null | undefined): PageComparison | null {
   const named = next?.answer ?? null;
   if (next === null || named === null || !('sent' in named)) return next;
   const known = before?.answer ?? null;
@@ -110,7 +117,7 @@ export function withKnownAnswer(next: PageComparison | null, before: PageCompari
 }
 
 /** The answer in full; null where there is none. */
-export function fullAnswer(comparison: PageComparison | null): ComparisonAnswer | null {
+export function fullAnswer(comparison: PageComparison | null | undefined): ComparisonAnswer | null {
   const answer = comparison?.answer ?? null;
   return answer === null || 'sent' in answer ? null : answer;
 }

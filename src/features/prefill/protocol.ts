@@ -1,6 +1,13 @@
 import type { PrefillAnswer } from './core/answer';
 import type { PageError } from '../../protocol/page-error';
 
+declare module '../../protocol/page' {
+  interface TabParts {
+    /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
+    readonly prefill?: PrefillState | null;
+  }
+}
+
 /** The Prefill tab's part of a page. */
 export interface PrefillState {
   /** Null before the first prompt was planned. */

@@ -148,7 +148,7 @@ describe('page state', () => {
     const result = searchLayouts(searchProblemOf(run, plan.request, null));
     const search = { running: undefined, answer: { id: 'a', result }, staleEdits: 0, error: null, opened: { index: 0, plan } };
     const { layout, comparison } = pageStateOf(session, { ...context, page: 'side', parts: sidePartsOf(session, search) });
-    assert.deepEqual([layout?.answer?.id, layout?.opened, layout?.running, comparison], ['a', null, null, null]);
+    assert.deepEqual([layout?.answer?.id, layout?.opened, layout?.running, comparison], ['a', null, null, undefined]);
   });
 
   it('gives an error its line and column', async () => {

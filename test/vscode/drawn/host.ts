@@ -44,15 +44,8 @@ function notAsked(): Promise<never> {
   return Promise.reject(new Error('nobody asks for this'));
 }
 
-const unchanging = { stateOf: () => null, onDidChange: () => ({ dispose: () => undefined }) };
-
 /** No profiles, no searches, no comparisons. */
 const quiet = {
-  profiles: unchanging,
-  comparisons: unchanging,
-  whatIfs: unchanging,
-  prefills: unchanging,
-  histories: { ...unchanging, plansOf: () => [] },
-  edits: { canUndo: () => false },
-  layouts: { ...unchanging, findingsOf: () => [] },
-} as unknown as Pick<PageServices, 'profiles' | 'comparisons' | 'layouts' | 'whatIfs' | 'histories' | 'edits' | 'prefills'>;
+  parts: {},
+  layouts: { stateOf: () => null, onDidChange: () => ({ dispose: () => undefined }), findingsOf: () => [] },
+} as unknown as Pick<PageServices, 'parts' | 'layouts'>;

@@ -41,7 +41,7 @@ export function makeComparison(store: Store): ComparisonView {
   const whenOther = whenChanged();
   const element = h('section', { class: 'compared', 'aria-label': t('Comparison') }, head.element, strip.element, notices, found.element);
   const update = (change: Change | null): void => {
-    const { comparison } = store.state();
+    const { comparison = null } = store.state();
     element.hidden = comparison === null;
     if (comparison === null) return;
     const { running, error } = comparison;
@@ -52,7 +52,7 @@ export function makeComparison(store: Store): ComparisonView {
     found.element.hidden = answer === null;
     if (answer !== null) found.update(answer, change);
   };
-  return { element, update, act: (action) => (store.state().comparison === null ? undefined : lanes.act(action)) };
+  return { element, update, act: (action) => ((store.state().comparison ?? null) === null ? undefined : lanes.act(action)) };
 }
 
 /** What a comparison found: sentences, both timelines and tables. */

@@ -26,7 +26,7 @@ export function makePinned(store: Store): { readonly element: HTMLElement; reado
   );
   const changed = whenChanged();
   const update = (): void => {
-    const { history } = store.state();
+    const { history = null } = store.state();
     const pinned = history?.plans.filter(({ isPinned }) => isPinned) ?? [];
     element.hidden = pinned.length === 0;
     if (history !== null && !element.hidden) changed(history, () => fill(rows, ...pinned.map((plan) => row(store, plan, history))));

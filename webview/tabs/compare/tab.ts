@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 /** Candidates, and another plan or run, at one time scale. */
 export const compareTab: Tab = {
   label: () => t('Compare'),
-  hasInspector: ({ comparison }) => comparison === null,
+  hasInspector: ({ comparison = null }) => comparison === null,
   drawsCandidates: true,
   load: async () => {
     const { makeCompareView } = await import('./view');

@@ -30,7 +30,7 @@ export function makeCompareView(store: Store): CompareView {
   const start = h('div', { class: 'compared-start' }, compare, invitation);
   const element = h('div', { class: 'compare-view' }, comparison.element, start, pinned.element, candidates.element);
   const update = (change: Change | null): void => {
-    const isCompared = store.state().comparison !== null;
+    const isCompared = (store.state().comparison ?? null) !== null;
     invitation.textContent = isCompared
       ? t('another plan, config or run')
       : t('a pinned plan, another config, the best layout, or a run (Chrome trace, step times, log)');

@@ -66,7 +66,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     answer,
   );
   const update = (): void => {
-    const { plan, whatIf } = state();
+    const { plan, whatIf = null } = state();
     element.hidden = plan === null || whatIf === null || openedLayout(state()) !== null;
     if (plan === null || whatIf === null || element.hidden) return;
     if (request !== plan.request) draft = null;

@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 /** What a search of layouts found. */
 export const layoutTab: Tab = {
   label: () => t('Layout'),
-  isOffered: ({ plan, layout }) => plan !== null && layout !== null,
+  isOffered: ({ plan, layout = null }) => plan !== null && layout !== null,
   hasInspector: () => false,
   load: async () => (await import('./view')).makeLayoutView,
 };

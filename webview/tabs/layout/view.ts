@@ -18,7 +18,7 @@ export function makeLayoutView(store: Store): { readonly element: HTMLElement; r
   const element = h('div', { class: 'layout-view' }, strip.element, notices, empty.element, found.element, stages.element, ranks.element);
   const changes = { notices: whenChanged(), empty: whenChanged() };
   const update = (): void => {
-    const state = store.state().layout;
+    const { layout: state = null } = store.state();
     if (state === null) return;
     const { answer, running, error } = state;
     strip.update(running);

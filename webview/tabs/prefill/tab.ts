@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 /** Chunks of a prompt, their way down the stages, and what rules and engines lose. */
 export const prefillTab: Tab = {
   label: () => t('Prefill'),
-  isOffered: (state) => state.plan !== null && state.prefill !== null,
+  isOffered: ({ plan, prefill = null }) => plan !== null && prefill !== null,
   hasInspector: () => false,
   load: async () => (await import('./view')).makePrefillView,
 };

@@ -1,4 +1,5 @@
 import type { PrefillAnswer, ServedEngine } from '../../../src/features/prefill/core/answer';
+import type { PrefillState } from '../../../src/features/prefill/protocol';
 import {
   bytesOfQuantity,
   column,
@@ -65,7 +66,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
     showChunks(chunks, cut);
   };
   const update = (): void => {
-    const { prefill } = store.state();
+    const { prefill = null } = store.state();
     const answer = prefill?.answer ?? null;
     notice.textContent = noticeOf(prefill);
     notice.hidden = notice.textContent === '';
@@ -82,7 +83,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
   return { element, update };
 }
 
-function noticeOf(prefill: ReturnType<Store['state']>['prefill']): string {
+function noticeOf(prefill: PrefillState | null): string {
   if (prefill === null) return '';
   if (prefill.error !== null) return sentence(`${say(prefill.error.message, t)}; ${say(prefill.error.remedy, t)}`);
   if (prefill.isRunning) return t('Planning…');

@@ -39,7 +39,7 @@ export function makeControls(store: Store): Controls {
     actions,
     hint,
   );
-  const update = ({ profile: state, trusted }: PageState, shown: ShownProfile): void => {
+  const update = ({ profile: state = null, trusted }: PageState, shown: ShownProfile): void => {
     if (state === null) return;
     const { known } = shown;
     const isMeasuring = known === null;

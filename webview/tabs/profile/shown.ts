@@ -1,5 +1,5 @@
 import type { Profile, ProfilePart } from '../../../src/core/domain/profile';
-import type { KnownProfile, PageState, ProfileState } from '../../../src/protocol/page';
+import type { KnownProfile, ProfileState } from '../../../src/protocol/page';
 import { setting, type ViewState } from '../../base/view-state';
 
 const file = (saved: unknown): string | null => (typeof saved === 'string' ? saved : null);
@@ -31,7 +31,7 @@ export const profilePart = setting('profilePart', (saved) => profileParts.find((
  * The running measurement, else the selected profile, else the plan's, else the newest that the plan can use, else the newest; null without
  * any.
  */
-export function shownProfile(state: PageState['profile'], view: ViewState): ShownProfile | null {
+export function shownProfile(state: ProfileState | null, view: ViewState): ShownProfile | null {
   if (state === null) return null;
   const known = state.running === null ? knownShown(state, view) : null;
   const profile = state.running?.profile ?? known?.profile;

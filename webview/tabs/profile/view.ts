@@ -69,10 +69,11 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
 
   const update = (): void => {
     const state = store.state();
-    const next = shownProfile(state.profile, store.view());
+    const { profile: profiles = null } = state;
+    const next = shownProfile(profiles, store.view());
     full.hidden = next === null;
     empty.element.hidden = next !== null;
-    if (next === null || state.profile === null) {
+    if (next === null || profiles === null) {
       shown = null;
       empty.update(state);
       return;
@@ -82,17 +83,17 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     shown = next;
     rows = sampleRows(next.profile, next.part);
     const { known, profile } = next;
-    running.update(state.profile.running);
+    running.update(profiles.running);
     fill(
       head,
       profileHead(profile, {
-        status: known === null ? 'measuring' : known.file === state.profile.used ? 'used' : 'other',
+        status: known === null ? 'measuring' : known.file === profiles.used ? 'used' : 'other',
         onShowFile:
           known === null ? null : () => store.host.post({ type: 'reveal', place: { file: known.file, range: { start: 0, end: 0 } } }),
       }),
       profileFigures(profile),
     );
-    fill(notices, ...profileNotices(state.profile, profile, known?.refusal ?? null, store.host));
+    fill(notices, ...profileNotices(profiles, profile, known?.refusal ?? null, store.host));
     controls.update(state, next);
     charts.update();
     const { compared } = next;

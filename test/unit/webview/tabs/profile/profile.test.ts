@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PartFit, TimeFit } from '../../../../../src/core/domain/profile';
 import { parsePageMessage } from '../../../../../src/protocol/page-schema';
-import { noTabParts } from '../../../../../src/protocol/page';
 import { pageStateOf } from '../../../../../src/extension/sessions/page-state';
 import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../../../webview/charts/axis';
 import { errorContent, ratioContent, throughputContent, timeContent } from '../../../../../webview/tabs/profile/content';
@@ -299,7 +298,7 @@ describe('profiles between host and page', () => {
   const profile = profilesOf([known(profileOf())]);
 
   it('go to the tab with its state and not to the side view', () => {
-    const surroundings = { trusted: true, displayPath: (file: string) => file, parts: { ...noTabParts, profile } };
+    const surroundings = { trusted: true, displayPath: (file: string) => file, parts: { profile } };
     const session = {
       file: 'file:///a/terapipe.json',
       run: null,
@@ -312,8 +311,8 @@ describe('profiles between host and page', () => {
       texts: new Map<string, string>(),
     } as unknown as Parameters<typeof sidePartsOf>[0];
     assert.equal(pageStateOf(session, { ...surroundings, page: 'tab' }).profile, profile);
-    assert.equal(pageStateOf(session, { ...surroundings, page: 'side', parts: sidePartsOf(session, null) }).profile, null);
-    assert.equal(pageStateOf(null, { ...surroundings, page: 'tab' }).profile, null);
+    assert.equal(pageStateOf(session, { ...surroundings, page: 'side', parts: sidePartsOf(session, null) }).profile, undefined);
+    assert.equal(pageStateOf(null, { ...surroundings, page: 'tab' }).profile, undefined);
   });
 
   it('are asked for by commands that the host knows', () => {
