@@ -1,10 +1,26 @@
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
 import { abandonWrites } from '../files/write-whole';
+import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { runCommand } from './run-command';
-import { shellReaderIn } from './shell-reader';
-import type { ThreadData, ThreadHears, ThreadMessage } from './thread-messages';
+
+/** What the command's thread is started with. */
+export interface ThreadData {
+  readonly args: readonly string[];
+  /** Print stacks of internal errors. */
+  readonly debug: boolean;
+}
+
+/** Messages from the command's thread, in order: texts, that it heard of an interrupt and cleans up, and last how it ended. */
+export type ThreadMessage =
+  | { readonly type: 'out' | 'err' | 'progress' | 'status'; readonly text: string }
+  | { readonly type: 'interrupted' }
+  | { readonly type: 'ended'; readonly exitCode: number };
+
+/** Messages to the command's thread: that the user interrupts, and that one text of its `out` was written. */
+export type ThreadHears = 'interrupt' | 'out';
 
 if (parentPort === null) throw new Error('a command runs on a thread of its own');
 const port = parentPort;
@@ -17,8 +33,8 @@ const interrupted = new AbortController();
 const mostUnderway = 4;
 let underway = 0;
 let wake: () => void = () => undefined;
-port.on('message', (told: ThreadHears) => {
-  if (told === 'out') {
+port.on('message', (message: ThreadHears) => {
+  if (message === 'out') {
     underway -= 1;
     if (underway < mostUnderway) wake();
     return;
@@ -43,7 +59,7 @@ void runCommand(args, {
   status: (text) => say({ type: 'status', text }),
   signal: interrupted.signal,
   profilerFile: path.join(__dirname, 'profiler.js'),
-  shell: shellReaderIn(__dirname),
+  shell: shellReaderFrom((name) => readFile(path.join(__dirname, name))),
   debug,
 }).then((exitCode) => {
   say({ type: 'ended', exitCode });

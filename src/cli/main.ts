@@ -5,7 +5,7 @@ import { ExpectedError, messageOf } from '../core/errors';
 import { errorJson, errorLine } from './answer';
 import { internalError } from './internal-error';
 import { openOutput, outputError } from './output';
-import type { ThreadData, ThreadHears, ThreadMessage } from './thread-messages';
+import type { ThreadData, ThreadHears, ThreadMessage } from './command-thread';
 import { sentence } from '../core/sentence';
 
 /*
@@ -42,16 +42,16 @@ const output = openOutput(endUnwritten);
 process.stderr.on('error', () => undefined);
 const progress = progressLine();
 
-command.on('message', (said: ThreadMessage) => {
-  if (said.type === 'progress' || said.type === 'status') progress.say(said.text, said.type === 'progress' || debug);
-  else if (said.type === 'interrupted') {
+command.on('message', (message: ThreadMessage) => {
+  if (message.type === 'progress' || message.type === 'status') progress.show(message.text, message.type === 'progress' || debug);
+  else if (message.type === 'interrupted') {
     clearTimeout(hearing);
     setTimeout(() => process.exit(exitCode ?? 3), cleaningMs);
-  } else if (said.type === 'ended') end(said.exitCode);
+  } else if (message.type === 'ended') end(message.exitCode);
   else {
     progress.clear();
-    if (said.type === 'out') output.write(said.text, () => tell('out'));
-    else process.stderr.write(said.text);
+    if (message.type === 'out') output.write(message.text, () => send('out'));
+    else process.stderr.write(message.text);
   }
 });
 command.on('error', (error: NodeJS.ErrnoException) => {
@@ -81,7 +81,7 @@ for (const [signal, status] of Object.entries(interrupts))
   process.on(signal, () => {
     if (exitCode !== null) process.exit(exitCode);
     exitCode = status;
-    tell('interrupt');
+    send('interrupt');
     hearing = setTimeout(() => process.exit(status), hearingMs);
   });
 
@@ -100,7 +100,7 @@ function fail(error: ExpectedError, status: 2 | 3): void {
   end(status);
 }
 
-function tell(message: ThreadHears): void {
+function send(message: ThreadHears): void {
   command.postMessage(message);
 }
 
@@ -122,7 +122,7 @@ function endUnwritten(error: unknown): never {
  * One line on a terminal that shows how far a long command is, each text in place of the one before; elsewhere each text that is kept on a
  * line of its own.
  */
-function progressLine(): { readonly say: (text: string, isKept: boolean) => void; readonly clear: () => void } {
+function progressLine(): { readonly show: (text: string, isKept: boolean) => void; readonly clear: () => void } {
   const { stderr } = process;
   const startMs = performance.now();
   let shown = 'working';
@@ -132,7 +132,7 @@ function progressLine(): { readonly say: (text: string, isKept: boolean) => void
   };
   const timer = stderr.isTTY ? setInterval(draw, longMs) : undefined;
   return {
-    say: (text, isKept) => {
+    show: (text, isKept) => {
       shown = text;
       if (isKept && !stderr.isTTY) stderr.write(`${text}\n`);
     },

@@ -1,23 +1,17 @@
 import * as vscode from 'vscode';
 import { createPlannerClient, type PlannerClient } from '../worker/client';
-import { registerCodeLens } from './language/code-lens';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
 import { createComparisons } from '../features/compare/vscode/comparisons';
-import { comparisonPart } from '../features/compare/vscode/page';
+import { pageComparisonOf } from '../features/compare/vscode/page';
 import type { Commands } from './commands/commands';
-import { registerCommands } from './commands/register';
 import { welcomeToSample } from './commands/open-sample';
-import { registerDiagnostics } from './language/diagnostics';
 import { registerExplorer } from './views/explorer';
-import { scheduleLanguage } from './sessions/find-configs';
 import { followFiles } from './sessions/follow-files';
-import { registerHovers } from './language/hovers';
-import { registerInlayHints } from './language/inlay-hints';
 import { createLayoutDiffs } from './sessions/layout-diff';
-import { layoutQuestions } from './sessions/layout-questions';
-import { createLayoutSearches, type LayoutSearches } from './sessions/layout-searches';
+import { createLayoutSearches } from './sessions/layout-searches';
 import { pageLayoutOf } from './views/layout-page';
 import { createPageFocus } from './views/page-focus';
+import { registerLanguage } from './language/register';
 import type { PageServices } from './views/page-host';
 import { pageHistoryOf, pageWhatIfOf } from './views/tab-parts';
 import type { SessionHost } from './sessions/session-host';
@@ -25,35 +19,20 @@ import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions'
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
-import { createPrefills, prefillPlanner, type Prefills } from '../features/prefill/vscode/prefills';
+import { createPrefills, prefillPlanner } from '../features/prefill/vscode/prefills';
 import { pagePrefillOf } from '../features/prefill/vscode/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
-import { registerQuickFixes } from './language/quick-fixes';
-import { reportBug, runCommand } from './commands/run-command';
+import { registerCommands, reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
-import { configEndings } from '../core/config-files/readers';
-import { pythonGlob } from './sessions/find-configs';
+import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { limitSessions } from './sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
-import { shellReader } from './platform/shell-reader';
 import { createScenarios, type Scenarios } from './sessions/scenarios';
-import { createShownConfig, type ShownConfig } from './sessions/shown-config';
+import { createShownConfig } from './sessions/shown-config';
 import { displayPath, readText, resolvePath } from './sessions/sources';
 import { registerStatusBar } from './views/status-bar';
-import { registerScheduleLens } from './language/schedule-lens';
 import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
-
-/** Files that may be configs or launchers: JSON with or without comments, YAML, TOML, shell scripts and modules of configs in Python. */
-const selector: readonly vscode.DocumentFilter[] = [
-  ...['json', 'jsonc', 'yaml', 'toml', 'shellscript'].map((language) => ({ language })),
-  // Where no extension knows the language.
-  { pattern: `**/*.{${configEndings.join(',')}}` },
-  { pattern: pythonGlob },
-];
-
-/** Files that may be schedules in PyTorch's CSV: where no extension knows the ending, VS Code knows their first line. */
-const scheduleSelector: readonly vscode.DocumentFilter[] = [{ pattern: '**/*.csv' }, { language: scheduleLanguage }];
 
 /** Builds everything bottom up. */
 export function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): void {
@@ -72,14 +51,12 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const searcher = keep(createPlannerClient(workerFile));
   // Nor does a measured run that is read.
   const comparer = keep(createPlannerClient(workerFile));
-  const shell = shellReader(context.extensionUri);
+  const shell = shellReaderFrom((name) => vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, 'dist', name)));
   const scenarios = createScenarios((file) => planDefaults(vscode.Uri.parse(file), log), context.workspaceState);
-  const { defaultsOf } = scenarios;
   const sessions: PlanSessions = keep(createPlanSessions(sessionHost({ planner, searcher, profiles, scenarios, shell, log })));
   keep(scenarios.follow(sessions));
   const layouts = keep(
     createLayoutSearches(sessions, {
-      ...layoutQuestions,
       search: searcher.search,
       plan: planner.plan,
       isAutomatic: searchesLayouts,
@@ -93,7 +70,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
-  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, defaultsOf)));
+  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.defaultsOf)));
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
@@ -117,6 +94,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     profiles,
     focus,
   };
+  const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
@@ -124,7 +102,10 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     parts: {
       profile: { of: ({ file }) => profiles.stateOf(file), changed: profiles.onDidChange },
       layout: { of: (session) => pageLayoutOf(session, layouts.stateOf(session.file)), changed: layouts.onDidChange },
-      comparison: comparisonPart(comparisons, sessions, displayPath),
+      comparison: {
+        of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
+        changed: comparisons.onDidChange,
+      },
       prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file), displayPath), changed: prefills.onDidChange },
       whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
       history: { of: (session) => pageHistoryOf(session, histories, edits), changed: histories.onDidChange },
@@ -140,10 +121,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
   keep(registerScheduleView(pages, shown, onError));
   const explorer = keep(registerExplorer(sessions, log));
-  // One that is in view would be planned again at once, and push out another.
-  const isInView = (file: string): boolean =>
-    vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
-  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(file)));
+  keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(sessions, file)));
 
   const commands = async (): Promise<Commands> => {
     const { createCommands } = await import('./commands/commands');
@@ -156,7 +134,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     });
   };
   keep(registerCommands(context.extension, commands, log));
-  keepLanguage(context, keep, { sessions, layouts, prefills, scenarios, shown, onError });
+  keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: documentationOf(context), onError }));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
@@ -195,6 +173,11 @@ function sessionHost({
   };
 }
 
+/** Whether an editor shows a file of a session, which would be planned again at once and push out another. */
+function isInView(sessions: PlanSessions, file: string): boolean {
+  return vscode.window.visibleTextEditors.some(({ document }) => sessions.reads(file).has(document.uri.toString()));
+}
+
 /** Plans again when a setting changes that plans are made with. */
 function followSettings(sessions: PlanSessions, onError: (error: unknown) => void): vscode.Disposable {
   return vscode.workspace.onDidChangeConfiguration((event) => {
@@ -204,34 +187,6 @@ function followSettings(sessions: PlanSessions, onError: (error: unknown) => voi
 
 /** Which page has the keyboard focus: the context key of their keys. */
 const focus = createPageFocus((on) => void vscode.commands.executeCommand('setContext', 'terapipe.pageFocus', on));
-
-/** What is in the editor. */
-function keepLanguage(
-  context: vscode.ExtensionContext,
-  keep: (part: { dispose: () => unknown }) => unknown,
-  {
-    sessions,
-    layouts,
-    prefills,
-    scenarios,
-    shown,
-    onError,
-  }: {
-    readonly sessions: PlanSessions;
-    readonly layouts: LayoutSearches;
-    readonly prefills: Prefills;
-    readonly scenarios: Scenarios;
-    readonly shown: ShownConfig;
-    readonly onError: (error: unknown) => void;
-  },
-): void {
-  keep(registerDiagnostics(sessions, layouts, documentationOf(context)));
-  keep(registerQuickFixes(sessions, layouts, selector));
-  keep(registerCodeLens(sessions, { layouts, prefills, scenarios }, shown, selector, onError));
-  keep(registerScheduleLens(sessions, shown, scheduleSelector, onError));
-  keep(registerHovers(sessions, prefills, [...selector, ...scheduleSelector]));
-  keep(registerInlayHints(sessions, selector));
-}
 
 /** Sizes that are tried, the plans that there were, and the edits of pages. */
 function planChanges(

@@ -9,9 +9,8 @@ import type { PlacedOperator, ProfilerJob, ProfilerReply, TimedPart } from '../p
 import { cleaned, diagnoseRefusal, type Refusal } from './diagnose';
 import { installedLibraries } from './libraries';
 import { failureKind } from './memory';
-import { deviceWarnings, placementWarnings } from './placement-warnings';
 import { lastLine, startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
-import { providerTitles, runsOn } from './providers';
+import { deviceWarnings, placementWarnings, providerTitles, runsOn } from './providers';
 import { sentence } from '../core/sentence';
 
 export type { Refusal } from './diagnose';

@@ -59,8 +59,8 @@ export interface TrainingCost {
 }
 
 /**
- * What tabs show in addition to the plan; a part is left out before the host has sent it. The file that declares the state of a tab adds its
- * part to this interface; its source is a row of `parts` in `src/extension/build.ts`. The side view has only `layout`.
+ * What tabs show in addition to the plan; a part is undefined before the host has sent it. The file that declares the state of a tab adds
+ * its part to this interface; its source is a row of `parts` in `src/extension/build.ts`. The side view has only `layout`.
  */
 export interface TabParts {
   /** Null while the host has not looked for profiles. */

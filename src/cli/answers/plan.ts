@@ -2,16 +2,26 @@ import { runtimeOf, sendsText } from '../../core/domain/runtime';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { startErrors, type Finding } from '../../core/findings';
-import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
+import {
+  column,
+  formatCount,
+  formatDuration,
+  formatDurationRange,
+  formatNumber,
+  formatPercent,
+  formatTokens,
+  plural,
+} from '../../core/format';
 import { placementText } from '../../core/cluster/groups';
 import { tightestOf } from '../../core/memory-model/profile';
 import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
+import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
+import type { OverLengths } from '../../core/planner/lengths/lengths-result';
 import { chosenOf, peakBytesOf, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { scenarioText } from '../../core/plan-request/scenario';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/explain/limit-labels';
 import { adapterLine } from './adapter';
-import { lengthsLine, lengthsSection } from './lengths';
 import type { UsedLog } from '../../features/compare/cli/measured-config';
 import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } from '../../features/compare/cli/measured-log';
 import { isTie } from '../../core/planner/explain/reasons';
@@ -211,4 +221,34 @@ function calibrationLines({ request: { calibration } }: Plan): string[][] {
 /** Mean error of measured steps. */
 function stepErrors(steps: readonly CalibratedStep[], of: 'predictedMs' | 'calibratedMs'): string {
   return formatPercent(sum(steps.map((one) => Math.abs(one[of] / one.iterationMs - 1))) / steps.length);
+}
+
+/** What a step takes in the best way to train documents of many lengths: the plan's own is of sequences that are all as long. */
+function lengthsLine({ overLengths }: Pick<Plan, 'overLengths'>): string[][] {
+  const best = bestWay(overLengths?.ways ?? []);
+  return best === null ? [] : [['by lengths', `${formatDuration(best.expectedMs)} expected: ${say(wayText(best))}`]];
+}
+
+/** Title and body of what steps of documents of many lengths take: a line for each way. */
+function lengthsSection(over: OverLengths): [string, string] {
+  const { lengths, meanTokens, longestTokens, trainingTokens, cutShare, ways } = over;
+  const best = bestWay(ways);
+  const worst = over.exact || over.draws >= 100 ? '99 of 100' : 'longest';
+  const rows = ways.map((way) => [
+    `${way === best ? '*' : ' '} ${say(wayText(way))}`,
+    column.duration(way.expectedMs),
+    column.duration(way.worstMs),
+    `${formatCount(way.tokensPerSecond)} tokens/s`,
+    formatPercent(way.filled),
+    column.bytes(way.peakBytes),
+    way.fits ? '' : say(verdictWord(way)),
+  ]);
+  const cut = cutShare > 0 ? `; ${formatPercent(cutShare)} are longer than ${formatTokens(trainingTokens)} and cut` : '';
+  return [
+    'Lengths',
+    [
+      `${plural(lengths, 'length')} of documents, ${formatTokens(Math.round(meanTokens))} on average, ${formatTokens(longestTokens)} at most${cut}; ${say(drawsText(over))}`,
+      table([['', 'expected', worst, 'throughput', 'filled', 'memory', ''], ...rows], [6]),
+    ].join('\n'),
+  ];
 }

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { showErrorMessage, showWarningMessage } from '../platform/ui';
 import { say } from '../../core/sentence';
+import type { Commands } from './commands';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short
@@ -30,4 +31,23 @@ export function reportBug(log: vscode.LogOutputChannel, name: string, error: unk
   void showErrorMessage(vscode.l10n.t('TeraPipe: something went wrong. The log has the details.'), showLog).then((answer) => {
     if (answer === showLog) log.show();
   });
+}
+
+/** Registers the commands of the manifest, each with the one way of failing. What they do is loaded when the first of them is run. */
+export function registerCommands(
+  extension: vscode.Extension<unknown>,
+  load: () => Promise<Commands>,
+  log: vscode.LogOutputChannel,
+): vscode.Disposable {
+  let loaded: Promise<Commands> | undefined;
+  const { contributes } = extension.packageJSON as { readonly contributes: { readonly commands: readonly { readonly command: string }[] } };
+  const registered = contributes.commands.map(({ command }) =>
+    vscode.commands.registerCommand(command, (...given: unknown[]) =>
+      runCommand(log, command, async () => {
+        const actions = (await (loaded ??= load())) as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
+        return actions[command]?.(...given);
+      }),
+    ),
+  );
+  return vscode.Disposable.from(...registered);
 }

@@ -1,6 +1,14 @@
+import type { TextRange } from '../../core/domain/located';
 import type { ElasticPlan } from '../../features/elastic/core/plan';
 import type { Plan } from '../../core/planner/plan';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
+
+/** A hover as plain text: the face makes markdown of it. */
+export interface HoverText {
+  readonly range: TextRange;
+  readonly title: string;
+  readonly lines: readonly string[];
+}
 
 /** What one value means for the pipeline: a sentence, and what follows from it in this plan. */
 export interface Explanation {

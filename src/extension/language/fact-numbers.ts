@@ -15,7 +15,7 @@ import {
 } from '../../core/launchers/layout-sizes';
 import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { gpusInAllOf } from './launcher-facts';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 
 /** What numbers follow from. */
 interface NumberSources {

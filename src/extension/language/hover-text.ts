@@ -1,4 +1,4 @@
-import type { HoverText } from './hover';
+import type { HoverText } from './explanation';
 import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
 import type { Assumption } from '../../core/domain/request';
 import type { TextRange } from '../../core/domain/located';
@@ -9,7 +9,7 @@ import { scheduleHover } from './schedule-text';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
 import { servedLines } from '../../features/prefill/vscode/shown';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 import { say } from '../../core/sentence';
 
 /**

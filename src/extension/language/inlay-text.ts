@@ -6,7 +6,7 @@ import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, virtua
 import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 
 /** What follows from a value, to be shown behind it. */
 interface InlayText {

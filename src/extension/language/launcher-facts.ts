@@ -7,7 +7,7 @@ import { dataOf, microBatchesOf, modelGpusOf, sizeOf } from '../../core/launcher
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 
 /**
  * Everything a launcher's run sets: the launcher's facts, and where it leaves it open those of the model config joined to it. Empty for

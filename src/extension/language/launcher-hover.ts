@@ -5,10 +5,10 @@ import { say } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
 import { explanationFor } from './explanations';
 import { numbersOf } from './fact-numbers';
-import type { HoverText } from './hover';
+import type { HoverText } from './explanation';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 
 /** What to show for the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
 export function launcherHover(state: SessionState, launcher: LauncherFile, offset: number, t: Translate): HoverText | null {

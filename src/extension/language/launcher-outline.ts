@@ -6,7 +6,7 @@ import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
 import { fileName, valueText } from './launcher-hover';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../platform/translate';
+import type { Translate } from '../../core/sentence';
 
 /** A part of a launcher's run, with its value. */
 export interface GroupRow {

@@ -1,11 +1,8 @@
 import type { ExpectedError } from '../../core/errors';
 import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
-import type { SearchProblem } from '../../core/layout-search/search-problem';
 import type { Plan } from '../../core/planner/plan';
-import type { PlanRequest } from '../../core/domain/request';
 import type { PlannerClient } from '../../worker/client';
-import type { SessionState } from './session-state';
 
 /** What is known of the layouts of one config. Replaced whole on every change. */
 export interface LayoutSearch {
@@ -25,10 +22,6 @@ export interface LayoutSearch {
 export interface LayoutSearchHost {
   /** On a thread of its own: plans are never behind a search. */
   readonly search: PlannerClient['search'];
-  /** @throws ExpectedError where there is nothing to search. */
-  readonly problemOf: (state: SessionState, plan: Plan) => SearchProblem;
-  /** The request that plans the `index`th of a result's `plansOf`; null when there is none. */
-  readonly requestAt: (result: SearchResult, index: number) => PlanRequest | null;
   readonly plan: PlannerClient['plan'];
   /** Whether layouts of a launcher's file are searched without being asked for. */
   readonly isAutomatic: (file: string) => boolean;

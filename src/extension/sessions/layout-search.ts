@@ -1,6 +1,9 @@
 import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
 import { noFindings, type Finding } from '../../core/findings';
 import type { SearchUpdate } from '../../core/layout-search/answer';
+import { plansOf } from '../../core/layout-search/plans';
+import { searchProblemOf } from '../../core/layout-search/problem';
+import { requestOf } from '../../core/layout-search/request-of';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import { searchFindings } from '../../core/rules/plan/search-findings';
@@ -85,7 +88,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       const session = sessions.get(file);
       if (session !== undefined && session.progress !== null) await sessions.ensure(file, session.format);
       throwIfCancelled(signal);
-      const question = questionOf(host, sessions.get(file)) ?? refuse(sessions.get(file));
+      const question = questionOf(sessions.get(file)) ?? refuse(sessions.get(file));
       key = question.key;
       const onUpdate = (standing: SearchUpdate): void => {
         if (job !== own) return;
@@ -109,7 +112,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
     run,
     age: (session) => {
       if (answeredQuestion === null) return;
-      const now = questionIfAny(host, session);
+      const now = questionIfAny(session);
       if (now?.key === answeredQuestion.key) answeredQuestion = now;
       const edits = session.edits - answeredQuestion.edits;
       const staleEdits = now !== null && now.key !== answeredQuestion.key ? Math.max(1, edits) : edits;
@@ -131,9 +134,10 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
         return;
       }
       const { answer } = state;
-      const request = answer?.id === point.answer ? host.requestAt(answer.result, point.index) : null;
-      if (request === null) throw outdated();
-      const plan = await host.plan(request);
+      const result = answer?.id === point.answer ? answer.result : null;
+      const listed = result === null ? undefined : plansOf(result)[point.index];
+      if (result === null || listed === undefined) throw outdated();
+      const plan = await host.plan(requestOf(result.request, listed.plan));
       if (state.answer?.id !== point.answer) throw outdated();
       update({ opened: { index: point.index, plan } });
     },
@@ -141,16 +145,17 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
 }
 
 /** The question of a session whose plan is current; null while it is not. @throws ExpectedError where there is nothing to search. */
-function questionOf(host: LayoutSearchHost, state: SessionState | undefined): Question | null {
+function questionOf(state: SessionState | undefined): Question | null {
   if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
-  const problem = host.problemOf(state, state.plan);
+  if (state.run === null || state.format === 'pytorch-schedule') throw new Error('a planned config has a run');
+  const problem = searchProblemOf(state.run, state.plan.request);
   return { problem, key: keyOf(problem), edits: state.edits };
 }
 
 /** As `questionOf`, null too where there is nothing to search. */
-export function questionIfAny(host: LayoutSearchHost, state: SessionState): Question | null {
+export function questionIfAny(state: SessionState): Question | null {
   try {
-    return questionOf(host, state);
+    return questionOf(state);
   } catch (error) {
     if (error instanceof ExpectedError) return null;
     throw error;

@@ -58,7 +58,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   };
   const isWanted = (state: SessionState): boolean => {
     if (state.format === 'pytorch-schedule' || !isLauncher(state.format) || !host.isAutomatic(state.file)) return false;
-    const question = questionIfAny(host, state);
+    const question = questionIfAny(state);
     return question !== null && searches.get(state.file)?.isOpenQuestion(question) !== false;
   };
   /** Runs background searches one at a time, while nothing plans and no person searches. */

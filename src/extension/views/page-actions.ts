@@ -7,7 +7,7 @@ import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout
 import { earlierPlan } from '../../features/compare/vscode/command';
 import { exportCandidate } from '../commands/export-candidate';
 import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/export-layout';
-import { startModel } from '../commands/start-model';
+import { startModel } from '../commands/open-sample';
 import { savePageText, savePlan } from '../commands/save';
 import { editsOfFix } from '../language/quick-fixes';
 import { rangeOf } from '../language/ranges';

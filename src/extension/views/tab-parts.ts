@@ -21,7 +21,7 @@ export type TabPartSources = { readonly [Name in keyof TabParts]-?: Source<Requi
 
 /** What all tabs show of a config. */
 export function partsOf(sources: TabPartSources, session: SessionState, sent: string | null): TabParts {
-  return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)])) as TabParts;
+  return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)]));
 }
 
 /** Sizes that the page tries; null without a plan. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { placedOperators } from '../../../src/profiler/placement';
-import { placementWarnings } from '../../../src/profiler/placement-warnings';
+import { placementWarnings } from '../../../src/profiler/providers';
 
 /** As ONNX Runtime 1.30.0 writes one, less what is not read. */
 const event = (operator: string, provider: string, type: string, extents: readonly number[], name = `${operator}.1`) => ({

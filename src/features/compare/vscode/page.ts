@@ -1,10 +1,7 @@
 import type { PageComparison, SentAnswer } from '../protocol';
 import type { PageError } from '../../../protocol/page-error';
 import type { ComparisonState } from './comparison-host';
-import type { Comparisons } from './comparisons';
 import { pageErrorOf } from '../../../extension/sessions/page-state';
-import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
-import type { TabPartSources } from '../../../extension/views/tab-parts';
 
 /** What a page needs in addition to the comparison. */
 interface ComparisonPageContext {
@@ -13,19 +10,6 @@ interface ComparisonPageContext {
   readonly textsOf: (file: string) => ReadonlyMap<string, string>;
   /** Id of the answer that the page has; null: none. */
   readonly sent: string | null;
-}
-
-/** The comparisons of configs as pages get them. */
-export function comparisonPart(
-  comparisons: Comparisons,
-  sessions: PlanSessions,
-  displayPath: ComparisonPageContext['displayPath'],
-): TabPartSources['comparison'] {
-  const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
-  return {
-    of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
-    changed: comparisons.onDidChange,
-  };
 }
 
 /** The comparison of a config as a page gets it; null where nothing is compared. @param file of the config. */

@@ -1,7 +1,7 @@
 import type { ElasticPlan, VariantId } from '../core/plan';
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import type { Explanation } from '../../../extension/language/explanation';
-import type { Translate } from '../../../extension/platform/translate';
+import type { Translate } from '../../../core/sentence';
 
 /** What a mechanism gains over the run without it. */
 function gain({ variants }: ElasticPlan, id: VariantId, t: Translate): string[] {

@@ -1,7 +1,7 @@
 import type { PrefillAnswer } from '../core/answer';
 import { noPrefill, type PrefillState } from '../protocol';
 import { formatBytes, formatDuration, formatTokens } from '../../../core/format';
-import type { Translate } from '../../../extension/platform/translate';
+import type { Translate } from '../../../core/sentence';
 import { pageErrorOf } from '../../../extension/sessions/page-state';
 import type { SessionState } from '../../../extension/sessions/session-state';
 import type { PrefillSession } from './prefills';

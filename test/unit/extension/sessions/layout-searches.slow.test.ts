@@ -7,7 +7,6 @@ import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import { layoutLensText } from '../../../../src/extension/language/lens-text';
 import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
-import { layoutQuestions } from '../../../../src/extension/sessions/layout-questions';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
@@ -58,7 +57,6 @@ function searchHost(files: Readonly<Record<string, string>>, automatic = true): 
       });
     });
   const layouts = createLayoutSearches(host.sessions, {
-    ...layoutQuestions,
     search: search as never,
     plan: (request) => Promise.resolve(makePlan(request)),
     isAutomatic: () => automatic,

@@ -1,7 +1,7 @@
 import { bytesPerGiB } from '../../../../core/format';
 import type { NumberFact } from './facts';
 import { countIn, numberIn, timestampIn } from './lines';
-import type { LogFormat, LogLines } from './log-format';
+import type { LogFormat, LogLines } from './run-log';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
 /*

@@ -1,6 +1,6 @@
 import type { NumberFact } from './facts';
 import { countIn, numberIn, timestampIn } from './lines';
-import type { LogFormat, LogLines } from './log-format';
+import type { LogFormat, LogLines } from './run-log';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
 /*

@@ -1,6 +1,6 @@
 import { deepSpeedLog } from './deepspeed';
 import { plainText } from './lines';
-import type { LogFormat } from './log-format';
+import type { LogFormat } from './run-log';
 import { megatronLog } from './megatron';
 import { torchTitanLog } from './torchtitan';
 import { trainerLog } from './trainer';

@@ -2,7 +2,7 @@ import { gpuPresetOf } from '../../../../core/cluster/presets';
 import { bytesPerGiB } from '../../../../core/format';
 import type { LogFacts } from './facts';
 import { numberIn, timestampIn } from './lines';
-import type { LogFormat, LogLines } from './log-format';
+import type { LogFormat, LogLines } from './run-log';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
 /*

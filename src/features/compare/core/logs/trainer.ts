@@ -1,5 +1,5 @@
 import { numberIn } from './lines';
-import type { LogFormat, LogLines } from './log-format';
+import type { LogFormat, LogLines } from './run-log';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
 /*

@@ -1,1 +1,0 @@
-export type { Translate } from '../../core/sentence';
