@@ -28,7 +28,7 @@ export interface Exported {
   /** What the format does not support. */
   readonly gaps: readonly Remark[];
   /** A second file of the export, under the same name with its own ending. */
-  readonly beside?: { readonly ending: string; readonly text: string };
+  readonly second?: { readonly ending: string; readonly text: string };
   /** What the file will run, where that is not the plan's chosen candidate. */
   readonly runs?: Pick<Candidate, 'name' | 'schedule' | 'iterationMs' | 'scheme'>;
 }
@@ -129,7 +129,7 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
     if (!hasSlices(units)) return made;
     const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
     const reason = sentence`PyTorch has no token slices: this CSV counts them as micro-batches; --out also writes a file *${slicesEnding}`;
-    return { ...made, gaps: [...made.gaps, { what, reason }], beside: { ending: slicesEnding, text: slicesText(name, units) } };
+    return { ...made, gaps: [...made.gaps, { what, reason }], second: { ending: slicesEnding, text: slicesText(name, units) } };
   };
   return { ...csv, create };
 }

@@ -14,7 +14,7 @@ interface Output {
 
 /**
  * Opens standard output. A pipe is written to without waiting for its reader, which would block the thread and with it the signals; a file
- * or a device to the last byte: the system says of a full disk only that it took a part, and Node.js takes that for all.
+ * or a device to the last byte: of a full disk the system reports only that it took a part, and Node.js takes that for all.
  * @param onError called with the system's error, EPIPE where nobody reads on.
  */
 export function openOutput(onError: (error: unknown) => void): Output {

@@ -38,7 +38,7 @@ export async function readConfig(
   return config.run === null ? config : { ...config, run: asAsked(config.run, machine, sets) };
 }
 
-/** A run with what the command line says of it. @throws ExpectedError as `onMachine` and `applyOverrides`. */
+/** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */
 function asAsked(run: Run, machine: Machine, sets: readonly string[]): Run {
   const asked = applyOverrides(onMachine(run, machine, assumedGpuName), sets, assumedGpuName);
   requireSizesOn(asked, machine, assumedGpuName);
@@ -46,7 +46,7 @@ function asAsked(run: Run, machine: Machine, sets: readonly string[]): Run {
 }
 
 /**
- * The config that a command line names, or what an ONNX model says.
+ * The config that a command line names, or what an ONNX model gives.
  * @param source its text, where it is read already. @param withProfile whether to read the profile that it names.
  * @throws ExpectedError as `readNamedFile`, `readConfig` and `runOfOnnx`.
  */

@@ -103,7 +103,7 @@ function decoded(file: string, bytes: Buffer): string {
 function systemFailure(file: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   if (error.code === 'ERR_INVALID_ARG_VALUE')
-    return failure('config-not-found', file, sentence`is no name of a file: it has a NUL`, sentence`fix the path`);
+    return failure('config-not-found', file, sentence`is not a file name: it has a NUL`, sentence`fix the path`);
   if (!('syscall' in error)) return error;
   switch (error.code) {
     case 'ENOENT':

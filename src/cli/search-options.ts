@@ -7,7 +7,7 @@ import { oneOf, type Line } from './command';
 /** What a search chooses though FILE sets it. */
 export const free = {
   value: 'KEY,...',
-  help: "with --search, choose these though FILE sets them: none, layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO, sequence parallelism and context parallelism's exchange too), or keys as tensor,pipeline,data; and say where FILE's own layout stands. offloadOptimizer lets the optimizer go to the host, which is not tried unless named",
+  help: "with --search, choose these though FILE sets them: none, layout (sizes of groups, micro-batch, stages, schedule), all (recompute, ZeRO, sequence parallelism and context parallelism's exchange too), or keys as tensor,pipeline,data; and show where FILE's own layout ranks. offloadOptimizer lets the optimizer go to the host, which is not tried unless named",
 } as const;
 
 /** What a plan or a search chooses its schedule from. */

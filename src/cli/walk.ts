@@ -17,7 +17,7 @@ const skipped = new Set(['node_modules', '__pycache__', 'dist', 'out']);
 const ownName = /(^|\.)terapipe\.json$/i;
 
 /** What lies under a folder. */
-export interface Found {
+export interface FolderContents {
   readonly configs: readonly SourceText[];
   /** Possible configs that could not be read. */
   readonly unread: readonly Finding[];
@@ -28,7 +28,7 @@ export interface Found {
  * somewhere, and files that are not text or too large for a config are passed over; whatever is called `terapipe.json` is none of those.
  * @throws ExpectedError `config-unreadable` when the folder itself cannot be read.
  */
-export async function configsUnder(folder: string): Promise<Found> {
+export async function configsUnder(folder: string): Promise<FolderContents> {
   const walk: Walk = { names: [], unread: [], isCutOff: false };
   await findNames(folder, maximumDepth, walk);
   const [own] = walk.unread;

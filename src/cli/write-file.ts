@@ -18,7 +18,7 @@ export async function writeNewFile(file: string, content: Content): Promise<void
     if (systemCode(error) === 'EEXIST')
       throw new ExpectedError(
         'export-exists',
-        sentence`${file} is there already`,
+        sentence`${file} exists already`,
         sentence`name another file, or give --write to replace it`,
       );
     throw notWritten('export-not-saved', file, error);

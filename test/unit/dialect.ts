@@ -43,6 +43,7 @@ export const dialect: Readonly<Record<string, { readonly pattern: RegExp; readon
 
 /** Uses of a word in a file that are not of the dialect, with the reason. */
 export const allowed: readonly { readonly file: string; readonly word: string; readonly reason: string }[] = [
+  { file: 'src/cli/answers/export.ts', word: 'beside', reason: 'a key of `export --json`' },
   { file: 'src/extension/views/page-actions.ts', word: 'beside', reason: "VS Code's name of a column, `ViewColumn.Beside`" },
   { file: 'test/unit/dialect.ts', word: '*', reason: 'the list itself' },
   { file: 'test/unit/dialect.test.ts', word: '*', reason: 'an example of each' },

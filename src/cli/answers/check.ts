@@ -14,7 +14,7 @@ import { chosenOf } from '../../core/planner/plan';
 import { exitCodeFor, planNearby } from '../planned';
 import { readConfig, type ReadingOptions } from '../read-config';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
-import { configsUnder, isScheduleFile, type Found } from '../walk';
+import { configsUnder, isScheduleFile, type FolderContents } from '../walk';
 
 /** Which findings are printed, and who stops the command. */
 interface Suppression {
@@ -45,9 +45,9 @@ export async function checkAnswer(
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     throwIfCancelled(reading.signal);
     const { found, fits } = await checked(source, reading, defaults, texts);
-    const told = notSuppressed(found, source.file, texts, reading.off);
-    for (const finding of told) findings.set(identityOf(finding), finding);
-    if (!fits && told.some(({ code }) => code === tooLarge)) unfit += 1;
+    const kept = notSuppressed(found, source.file, texts, reading.off);
+    for (const finding of kept) findings.set(identityOf(finding), finding);
+    if (!fits && kept.some(({ code }) => code === tooLarge)) unfit += 1;
   }
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
   const summary =
@@ -77,8 +77,8 @@ function fewLines(printed: readonly PrintedFinding[]): string[] {
 }
 
 /** What the paths name and hold. @throws ExpectedError the first one's, when none can be opened. */
-async function openAll(paths: readonly string[]): Promise<Found> {
-  const opened: Found[] = [];
+async function openAll(paths: readonly string[]): Promise<FolderContents> {
+  const opened: FolderContents[] = [];
   const errors: ExpectedError[] = [];
   for (const name of paths)
     try {

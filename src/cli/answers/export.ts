@@ -67,8 +67,8 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
   for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
   const chosen = chosenOf(plan);
   const { id, schedule } = chosen;
-  const said = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, mayFit(chosen)) };
-  return pieces === undefined ? said : { ...said, pieces };
+  const answer = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, mayFit(chosen)) };
+  return pieces === undefined ? answer : { ...answer, pieces };
 }
 
 /** The answer of one export format: its part of the JSON, its text, and further lines. */
@@ -86,16 +86,16 @@ async function newFile(
   { shell }: ExportHost,
 ): Promise<ExportAnswer> {
   const name = to ?? 'html';
-  const { pieces, gaps, runs, beside } = await exportFormatOf(name).create(plan, findings, shell);
+  const { pieces, gaps, runs, second } = await exportFormatOf(name).create(plan, findings, shell);
   const remarks = gapLines(plan, gaps, runs);
   const ran = { runs: runsOf(plan, runs) };
   if (out === null) {
-    const lengths = beside === undefined ? {} : { beside: beside.text };
+    const lengths = second === undefined ? {} : { beside: second.text };
     return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
   }
   await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
-  if (beside !== undefined)
-    await (write ? replaceFile(out + beside.ending, [beside.text]) : writeNewFile(out + beside.ending, [beside.text]));
+  if (second !== undefined)
+    await (write ? replaceFile(out + second.ending, [second.text]) : writeNewFile(out + second.ending, [second.text]));
   return { json: { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran }, text: `Wrote ${printable(out)}`, remarks };
 }
 
@@ -148,7 +148,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
   else if (written !== null) await editFile(file, text, next);
   const diff = unifiedDiff(text, next, printable(file), printable(file));
   const { iterationMs, name } = chosenOf(runs);
-  const told = [
+  const remarks = [
     `${file}: returns ${lengths.join(', ')} where a run has ${plural(lengths.length, 'slice')} of the rule uniform_comp, and these tokens`,
     `predicted with it: ${say(name)}, ${formatDuration(iterationMs)} a step`,
     ...(written === null ? ['nothing is written without --write or --out'] : []),
@@ -156,7 +156,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
   return {
     json: { to, into: file, format: 'python', gaps: [], runs: runsOf(plan, chosenOf(runs)), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
-    remarks: told.map(printable),
+    remarks: remarks.map(printable),
   };
 }
 
@@ -181,7 +181,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
 function notEditable(file: string): ExpectedError {
   return configError(
     'config-unknown-format',
-    sentence`This is no launcher that a plan can be written into`,
+    sentence`This is not a launcher that a plan can be written into`,
     sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
     startOf(file),
   );

@@ -22,7 +22,7 @@ const sections = {
   cluster: readNames(settings.cluster),
 } as const satisfies Readonly<Record<string, readonly FactName[]>>;
 
-/** `terapipe inspect` of a launcher's file: what it says, what follows from it, and the model config joined to it; null for the rest. */
+/** `terapipe inspect` of a launcher's file: what it sets, what follows from it, and the model config joined to it; null for the rest. */
 export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedConfig): Answer {
   const facts: Facts = { ...(model?.facts ?? run?.facts), ...launcher.facts };
   const derived = { ...argumentDefaults(launcher, run), ...derivedFrom(facts, launcher) };

@@ -14,10 +14,10 @@ import { sentence } from '../../core/sentence';
 /**
  * `terapipe inspect` of a schedule in PyTorch's CSV: what it runs, and how long it takes when each pass takes one step and a full backward
  * two.
- * @param beside the file with the slices that its micro-batches are; null: they are whole.
+ * @param slices the file with the slices that its micro-batches are; null: they are whole.
  * @throws ExpectedError `schedule-csv-*` at the first cell that keeps it from running, `slices-file-invalid`.
  */
-export function scheduleAnswer({ file, text }: SourceText, beside: SourceText | null): Answer {
+export function scheduleAnswer({ file, text }: SourceText, slices: SourceText | null): Answer {
   const { findings, drawn: read } = readScheduleFile(text, file, path.basename(file));
   if (read === null) {
     const [
@@ -30,7 +30,7 @@ export function scheduleAnswer({ file, text }: SourceText, beside: SourceText | 
     ] = findings;
     throw new ExpectedError(code, message, remedy, place);
   }
-  const drawn = beside === null ? read : withSlices(read, beside.text, beside.file);
+  const drawn = slices === null ? read : withSlices(read, slices.text, slices.file);
   const { format, version, timeline, bubbleRate, idle, inFlight } = drawn;
   const { name, stages, stageOfChunk, units, makespanMs } = timeline;
   const ranks = Array.from({ length: stages }, (_, rank) => ({

@@ -35,7 +35,7 @@ export function inspectAnswer(run: Run): Answer {
   };
   const rows = [
     ...Object.entries(run.model).map(([key, { value, source }]) =>
-      isAssumed(run, key) ? [key, '-', notSaid(run, key, value)] : [key, valueText(value), sourceText(source)],
+      isAssumed(run, key) ? [key, '-', unsetText(run, key, value)] : [key, valueText(value), sourceText(source)],
     ),
     ...otherFacts.flatMap((name) => {
       const fact = run.facts?.[name];
@@ -101,7 +101,7 @@ function isAssumed({ model, assumedFields }: Run, key: string): boolean {
   return assumedFields?.some((name) => name === key && model[name].source.kind === 'default') === true;
 }
 
-function notSaid({ unplanned, traits }: Run, key: string, value: unknown): string {
+function unsetText({ unplanned, traits }: Run, key: string, value: unknown): string {
   const kinds = traits?.layerKinds;
   if (
     key === 'ffn'
@@ -109,7 +109,7 @@ function notSaid({ unplanned, traits }: Run, key: string, value: unknown): strin
       : attentionSizes.has(key) && kinds?.some(hasAttention) === false
   )
     return 'in no layer';
-  return unplanned === undefined ? `not said; planned as ${valueText(value)}` : 'not said';
+  return unplanned === undefined ? `not set; planned as ${valueText(value)}` : 'not set';
 }
 
 function sourceText(source: Source): string {

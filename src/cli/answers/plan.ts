@@ -187,9 +187,7 @@ function placementLines({ cluster, layout }: Plan['request']): string[][] {
   return text === null ? [] : [['placed', say(text)]];
 }
 
-/**
- * A step whose files a launcher refuses is planned all the same, so that one sees what it would take; that it does not start is said first.
- */
+/** First of all that it does not start: a step whose files a launcher refuses is planned all the same, so that one sees what it takes. */
 function startsLine(findings: readonly Finding[]): [string, string][] {
   const errors = startErrors(findings).length;
   return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];

@@ -193,7 +193,7 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
   ];
 }
 
-/** Plans as rows; where two have the same words, how many layers their stages have, which tells them apart. */
+/** Plans as rows; where two have the same words, with the layers of their stages, in which they differ. */
 function planTable(plans: readonly FoundPlan[]): string {
   const wordsOf = ({ point, name }: FoundPlan): string => `${say(layoutText(point))}, ${say(name)}`;
   const words = plans.map(wordsOf);

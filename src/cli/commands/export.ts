@@ -21,7 +21,7 @@ const options = {
     value: 'EXISTING',
     help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
   },
-  out: { value: 'PATH', help: 'write to a file that is not there yet, instead of printing' },
+  out: { value: 'PATH', help: 'write to a new file, instead of printing' },
   write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
   search: {
     help: "write the best layout that FILE's launcher (or that of --to) can say, planned again from the written file; needs --out",
@@ -39,8 +39,8 @@ export const exportCommand = defineCommand({
     const line = withSchedules(plainLine, given.schedules);
     const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
     if (given.search === true) return searched(withSchedule(line, named), given, to);
-    const alone = (['free', 'schedules'] as const).find((option) => given[option] !== undefined);
-    if (alone !== undefined) throw usage(sentence`--${alone} is an option of a search`, sentence`give --search too`);
+    const misplaced = (['free', 'schedules'] as const).find((option) => given[option] !== undefined);
+    if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of a search`, sentence`give --search too`);
     if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
     if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
     if (write && into === null && out === null)

@@ -12,7 +12,7 @@ import { openNamed } from '../named-source';
 
 export const inspectCommand = defineCommand({
   takes: 'FILE',
-  description: 'what a config says, with the defaults of its format',
+  description: 'what a config sets, with the defaults of its format',
   options: configOptions,
   start: (line) => async (terminal, texts) => {
     const source = isOnnx(line.path) ? undefined : await openNamed(line.path, terminal.shell);

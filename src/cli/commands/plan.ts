@@ -46,8 +46,8 @@ export const planCommand = defineCommand({
     const loss = lossOf(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
     const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
-    const alone = search === true ? undefined : searched.find((option) => given[option] !== undefined);
-    if (alone !== undefined) throw usage(sentence`--${alone} is an option of plan --search`, sentence`give --search too`);
+    const misplaced = search === true ? undefined : searched.find((option) => given[option] !== undefined);
+    if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of plan --search`, sentence`give --search too`);
     const free = written === undefined ? null : freeOf(written);
     const options = { tokens: tokenCountOf(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);

@@ -16,7 +16,7 @@ export const profileCommand = defineCommand({
   options: {
     ...configOptions,
     provider: { value: 'NAME', help: 'cuda, dml, coreml, webgpu or cpu (the first that loads)' },
-    budget: { value: 'SECONDS', help: `stop after so long (${defaultBudgetSeconds}); sooner when the error is under 2 %` },
+    budget: { value: 'SECONDS', help: `stop after this time (${defaultBudgetSeconds}); sooner when the error is under 2 %` },
     out: { value: 'PATH', help: 'a .json file, or a folder (.terapipe/profiles near FILE)' },
     threads: { value: 'N', help: 'CPU threads inside an operator (1, the steadiest)' },
     import: { value: 'TIMES.csv', help: 'take times measured elsewhere: tokens, context, forward_ms, backward_ms' },

@@ -32,7 +32,7 @@ function checked(lengths: readonly LengthShare[]): readonly LengthShare[] {
   if (lengths.length > 0 && broken < 0) return lengths;
   throw new ExpectedError(
     'prefill-lengths',
-    lengths.length === 0 ? sentence`There are no lengths in the file` : sentence`Entry ${broken + 1} is no length`,
+    lengths.length === 0 ? sentence`There are no lengths in the file` : sentence`Entry ${broken + 1} is not a length`,
     sentence`give a number of tokens a line, or JSON as {"tokens": 4096, "count": 12} or {"4096": 12}`,
   );
 }

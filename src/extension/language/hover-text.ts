@@ -9,8 +9,7 @@ import { scheduleHover } from './schedule-text';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
 import { servedLines } from '../../features/prefill/vscode/shown';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../../core/sentence';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 
 /**
  * What to show for the value (or its key) at an offset of a config's text. Null where nothing is known, and while the text is newer than

@@ -1,14 +1,13 @@
 import type { FactName, Facts, LauncherFile } from '../../core/run/facts';
 import { formatCount, formatNumber } from '../../core/format';
 import { explanationOf } from '../../core/domain/settings/table';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
 import { explanationFor } from './explanations';
 import { numbersOf } from './fact-numbers';
 import type { HoverText } from './explanation';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
-import type { Translate } from '../../core/sentence';
 
 /** What to show for the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
 export function launcherHover(state: SessionState, launcher: LauncherFile, offset: number, t: Translate): HoverText | null {

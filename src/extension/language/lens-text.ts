@@ -13,8 +13,7 @@ import type { PrefillSession } from '../../features/prefill/vscode/prefills';
 import { prefillLens } from '../../features/prefill/vscode/shown';
 import { isStale, type SessionState } from '../sessions/session-state';
 import { elasticText, planText, summaryOf } from '../views/summary';
-import type { Translate } from '../../core/sentence';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 
 /** Text and command of one lens. */
 export interface LensText {

@@ -7,8 +7,7 @@ import { chosenOf, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, memoryText, summaryOf } from './summary';
-import type { Translate } from '../../core/sentence';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 
 /** A row of the tree of models and plans, as data. */
 export type ExplorerItem =

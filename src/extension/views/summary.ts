@@ -2,8 +2,7 @@ import type { ElasticPlan } from '../../features/elastic/core/plan';
 import { formatDuration, formatNumber, formatPercent } from '../../core/format';
 import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
-import type { Translate } from '../../core/sentence';
-import { say } from '../../core/sentence';
+import { say, type Translate } from '../../core/sentence';
 
 /** The three numbers of a plan, as lenses, status bar and tree show them. */
 interface PlanSummary {

@@ -132,7 +132,7 @@ describe('terapipe export of schedules', () => {
     assert.equal((await run('--to', 'pytorch-csv', '--out', file)).out, `Wrote ${file}\n`);
     assert.equal(readFileSync(file, 'utf8'), out);
     const again = await run('--to', 'svg', '--out', file);
-    assert.deepEqual([again.exitCode, again.err.includes('is there already')], [2, true]);
+    assert.deepEqual([again.exitCode, again.err.includes('exists already')], [2, true]);
     assert.equal(readFileSync(file, 'utf8'), out);
     const json = JSON.parse((await run('--to', 'pytorch-csv', '--json')).out) as Record<string, unknown>;
     assert.deepEqual([json['version'], json['to'], json['text'], json['written']], [1, 'pytorch-csv', out, null]);

@@ -104,7 +104,7 @@ describe('terapipe export', () => {
       const again = await run(...args);
       assert.deepEqual(
         [again.exitCode, again.err],
-        [2, `terapipe: ${name} is there already; name another file, or give --write to replace it\n`],
+        [2, `terapipe: ${name} exists already; name another file, or give --write to replace it\n`],
       );
       assert.equal((await run(...args, '--write')).exitCode, 0);
     }

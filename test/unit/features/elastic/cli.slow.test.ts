@@ -55,7 +55,7 @@ describe('terapipe elastic', () => {
     assert.match(written, /<h2>Every epoch<\/h2>/);
     const again = await terapipe.run(['elastic', 'terapipe.json', '--report', file]);
     assert.equal(again.exitCode, 2);
-    assert.match(again.err, /is there already/);
+    assert.match(again.err, /exists already/);
     writeFileSync(file, '');
     assert.equal((await terapipe.run(['elastic', 'terapipe.json', '--report', file, '--write'])).exitCode, 0);
     assert.equal(readFileSync(file, 'utf8'), written);
