@@ -52,11 +52,11 @@ export function isLauncher(format: ConfigFormat): format is LauncherFormat {
   return Object.hasOwn(launchers, format);
 }
 
-/** What is planned without a launcher is held to Megatron-LM's habits, and what it leaves out the planner chooses. */
-const plannedAlone: LauncherTraits = { ...megatronTraits, leavesOpen: true };
+/** Configs without a launcher are planned as Megatron-LM runs them; the planner chooses what they leave out. */
+const traitsWithoutLauncher: LauncherTraits = { ...megatronTraits, leavesOpen: true };
 
 export function launcherTraitsOf(format: ConfigFormat): LauncherTraits {
-  return isLauncher(format) ? launchers[format].traits : plannedAlone;
+  return isLauncher(format) ? launchers[format].traits : traitsWithoutLauncher;
 }
 
 /** Whether plans are written into files of a format. */

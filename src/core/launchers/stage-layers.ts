@@ -22,24 +22,24 @@ const megatronSettings = [
 const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers'] as const;
 
 /**
- * The run with the cut that its launcher's settings make, and the virtual stages that follow from it; as it was where they
- * set none, or one that cannot be.
+ * The run with the layers of each stage that its launcher's settings give, and the virtual stages that follow from them; unchanged where
+ * they give none, or some that do not add up.
  */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
   const traits = launcherTraitsOf(format);
   const names: readonly FactName[] = traits.countsEndsAsLayers ? titanSettings : megatronSettings;
-  const said = names
+  const setting = names
     .map((name): Fact<unknown> | undefined => facts[name])
     .find(
       (fact) => fact !== undefined && fact.value !== false && (fact !== facts.hybridPattern || facts.hybridPattern.value.includes('|')),
     );
   const pipeline = run.layout.pipeline?.value ?? 1;
   const layers = run.model.layers.value;
-  if (said === undefined || pipeline === 1) return run;
+  if (setting === undefined || pipeline === 1) return run;
   const stages = traits.countsEndsAsLayers ? titanCut(facts, text, layers) : megatronStages(facts, silentSize(traits), layers);
   const virtual = (stages?.length ?? 0) / pipeline;
   if (stages === null || virtual < 1 || !Number.isInteger(virtual) || sum(stages) !== layers) return run;
-  const { source } = said;
+  const { source } = setting;
   return {
     ...run,
     layout: {

@@ -109,8 +109,8 @@ function batchSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 }
 
 /**
- * Scripts that split the model themselves, as Megatron-DeepSpeed does, must not be told to do so by this file as well: sizes go where they
- * already are, or into a new file.
+ * Scripts that split the model themselves, such as Megatron-DeepSpeed's, must not get the sizes from this file as well: sizes are written
+ * only where they already are, or into a new file.
  */
 function sizeSetting(what: Sentence, fact: 'tensor' | 'pipeline', value: number): DesiredSetting {
   const setting = countSetting(what, fact, value, 1);
@@ -168,7 +168,7 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
         : granularity === 'full' && pipeline > 1 && hasPlaceFor(facts, 'pipeline')
           ? [[{ fact: 'recomputeGranularity', value: group }]]
           : [],
-    reason: sentence`what is recomputed is up to the model's code; this file only says how it is kept`,
+    reason: sentence`the model's code decides what is recomputed; this file only sets how it is kept`,
   };
 }
 

@@ -56,18 +56,18 @@ function accumulationSetting(plan: LaunchSettings): DesiredSetting {
 function checkpointingSetting({ recompute: { granularity } }: LaunchSettings, program: Program | undefined): DesiredSetting {
   const silent = program?.capabilities?.silent.recomputeGranularity ?? 'none';
   const isOn = granularity === 'full';
-  const isSaid = isOn || granularity === 'none';
+  const isSupported = isOn || granularity === 'none';
   const edit = (flag: string) => [{ fact: 'recomputeGranularity' as const, flag, value: flag.startsWith('disable') ? !isOn : isOn }];
   return {
     what: sentence`recompute ${granularity}`,
     facts: ['recomputeGranularity'],
     isMet: ({ recomputeGranularity }) => (recomputeGranularity?.value ?? silent) === granularity,
     alternatives: ({ recomputeGranularity }) => {
-      if (!isSaid) return [];
+      if (!isSupported) return [];
       const usual = program?.name === llamaFactory.name ? 'disable_gradient_checkpointing' : 'gradient_checkpointing';
       const back = granularity === silent ? [removed('recomputeGranularity')] : [];
       return [edit(recomputeGranularity?.name ?? usual), ...back];
     },
-    reason: isSaid ? never : sentence`trainers recompute all layers, whole, or none`,
+    reason: isSupported ? never : sentence`trainers recompute all layers, whole, or none`,
   };
 }

@@ -194,7 +194,7 @@ function worldSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSe
     isMet: (facts) => worldOf(facts) === gpus,
     alternatives: (facts) => {
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
-      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialect.saysNodes;
+      const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialect.hasNodes;
       return isThere && plan.nodes * plan.gpusPerNode === gpus ? [nodesOf(plan)] : [];
     },
   });

@@ -22,7 +22,7 @@ export interface MegatronDialect {
   /** The number of offloaded layers switches the offload on. */
   readonly offloadsByNumber: boolean;
   /** The number of nodes has a place in every file. */
-  readonly saysNodes: boolean;
+  readonly hasNodes: boolean;
 }
 
 /** Megatron-LM's own; the others spread it. */
@@ -31,7 +31,7 @@ export const plainDialect: MegatronDialect = {
   barsInPattern: true,
   countsVirtualStages: false,
   offloadsByNumber: false,
-  saysNodes: false,
+  hasNodes: false,
 };
 
 /** Layers of each stage, and virtual stages, in the words that the file has or can have. */

@@ -15,7 +15,7 @@ const ofPolicy = ['sequenceLength', 'microBatch', 'globalBatch', 'precision', 'n
 const megatronNames = namesIn(megatronKeys, [...writtenFacts, ...ofPolicy]);
 const dtensorNames = namesIn(dtensorKeys, [...ofPolicy, 'tensor', 'context', 'expert', 'sequenceParallel', 'recomputeGranularity']);
 
-const dialect = { ...plainDialect, barsInPattern: false, countsVirtualStages: true, saysNodes: true };
+const dialect = { ...plainDialect, barsInPattern: false, countsVirtualStages: true, hasNodes: true };
 
 /** NeMo-RL with Megatron Core or DTensor. */
 export const nemoRlEditor: Editor = {
@@ -33,7 +33,7 @@ const section = 'policy.megatron_cfg';
 /** A switch of its own, and what of the layers: all, or modules of each (nemo_rl/models/megatron/setup.py 1071 to 1086). */
 function recomputeSetting({ recompute }: LaunchSettings): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
-  const isSaid = layers === undefined && group === 1;
+  const isSupported = layers === undefined && group === 1;
   const switched = (value: boolean) => ({ fact: 'recomputeGranularity' as const, flag: `${section}.activation_checkpointing`, value });
   const kind = { fact: 'recomputeGranularity' as const, flag: `${section}.recompute_granularity`, value: granularity };
   return {
@@ -41,16 +41,16 @@ function recomputeSetting({ recompute }: LaunchSettings): DesiredSetting {
     facts: ['recomputeGranularity', 'recomputeModules'],
     carries: ['recompute'],
     isMet: (facts) =>
-      isSaid &&
+      isSupported &&
       (facts.recomputeGranularity?.value ?? 'none') === granularity &&
       (granularity !== 'selective' || recomputes(facts, modules ?? [])),
     alternatives: () => {
-      if (!isSaid) return [];
+      if (!isSupported) return [];
       if (granularity === 'none') return [[switched(false)]];
       const named = modules === undefined ? [] : [{ fact: 'recomputeModules' as const, value: modules }];
       return granularity === 'full' ? [[switched(true)], [switched(true), kind]] : [[switched(true), kind, ...named]];
     },
-    reason: isSaid ? never : sentence`NeMo-RL recomputes all layers alike`,
+    reason: isSupported ? never : sentence`NeMo-RL recomputes all layers alike`,
   };
 }
 

@@ -17,7 +17,7 @@ const names: KeyNames = {
 /** NeMo 1.x. */
 export const nemoEditor: Editor = {
   settings: (plan, { traits }) =>
-    megatronSettings(plan, traits, { ...plainDialect, barsInPattern: false, countsVirtualStages: true, saysNodes: true }),
+    megatronSettings(plan, traits, { ...plainDialect, barsInPattern: false, countsVirtualStages: true, hasNodes: true }),
   syntax: yamlSyntax({
     keys: () => names,
     spelled: {

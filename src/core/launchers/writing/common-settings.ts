@@ -64,23 +64,24 @@ export function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSett
 /** Whole layers are recomputed, all of them, or none. @param groups whether the file sets how many are recomputed together. */
 export function wholeRecomputeSetting({ recompute }: LaunchSettings, groups = false): DesiredSetting {
   const { granularity, layers, group = 1 } = recompute;
-  const isSaid = granularity !== 'selective' && layers === undefined && (group === 1 || groups);
+  const isSupported = granularity !== 'selective' && layers === undefined && (group === 1 || groups);
   const groupOf = (facts: Facts): number => (groups ? (countOf(facts, 'recomputeLayers') ?? 1) : 1);
   const isWhole = granularity === 'full';
   return {
     what: group > 1 ? sentence`recompute ${granularity}, ${formatCount(group)} layers together` : sentence`recompute ${granularity}`,
     facts: ['recomputeGranularity', ...(groups ? (['recomputeLayers'] as const) : [])],
     carries: ['recompute'],
-    isMet: (facts) => isSaid && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || groupOf(facts) === group),
+    isMet: (facts) =>
+      isSupported && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || groupOf(facts) === group),
     alternatives: (facts) => {
-      if (!isSaid) return [];
+      if (!isSupported) return [];
       if (!isWhole) return [removed('recomputeGranularity')];
       const whole = { fact: 'recomputeGranularity', value: 'full' } as const;
       const together = [whole, { fact: 'recomputeLayers', value: group } as const];
       if (!groups) return [[whole]];
       return groupOf(facts) === group ? [[whole], together] : [together];
     },
-    reason: isSaid ? never : sentence`this launcher recomputes all layers, whole, or none`,
+    reason: isSupported ? never : sentence`this launcher recomputes all layers, whole, or none`,
   };
 }
 
