@@ -56,7 +56,7 @@ function differenceOf(check: Result, plan: Result): string | null {
     if (check.status === 2 && check.json.error?.code === refusal) return null;
     if (check.status === 1 && checked.includes(`error ${refusal}`)) return null;
     // settings without a model are nothing to plan, and no error of their own
-    if (check.status === 0 && checked.includes(`information ${refusal}`)) return null;
+    if (check.status < 2 && checked.includes(`information ${refusal}`)) return null;
     return `plan refuses it (${refusal}), check ends with ${check.status} (${checked.join(', ')})`;
   }
   if (check.status !== plan.status)

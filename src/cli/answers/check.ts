@@ -132,8 +132,9 @@ async function checkedConfig(
   const { run, noRun } = config;
   const unplanned = configFindings(config, run, null);
   const because = (error: ExpectedError, place = startOf(source.file)): Checked => {
-    if (unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, fits: true };
-    return { found: [findingOfError(error, place), ...unplanned.filter(({ message }) => message !== error.what)], fits: true };
+    const refusal = findingOfError(error, place);
+    if (refusal.severity === 'error' && unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, fits: true };
+    return { found: [refusal, ...unplanned.filter(({ message }) => message !== error.what)], fits: true };
   };
   if (run === null) return noRun === null ? { found: unplanned, fits: true } : because(noRun);
   if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, fits: true };

@@ -51,4 +51,17 @@ describe('terapipe check', () => {
       [[noRun.code, 'information']],
     );
   });
+
+  it('shows it next to errors of the same file', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-check-'));
+    const file = path.join(folder, 'finetune.yaml');
+    writeFileSync(
+      file,
+      'trainer:\n  devices: 1\n  num_nodes: 1\nmodel:\n  tensor_model_parallel_size: 2\n  micro_batch_size: 1\n  global_batch_size: 8\n  optim:\n    name: fused_adam\n',
+    );
+    const reading = { sets: [], machine: noMachine, shell: shellReader };
+    const answer = await checkAnswer([file], reading, defaults, new Map(), () => undefined);
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(codesAndStatus(answer), [1, 'model-not-planned information', 'world-size-factor error']);
+  });
 });

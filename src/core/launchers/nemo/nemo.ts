@@ -52,7 +52,7 @@ const modelKeys: Table = {
   distributedOptimizer: [
     row(
       'optim.name',
-      anyOf((name) => (/^(mcore_distributed_optim|distributed_fused_adam)$/.test(name) ? true : undefined)),
+      anyOf((name) => /^(mcore_distributed_optim|distributed_fused_adam)$/.test(name)),
     ),
   ],
   vocab: [

@@ -146,6 +146,11 @@ describe('NeMo YAML', () => {
     assert.equal(facts.gatedMlp?.value, true);
   });
 
+  it('takes any other optimizer as one that replicas do not shard', () => {
+    const { facts } = read(nemo.replace('distributed_fused_adam', 'fused_adam'));
+    assert.equal(facts.distributedOptimizer?.value, false);
+  });
+
   it('marks what it fills in', () => {
     const { facts } = read(nemo);
     assert.deepEqual([facts.kvHeads?.value, facts.kvHeads?.source.kind], [16, 'default']);
