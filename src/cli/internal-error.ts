@@ -1,4 +1,4 @@
-import { ExpectedError, messageOf } from '../core/errors';
+import { ExpectedError, errorMessage } from '../core/errors';
 import { printable } from '../core/text';
 import { sentence } from '../core/sentence';
 
@@ -6,7 +6,7 @@ import { sentence } from '../core/sentence';
 export function internalError(error: unknown): ExpectedError {
   return new ExpectedError(
     'internal',
-    sentence`Internal error: ${printable(messageOf(error))}`,
+    sentence`Internal error: ${printable(errorMessage(error))}`,
     sentence`report it with the output of TERAPIPE_DEBUG=1`,
   );
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { ExpectedError, messageOf } from '../core/errors';
+import { ExpectedError, errorMessage } from '../core/errors';
 import { errorJson, errorLine } from './answer';
 import { internalError } from './internal-error';
 import { openOutput, outputError } from './output';
@@ -68,7 +68,7 @@ if (command.stdin !== null) {
     fail(
       new ExpectedError(
         'config-unreadable',
-        sentence`Standard input cannot be read (${messageOf(error)})`,
+        sentence`Standard input cannot be read (${errorMessage(error)})`,
         sentence`pipe a config into it`,
       ),
       2,

@@ -2,7 +2,7 @@ import { fstatSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { isatty } from 'node:tty';
-import { ExpectedError, messageOf } from '../core/errors';
+import { ExpectedError, errorMessage } from '../core/errors';
 import { systemCode, systemReason } from '../files/system-reason';
 import { sentence } from '../core/sentence';
 
@@ -30,7 +30,7 @@ export function openOutput(onError: (error: unknown) => void): Output {
 /** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is not an error. */
 export function outputError(error: unknown): ExpectedError | null {
   if (systemCode(error) === 'EPIPE') return null;
-  const { why, remedy } = systemReason(error) ?? { why: messageOf(error), remedy: sentence`print to another place` };
+  const { why, remedy } = systemReason(error) ?? { why: errorMessage(error), remedy: sentence`print to another place` };
   return new ExpectedError('output-not-written', sentence`Standard output could not be written: ${why}`, remedy);
 }
 

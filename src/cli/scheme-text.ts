@@ -1,9 +1,9 @@
-import { roundsOf, type Scheme } from '../core/domain/scheme';
+import { chunksPerRound, type Scheme } from '../core/domain/scheme';
 
 /** A scheme in the paper's notation with repeats counted: `(1, [120 x 4, 112]) x 2`; equal rounds in braces. */
 export function schemeText(scheme: Scheme): string {
   let first = 0;
-  const rounds = roundsOf(scheme).map((chunks) => roundText(scheme.slice(first, (first += chunks))));
+  const rounds = chunksPerRound(scheme).map((chunks) => roundText(scheme.slice(first, (first += chunks))));
   return counted(rounds, (round) => `{${round}}`).join(' | ');
 }
 

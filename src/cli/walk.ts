@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/config-files/readers';
 import { startOf } from '../core/languages/json/document';
-import { ExpectedError, messageOf, configError } from '../core/errors';
+import { ExpectedError, errorMessage, configError } from '../core/errors';
 import { findingOfError, type Finding } from '../core/findings';
 import { formatCount } from '../core/format';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
@@ -58,7 +58,7 @@ interface Walk {
 
 async function findNames(folder: string, depth: number, walk: Walk): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    const code = systemCode(error) ?? messageOf(error);
+    const code = systemCode(error) ?? errorMessage(error);
     // Gone since it was listed.
     if (code !== 'ENOENT') walk.unread.push({ file: folder, code });
     return [];

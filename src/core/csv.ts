@@ -89,7 +89,7 @@ export function csvNumber(text: string): number {
 }
 
 /** Names of the columns without case and punctuation, so that `forward_ms`, `forwardMs` and `Forward (ms)` are one. */
-export function headerOf({ rows }: Csv): string[] {
+export function csvHeader({ rows }: Csv): string[] {
   return rows[0]?.cells.map((cell) => cell.toLowerCase().replace(/[^a-z]/g, '')) ?? [];
 }
 

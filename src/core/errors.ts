@@ -27,7 +27,7 @@ export class CancelledError extends Error {
 }
 
 /** The message of `error`, whatever was thrown. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -64,7 +64,7 @@ export const column = {
   number: columnNumber,
   duration: (ms: number): string => joined(durationQuantity(ms, columnNumber)),
   bytes: (bytes: number): string => joined(quantity(bytes, byteUnits, columnNumber)),
-  bytesOf: (usedBytes: number, capacityBytes: number): string => formatBytesOf(usedBytes, capacityBytes, columnNumber),
+  usage: (usedBytes: number, capacityBytes: number): string => formatUsage(usedBytes, capacityBytes, columnNumber),
   percent: (fraction: number): string => (Number.isFinite(fraction) ? `${columnNumber(fraction * 100)} %` : notANumber),
 } as const;
 
@@ -109,7 +109,7 @@ export function bytesOfQuantity(
 }
 
 /** The same as text: `9.1 / 16 GiB`. */
-export function formatBytesOf(usedBytes: number, capacityBytes: number, format = formatNumber): string {
+export function formatUsage(usedBytes: number, capacityBytes: number, format = formatNumber): string {
   const { used, capacity, unit } = bytesOfQuantity(usedBytes, capacityBytes, format);
   return `${used} / ${capacity} ${unit}`;
 }

@@ -27,7 +27,7 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /** Divisors of a positive integer, ascending. */
-export function divisorsOf(count: number): number[] {
+export function listDivisors(count: number): number[] {
   const small: number[] = [];
   const large: number[] = [];
   for (let divisor = 1; divisor * divisor <= count; divisor++) {

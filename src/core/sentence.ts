@@ -44,7 +44,7 @@ export function listOf(values: readonly Value[]): Value {
 }
 
 /** `a; b; c`. */
-export function clausesOf(values: readonly Value[]): Value {
+export function joinClauses(values: readonly Value[]): Value {
   return values.length < 2 ? (values[0] ?? '') : values.reduce((a, b) => sentence`${a}; ${b}`);
 }
 

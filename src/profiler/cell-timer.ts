@@ -1,4 +1,4 @@
-import { messageOf } from '../core/errors';
+import { errorMessage } from '../core/errors';
 import { formatBytes } from '../core/format';
 import { sum } from '../core/numbers';
 import type { Cell, ProfileDevice, ProviderName } from '../core/domain/profile';
@@ -116,7 +116,7 @@ export function createCellTimer(parts: CellTimerParts): (part: TimedPart, cell: 
         rssBytes: process.memoryUsage.rss(),
       };
     } catch (error) {
-      const detail = messageOf(error);
+      const detail = errorMessage(error);
       const kind = error instanceof OutOfMemory ? 'out-of-memory' : failureKind(detail);
       if (kind === 'lost') throw error;
       return { type: 'skipped', reason: kind, detail };

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../core/errors';
 import { defaultUnit, type PlanRequest } from '../core/domain/request';
 import { providerNames, type Profile, type ProviderName } from '../core/domain/profile';
-import { layerShapeOf, unlikeOneLayer } from '../core/measured-profile/shape';
+import { rankLayerShape, unlikeOneLayer } from '../core/measured-profile/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';
 import { requireWritable, writeProfile } from './store';
@@ -108,7 +108,7 @@ function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOpti
     unit: slicing.unit ?? defaultUnit(training.sequenceLength),
     budgetMs,
     job: {
-      shape: layerShapeOf(model, layout.tensor, layout.expert),
+      shape: rankLayerShape(model, layout.tensor, layout.expert),
       precision: training.precision,
       gradAccumulationFp32: training.gradAccumulationFp32,
       attention: training.attention === 'flash' ? 'fused' : 'plain',

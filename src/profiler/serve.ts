@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { messageOf } from '../core/errors';
+import { errorMessage } from '../core/errors';
 import { formatBytes } from '../core/format';
 import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest, WithoutId } from '../protocol/profiler';
@@ -45,7 +45,7 @@ export function createProfilerServer(parts: ServerParts): (request: ProfilerRequ
     try {
       return { ...(await answer(request)), id: request.id };
     } catch (error) {
-      return { type: 'failed', id: request.id, message: messageOf(error) };
+      return { type: 'failed', id: request.id, message: errorMessage(error) };
     }
   };
 }

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
+import { memoryVerdict, type MemoryVerdict } from '../core/memory-model/verdict';
 import { lengthsText } from '../core/plan-request/scenario';
 import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/domain/request';
@@ -9,7 +9,7 @@ import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layo
 import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/domain/layout-choices';
-import { runtimeOf } from '../core/domain/runtime';
+import { runtimeProfile } from '../core/domain/runtime';
 import {
   gainsOver,
   keptFreeText,
@@ -187,7 +187,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     gainsOver: gainsOver(result),
     keptFree: keptFreeText(result),
     rule: ruleOfBest(result),
-    runtime: runtimeOf(result.request.training).shortName,
+    runtime: runtimeProfile(result.request.training).shortName,
     needs: [...runtimesNeeded(result), ...notTried(result)],
   };
 }
@@ -235,7 +235,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
     mfu,
     ...wordsOf(plan.request),
     peakBytes: peakBytesOf(candidate),
-    verdict: verdictOf(candidate.memory),
+    verdict: memoryVerdict(candidate.memory),
   };
 }
 

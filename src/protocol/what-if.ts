@@ -1,6 +1,6 @@
 import { requestDifferences, type RequestDifference } from '../features/compare/core/request-diff';
 import { whatIfKeys, type WhatIfChunks, type WhatIfSet } from '../core/layout-search/what-if';
-import { verdictOf, type MemoryVerdict } from '../core/memory-model/verdict';
+import { memoryVerdict, type MemoryVerdict } from '../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../core/planner/plan';
 import type { Value } from '../core/sentence';
 import type { PageError } from './page-error';
@@ -31,7 +31,7 @@ export interface PlanFigures {
 
 export function figuresOf(plan: Plan): PlanFigures {
   const { name, iterationMs, tokensPerSecond, memory } = chosenOf(plan);
-  return { name, iterationMs, tokensPerSecond, globalBatch: plan.request.training.globalBatch, verdict: verdictOf(memory) };
+  return { name, iterationMs, tokensPerSecond, globalBatch: plan.request.training.globalBatch, verdict: memoryVerdict(memory) };
 }
 
 /** Sizes and settings that a page tries, none at first. */

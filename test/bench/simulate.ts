@@ -1,6 +1,6 @@
 // Prints how many operations a second the simulator runs: part of `npm run bench`. The same run also times the plainest program that
 // computes the same event times.
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../src/core/schedules/simulate/transfers';
@@ -30,17 +30,17 @@ function whole(microBatches: number): { batch: number; tokens: number[] }[] {
 const cases: readonly Case[] = [
   {
     name: '1F1B, 8 stages',
-    make: (operations) => generateSchedule('1F1B', problemOf(whole(operations / 16), 8)),
+    make: (operations) => generateSchedule('1F1B', toScheduleProblem(whole(operations / 16), 8)),
     transfers: noTransfers,
   },
   {
     name: '1F1B, 64 stages, links that queue',
-    make: (operations) => generateSchedule('1F1B', problemOf(whole(Math.ceil(operations / 128)), 64)),
+    make: (operations) => generateSchedule('1F1B', toScheduleProblem(whole(Math.ceil(operations / 128)), 64)),
     transfers: overlapped,
   },
   {
     name: 'ZBVZeroBubble, 8 stages',
-    make: (operations) => generateSchedule('ZBVZeroBubble', problemOf(whole(Math.ceil(operations / 48)), 8, 2)),
+    make: (operations) => generateSchedule('ZBVZeroBubble', toScheduleProblem(whole(Math.ceil(operations / 48)), 8, 2)),
     transfers: noTransfers,
   },
   {
@@ -49,7 +49,7 @@ const cases: readonly Case[] = [
       const sequences = Math.ceil(operations / 32 / 8);
       return generateSchedule(
         'Seq1F1B',
-        problemOf(
+        toScheduleProblem(
           Array.from({ length: sequences }, () => ({ batch: 1, tokens: Array<number>(8).fill(64) })),
           16,
         ),

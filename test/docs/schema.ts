@@ -19,7 +19,7 @@ import {
 } from '../../src/core/terapipe/fields';
 import { modelFields } from '../../src/core/run/written-model';
 import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
-import { explanationOf, settingOfKey, settings } from '../../src/core/domain/settings/table';
+import { explainSetting, settingOfKey, settings } from '../../src/core/domain/settings/table';
 import { say } from '../../src/core/sentence';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
@@ -81,7 +81,7 @@ export function withRules(schema: RootSchema): RootSchema {
 /** What a setting means, where nobody has described its key by hand. */
 function describedAs(section: string, key: string): object {
   const name = settingOfKey(section === '' ? key : `${section}.${key}`);
-  return name === null ? {} : { markdownDescription: say(explanationOf(name).meaning) };
+  return name === null ? {} : { markdownDescription: say(explainSetting(name).meaning) };
 }
 
 /** The schema of a profile, whole: its descriptions are with its values. */

@@ -1,5 +1,5 @@
 import type { MeasuredKind, RunKind, Widening } from '../../src/core/time-model/error-bars';
-import { nearestKind, runKindOf, statedKind, widened } from '../../src/core/time-model/error-bars';
+import { nearestKind, classifyRun, statedKind, widened } from '../../src/core/time-model/error-bars';
 import { b200Rows } from './b200';
 import { nemoRows } from './nemo';
 import { recomputeRows } from './recompute';
@@ -24,7 +24,7 @@ export interface MeasuredRun {
 }
 
 const megatron = (gpu: string, experts = false, training: Pick<TrainingSpec, 'gemmPrecision'> = {}): RunKind =>
-  runKindOf(gpu, training, { experts: experts ? { count: 8, active: 2 } : null });
+  classifyRun(gpu, training, { experts: experts ? { count: 8, active: 2 } : null });
 
 /** The page of a row of wild.json: `owner/name@commit:path:line`, or a paper and its table. */
 function linkOf(source: string): string {
@@ -71,7 +71,7 @@ export async function measuredRuns(): Promise<readonly MeasuredRun[]> {
       ratio: predicted / measured,
     })),
     ...wild.map(({ case: { id, group, family, seconds, source }, request: { cluster, training, model }, predicted }) => ({
-      kind: runKindOf(cluster.gpu.name, training, model),
+      kind: classifyRun(cluster.gpu.name, training, model),
       source: family,
       name: `${id}: ${group}`,
       link: linkOf(source),

@@ -1,5 +1,5 @@
 import type { MeasuredMemory, RuntimeMemory } from '../../src/core/memory-model/search-margin';
-import { runtimeOf, runtimes, type Runtime } from '../../src/core/domain/runtime';
+import { runtimeProfile, runtimes, type Runtime } from '../../src/core/domain/runtime';
 import { b200Rows, type B200Row } from './b200';
 import { quantile } from './measured-kinds';
 import { peakOf } from './wild-memory';
@@ -19,7 +19,7 @@ export async function memoryRuns(): Promise<readonly MemoryRun[]> {
   return [
     ...rows
       .filter(({ case: { outOfMemory }, predicted: { fits } }) => outOfMemory !== true || fits)
-      .map((row) => ({ runtime: runtimeOf(row.request.training).id, name: row.case.id, ratio: ratioOf(row) })),
+      .map((row) => ({ runtime: runtimeProfile(row.request.training).id, name: row.case.id, ratio: ratioOf(row) })),
     ...b200Rows().map((row) => ({ runtime: 'megatron' as const, name: row.name, ratio: ratioOfRanks(row) })),
   ];
 }
@@ -66,7 +66,7 @@ export const measuredMemoryOfAll = ${JSON.stringify(all)} as const;
 /** A row for each runtime: its runs, and how many of them leave what searches keep free at what they were predicted to take. */
 export function residualTable(runs: readonly MemoryRun[]): readonly string[] {
   const rows = residualsOf(runs).own.map(({ runtime, runs: count, over, beyond }) => {
-    const { name } = runtimeOf({ runtime });
+    const { name } = runtimeProfile({ runtime });
     return `| ${name} | ${count} | ${(100 * (1 - 1 / over)).toFixed(1)} % | ${count - beyond} of ${count} |`;
   });
   return ['| runtime | measured runs | kept free in searches | would fit |', '| --- | --: | --: | --: |', ...rows];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { evenedOut, freeExchange, passesAtOneTime } from '../../src/core/schedules/attention-exchange';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
@@ -26,7 +26,7 @@ interface Case {
 
 function caseOf({ p, m, n, v, perContext, rest }: typeof drawn extends fc.Arbitrary<infer T> ? T : never): Case {
   const scheme = Array.from({ length: m }, () => ({ batch: 1, tokens: Array<number>(n).fill(8) }));
-  const schedule = generateSchedule(v === 1 ? 'SlimPipe' : 'SlimPipe-I', problemOf(scheme, p, v));
+  const schedule = generateSchedule(v === 1 ? 'SlimPipe' : 'SlimPipe-I', toScheduleProblem(scheme, p, v));
   const { units } = schedule;
   const movable = Float64Array.from({ length: p * v * units.length }, (_, cell) => perContext * (units[cell % units.length]?.slice ?? 0));
   return { schedule, movable, rest };

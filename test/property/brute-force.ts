@@ -1,5 +1,5 @@
 import { uniformLengths } from '../../src/core/slicing/baselines';
-import { sliceTimesOf, unitCount, unitOf, type SlicingProblem } from '../../src/core/slicing/problem';
+import { schemeSliceTimes, unitCount, commonUnit, type SlicingProblem } from '../../src/core/slicing/problem';
 import type { BatchSlice, Scheme } from '../../src/core/domain/scheme';
 
 /** A scheme and its latency, ms. */
@@ -67,7 +67,7 @@ function bestGrouping(scheme: readonly BatchSlice[], problem: SlicingProblem): n
 /** Slices one after another over the stages, each as soon as its stage and the stage before are done with it. */
 function simulatedMs(chunks: readonly BatchSlice[], { cost, stages, stageFactors }: SlicingProblem): number {
   const doneMs = new Float64Array(stages);
-  for (const ms of sliceTimesOf(chunks, cost)) {
+  for (const ms of schemeSliceTimes(chunks, cost)) {
     let before = 0;
     for (let stage = 0; stage < stages; stage++) {
       before = Math.max(before, doneMs[stage] ?? 0) + (stageFactors?.[stage] ?? 1) * ms;
@@ -80,7 +80,7 @@ function simulatedMs(chunks: readonly BatchSlice[], { cost, stages, stageFactors
 /** All ways to cut the sequence at unit boundaries into slices of at least `minimumTokens`. */
 function everyCut(problem: SlicingProblem): number[][] {
   const { tokens, minimumTokens = 1 } = problem;
-  const unit = unitOf(problem);
+  const unit = commonUnit(problem);
   const lengths = uniformLengths(tokens, unit, unitCount({ tokens, unit }));
   const grow = (index: number): number[][] => {
     const length = lengths[index];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 
@@ -27,7 +27,7 @@ function bubbleOf(name: string, { p, m, v, s }: Shape, { f, i, w }: Passes): num
   const onStages = (ms: number): Float64Array => new Float64Array(p).fill(ms / s);
   const times = { forwardMs: onStages(f), backwardInputMs: onStages(i), backwardWeightMs: onStages(w), sendMs: 0 };
   const scheme = Array.from({ length: m }, () => ({ batch: 1, tokens: Array<number>(s).fill(8) }));
-  const schedule = generateSchedule(name, problemOf(scheme, p, v, times));
+  const schedule = generateSchedule(name, toScheduleProblem(scheme, p, v, times));
   const onChunks = (ms: number): Float64Array => new Float64Array(p * v * m * s).fill(ms / v / s);
   const durations = { forwardMs: onChunks(f), backwardInputMs: onChunks(i), backwardWeightMs: onChunks(w) };
   const { spanMs } = busyTimes(simulate(schedule, durations, noTransfers(m * s)));

@@ -18,7 +18,7 @@ import { candidateGroups } from '../../src/core/layout-search/space';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { searchKeys } from '../../src/core/domain/layout-choices';
 import { cutContents } from '../../src/core/partition/stages';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { hybrid } from '../golden/hybrids';
 import { request } from '../golden/requests';
 import { cases } from './cases';
@@ -145,7 +145,7 @@ describe('hybrids of layers with a state', () => {
           const inputs = at(of, { pipeline: 2 }, { recompute: mode });
           const tokens = Array.from({ length: slices }, () => 1024 / slices);
           const scheme = Array.from({ length: 4 }, () => ({ batch: 1, tokens }));
-          const { stages } = countMemory(inputs, generateSchedule(name, problemOf(scheme, 2)), shapes, 80e9);
+          const { stages } = countMemory(inputs, generateSchedule(name, toScheduleProblem(scheme, 2)), shapes, 80e9);
           for (const { parts, peakBytes } of stages)
             assert.ok(Number.isFinite(peakBytes) && Object.values(parts).every((bytes) => bytes >= 0), JSON.stringify(parts));
           const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 1024, context: 0 };

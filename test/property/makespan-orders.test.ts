@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { operationKind, unitsOf, type OperationKind, type Schedule } from '../../src/core/schedules/schedule';
+import { operationKind, schemeUnits, type OperationKind, type Schedule } from '../../src/core/schedules/schedule';
 import { simulate } from '../../src/core/schedules/simulate/simulate';
 import { passGraph, type PassGraph } from '../../src/core/slicing/makespan/pass-graph';
 import { shortestMakespan } from '../../src/core/slicing/makespan/search';
@@ -53,7 +53,7 @@ function scheduleOf(orders: readonly (readonly Pass[])[], microBatches: number, 
     name: 'any order',
     stages,
     stageOfChunk: Uint32Array.of(0, 1),
-    units: unitsOf(Array.from({ length: microBatches }, () => ({ batch: 1, tokens: lengths }))),
+    units: schemeUnits(Array.from({ length: microBatches }, () => ({ batch: 1, tokens: lengths }))),
     rowStart: Uint32Array.of(0, orders[0]!.length, rows.length),
     kind: Uint8Array.from(rows, ({ kind }) => kind),
     chunk: Uint32Array.from(rows, ({ stage }) => stage),
@@ -131,11 +131,11 @@ function holds(orders: readonly (readonly Pass[])[], { microBatches, slices, spl
       unit: 1,
       mostSlices: slices,
       times,
-      timesOf: (length, context, out) => {
+      writeTimes: (length, context, out) => {
         for (let at = 0; at < 4 * stages; at++) out[at] = passMs(seed, at >> 2, at & 3, length, context);
         out[times - 1] = 0.5 * length;
       },
-      graphOf: (count) => (count === slices ? graph : null),
+      buildGraph: (count) => (count === slices ? graph : null),
     },
     { mostSteps: Infinity },
   );

@@ -62,8 +62,8 @@ describe('slices for the shortest makespan', () => {
 
   it('refuses times that are none', () => {
     const { problem } = smallProblem('TeraPipe', 7);
-    assert.throws(() => shortestMakespan({ ...problem, timesOf: (_, __, out) => out.fill(-1) }, unlimited), RangeError);
-    assert.throws(() => shortestMakespan({ ...problem, timesOf: (_, __, out) => out.fill(Infinity) }, unlimited), RangeError);
+    assert.throws(() => shortestMakespan({ ...problem, writeTimes: (_, __, out) => out.fill(-1) }, unlimited), RangeError);
+    assert.throws(() => shortestMakespan({ ...problem, writeTimes: (_, __, out) => out.fill(Infinity) }, unlimited), RangeError);
   });
 });
 

@@ -6,7 +6,7 @@ import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } fr
 import { memoryParts } from '../../src/core/memory-model/profile';
 import type { MemoryInputs } from '../../src/core/domain/request';
 import { evenStageContents } from '../../src/core/partition/stages';
-import { generateSchedule, problemOf, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Scheme } from '../../src/core/domain/scheme';
@@ -34,7 +34,7 @@ function intervalsOf(timeline: Timeline, chunks: readonly ChunkMemory[], stage: 
   const intervals: Interval[] = [];
   for (const forward of rows.filter((row) => kind[row] === operationKind.forward)) {
     const [c, u] = [chunk[forward]!, unit[forward]!];
-    const own = chunks[c]!.alike[chunks[c]!.kindOf[u]!]!;
+    const own = chunks[c]!.alike[chunks[c]!.unitKinds[u]!]!;
     const back = find([operationKind.backward, operationKind.backwardInput], c, u)!;
     const saved = own.activations + own.keysValues + own.logits;
     const whole = kind[back] === operationKind.backward;
@@ -126,7 +126,7 @@ const timelines: fc.Arbitrary<Timeline> = fc
     const scheme: Scheme = schemes
       .slice(0, 2 * stages * rounds)
       .map((tokens, index) => ({ batch: 1 + (index % 2), tokens: kind.slices ? tokens : [1024] }));
-    const made = generateSchedule(kind.name, problemOf(scheme, stages, chunksPerStage));
+    const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, chunksPerStage));
     const schedule = delay === null ? made : splitBackward(made, delay);
     const cells = schedule.stageOfChunk.length * schedule.units.length;
     const column = (shift: number): Float64Array =>
@@ -200,7 +200,7 @@ function mostActivations(
 ): number {
   const tokens = Array.from({ length: slicesEach }, () => 1024 / slicesEach);
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens }));
-  const schedule = generateSchedule(name, problemOf(scheme, stages, chunksPerStage));
+  const schedule = generateSchedule(name, toScheduleProblem(scheme, stages, chunksPerStage));
   return maximumUnitsInFlight(schedule, stage) / slicesEach / chunksPerStage;
 }
 

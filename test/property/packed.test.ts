@@ -67,13 +67,13 @@ describe('a packed message', () => {
   });
 
   it('writes out once what is in several places, which arrives as one again', () => {
-    const chunk = { kindOf: Uint8Array.of(1, 2), alike: [{ bytes: 1 }, { bytes: Infinity }] };
+    const chunk = { unitKinds: Uint8Array.of(1, 2), alike: [{ bytes: 1 }, { bytes: Infinity }] };
     const stages = Array.from({ length: 1000 }, () => chunk);
     const sent = { candidates: [{ stages }, { stages, last: chunk }, { stages: [chunk.alike, stages] }], apart: structuredClone(chunk) };
     const packed = packMessage(sent);
     assert.deepEqual(
       packed.packed.map(({ path }) => path.join('.')),
-      ['candidates.0.stages.0.kindOf', 'candidates.0.stages.0.alike.1.bytes', 'apart.kindOf', 'apart.alike.1.bytes'],
+      ['candidates.0.stages.0.unitKinds', 'candidates.0.stages.0.alike.1.bytes', 'apart.unitKinds', 'apart.alike.1.bytes'],
     );
     assert.equal(JSON.stringify(packed.message).match(/alike/g)?.length, 2);
     const arrived = unpackMessage(travelled(packed)) as typeof sent;

@@ -1,6 +1,6 @@
 import type { PassMemory, PassTimes, ScheduleProblem } from '../../src/core/schedules/kind';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
-import { generateSchedule, problemOf, scheduleKind } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleKind } from '../../src/core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../src/core/schedules/schedule';
 import { simulate } from '../../src/core/schedules/simulate/simulate';
 
@@ -17,7 +17,7 @@ export function equalTimes(stages: number, forwardMs: number, inputMs: number, w
 export function wholeProblem(name: string, microBatches: number, times: PassTimes, memory?: PassMemory): ScheduleProblem {
   const chunks = scheduleKind(name).chunksPerStage;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
-  return problemOf(scheme, times.forwardMs.length, chunks === 'several' ? 2 : chunks, times, memory);
+  return toScheduleProblem(scheme, times.forwardMs.length, chunks === 'several' ? 2 : chunks, times, memory);
 }
 
 /** The timeline of a schedule made for a problem, in that problem's times: each chunk takes its share of its stage's. */

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { readScheduleCsv } from '../../src/core/schedules/pytorch-csv/read';
 import { writeScheduleCsv } from '../../src/core/schedules/pytorch-csv/write';
-import { placeChunks, problemOf, scheduleKind } from '../../src/core/schedules/registry';
+import { placeChunks, toScheduleProblem, scheduleKind } from '../../src/core/schedules/registry';
 import type { Schedule } from '../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { cellsOf, scheduleOf } from '../unit/core/schedules/pytorch-csv/schedules';
@@ -62,7 +62,7 @@ describe("PyTorch's schedules", () => {
       for (let stages = 1; stages <= 6; stages++) {
         for (let microBatches = 1; microBatches <= 16; microBatches++) {
           const unmet = scheduleKind(name).unmet(
-            problemOf(
+            toScheduleProblem(
               Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [1] })),
               stages,
               2,

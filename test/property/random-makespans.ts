@@ -3,8 +3,8 @@ import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { analyticKinks } from '../../src/core/time-model/context-kinks';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { uniformLengths } from '../../src/core/slicing/baselines';
-import { equalWorkLengths, workOf } from '../../src/core/slicing/chunk-rules';
-import { makespanOf } from '../../src/core/slicing/makespan/pass-graph';
+import { equalWorkLengths, forwardWork } from '../../src/core/slicing/chunk-rules';
+import { graphMakespan } from '../../src/core/slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../src/core/slicing/makespan/problem';
 import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../golden/requests';
@@ -65,7 +65,7 @@ export function randomProblems(count: number, kinds: readonly ScheduleName[] = u
           .map((kink) => Math.floor(kink / unit) * unit + unit / 2),
       ),
     ];
-    const known = Array.from({ length: 32 }, (_, index) => equalWorkLengths(tokens, index + 1, unit, workOf(model)) ?? []).filter(
+    const known = Array.from({ length: 32 }, (_, index) => equalWorkLengths(tokens, index + 1, unit, forwardWork(model)) ?? []).filter(
       (cut) => cut.length > 0,
     );
     const problem = makespanProblem(made, schedule, {
@@ -86,7 +86,7 @@ export function randomProblems(count: number, kinds: readonly ScheduleName[] = u
 
 /** The fastest of whole sequences, equal slices and slices of equal work. */
 export function fastestRule(problem: MakespanProblem): { readonly name: string; readonly makespanMs: number } {
-  const { tokens, unit, times, timesOf, graphOf, mostSlices, known = [] } = problem;
+  const { tokens, unit, times, writeTimes, buildGraph, mostSlices, known = [] } = problem;
   const equal = Array.from({ length: Math.min(mostSlices, Math.ceil(tokens / unit), 128) }, (_, index) =>
     uniformLengths(tokens, unit, index + 1),
   );
@@ -97,16 +97,16 @@ export function fastestRule(problem: MakespanProblem): { readonly name: string; 
     ['equal work', known],
   ] as const)
     for (const lengths of cuts) {
-      const graph = graphOf(lengths.length);
+      const graph = buildGraph(lengths.length);
       if (graph === null) continue;
       const ms = new Float64Array(lengths.length * times + 1);
       let context = 0;
       lengths.forEach((length, slice) => {
-        timesOf(length, context, out);
+        writeTimes(length, context, out);
         ms.set(out, slice * times);
         context += length;
       });
-      const makespanMs = makespanOf(graph, ms);
+      const makespanMs = graphMakespan(graph, ms);
       if (makespanMs < best.makespanMs) best = { name: `${name}, ${lengths.length}`, makespanMs };
     }
   return best;

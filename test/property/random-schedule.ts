@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { operationKind, unitsOf, type OperationKind, type Schedule, type WorkUnit } from '../../src/core/schedules/schedule';
+import { operationKind, schemeUnits, type OperationKind, type Schedule, type WorkUnit } from '../../src/core/schedules/schedule';
 import type { Durations, LinkTimes, Transfers } from '../../src/core/schedules/simulate/transfers';
 import type { Scheme } from '../../src/core/domain/scheme';
 
@@ -45,7 +45,7 @@ export const anyCase: fc.Arbitrary<RandomCase> = fc
   })
   .map(({ scheme, stageOfChunk, places, forwardMs, inputMs, weightMs, latencyMs, linkMs, mode }) => {
     const draw = (below: number): number => (places.next().value as number) % below;
-    const units = unitsOf(scheme);
+    const units = schemeUnits(scheme);
     const placed = shuffled(stageOfChunk, draw);
     const schedule = randomSchedule(placed, units, draw);
     const cells = placed.length * units.length;

@@ -6,7 +6,7 @@ import { measure } from '../../src/core/planner/predict/predict';
 import { roundsSpec } from '../../src/core/planner/candidates/rounds';
 import { slicedSpecs } from '../../src/core/planner/candidates/terapipe-slices';
 import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
-import { roundsOf, type Scheme } from '../../src/core/domain/scheme';
+import { chunksPerRound, type Scheme } from '../../src/core/domain/scheme';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { gpt, llama3, request } from '../golden/requests';
 import { bruteForce } from './brute-force';
@@ -84,7 +84,7 @@ describe('TeraPipe in rounds', () => {
           least[done] = Math.min(...times);
         }
         const oracleMs = least[batch] ?? 0;
-        const rounds = roundsOf(found.scheme);
+        const rounds = chunksPerRound(found.scheme);
         if (new Set(rounds).size > 1) severalSizes++;
         let first = 0;
         const separate = rounds.map((chunks) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { maximumUnitsInFlight } from '../../src/core/memory-model/curve';
-import { gapsOf } from '../../src/core/schedules/simulate/gaps';
+import { idleGaps } from '../../src/core/schedules/simulate/gaps';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
 import { plannedSchedules } from '../../src/core/domain/schedule-names';
 import { noTransfers, simulate, wholeBackward } from '../../src/core/schedules/simulate/simulate';
@@ -51,7 +51,7 @@ describe('simulated schedules', () => {
         const units = countUnits(scheme);
         const [forwardMs, backwardMs, transferMs] = [filled(units, forward), filled(units, backward), filled(units, transfer)];
         const timeline = simulate(
-          generateSchedule('TeraPipe', problemOf(scheme, stages)),
+          generateSchedule('TeraPipe', toScheduleProblem(scheme, stages)),
           wholeBackward(onEveryStage(stages, forwardMs), onEveryStage(stages, backwardMs)),
           { forwardMs: transferMs, backwardMs: transferMs, mode: 'blocking' },
         );
@@ -77,7 +77,7 @@ describe('simulated schedules', () => {
         (name, scheme, stages, f, b, xf, xb) => {
           const m = scheme.length;
           const timeline = simulate(
-            generateSchedule(name, problemOf(scheme, stages)),
+            generateSchedule(name, toScheduleProblem(scheme, stages)),
             wholeBackward(filled(stages * m, [f]), filled(stages * m, [b])),
             { forwardMs: filled(m, [xf]), backwardMs: filled(m, [xb]), mode: 'fill-and-drain' },
           );
@@ -94,12 +94,12 @@ describe('simulated schedules', () => {
         const units = countUnits(scheme);
         const durations = wholeBackward(filled(stages * units, some), filled(stages * units, other));
         const transfers: Transfers = { forwardMs: filled(units, other), backwardMs: filled(units, some), mode };
-        const timeline = simulate(generateSchedule(name, problemOf(scheme, stages)), durations, transfers);
+        const timeline = simulate(generateSchedule(name, toScheduleProblem(scheme, stages)), durations, transfers);
         checkTimeline(timeline, durations, transfers);
         const { busyMs, bubbleRate } = busyTimes(timeline);
         assert.ok(bubbleRate <= 1 && bubbleRate >= -1e-12);
         for (let stage = 0; stage < stages; stage++) {
-          const idle = gapsOf(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
+          const idle = idleGaps(timeline, stage).reduce((sum, gap) => sum + gap.endMs - gap.startMs, 0);
           close(idle + busyMs[stage]!, timeline.makespanMs);
         }
       }),
@@ -111,7 +111,7 @@ describe('simulated schedules', () => {
     fc.assert(
       fc.property(schemes, stageCounts, ms, ms, (scheme, stages, f, b) => {
         const units = countUnits(scheme);
-        const schedule = generateSchedule('Seq1F1B', problemOf(scheme, stages));
+        const schedule = generateSchedule('Seq1F1B', toScheduleProblem(scheme, stages));
         const durations = wholeBackward(filled(stages * units, [f]), filled(stages * units, [b]));
         close(simulate(schedule, durations, noTransfers(units)).makespanMs, (units + stages - 1) * (f + b));
         const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
@@ -125,7 +125,7 @@ describe('simulated schedules', () => {
   it('run each unit forward and backward once on every stage, slices in attention order', () => {
     fc.assert(
       fc.property(fc.constantFrom(...orders), schemes, stageCounts, (name, scheme, stages) => {
-        const { rowStart, kind, unit, units } = generateSchedule(name, problemOf(scheme, stages));
+        const { rowStart, kind, unit, units } = generateSchedule(name, toScheduleProblem(scheme, stages));
         for (let stage = 0; stage < stages; stage++) {
           const rows = Array.from({ length: rowStart[stage + 1]! - rowStart[stage]! }, (_, index) => index + rowStart[stage]!);
           for (const wanted of [operationKind.forward, operationKind.backward]) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { faultsOf } from '../../src/core/schedules/simulate/complete';
+import { scheduleFaults } from '../../src/core/schedules/simulate/complete';
 import { noTransfers, simulate, deadlockedAt } from '../../src/core/schedules/simulate/simulate';
 import { cases } from './cases';
 import { anyCase, timesByDefinition } from './random-schedule';
@@ -32,7 +32,7 @@ describe('the simulator', () => {
         fc.pre(schedule.overlapsNext === null && schedule.kind.length > 2);
         const double = { ...schedule, kind: schedule.kind.slice(), chunk: schedule.chunk.slice(), unit: schedule.unit.slice() };
         for (const column of [double.kind, double.chunk, double.unit]) column[row] = column[other]!;
-        const kinds = faultsOf(double).map(({ fault }) => fault);
+        const kinds = scheduleFaults(double).map(({ fault }) => fault);
         assert.ok(kinds.includes('missing') && (kinds.includes('double') || kinds.includes('wrong-stage')), kinds.join());
         assert.throws(() => simulate(double, durations, transfers), { code: 'schedule-incomplete' });
       }),

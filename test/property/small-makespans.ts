@@ -1,4 +1,4 @@
-import { generateSchedule, problemOf, scheduleKind } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleKind } from '../../src/core/schedules/registry';
 import { simulate } from '../../src/core/schedules/simulate/simulate';
 import type { Schedule } from '../../src/core/schedules/schedule';
 import { passGraph } from '../../src/core/slicing/makespan/pass-graph';
@@ -51,7 +51,7 @@ export function smallProblem(kind: ScheduleName, seed: number, mostUnits = 12): 
   const scheduleOf = (lengths: readonly number[]): Schedule =>
     generateSchedule(
       kind,
-      problemOf(
+      toScheduleProblem(
         Array.from({ length: microBatches }, () => ({ batch: 1, tokens: lengths })),
         stages,
         chunksPerStage,
@@ -67,7 +67,7 @@ export function smallProblem(kind: ScheduleName, seed: number, mostUnits = 12): 
   }));
   const runs = (slices: number): boolean =>
     scheduleKind(kind).unmet(
-      problemOf(
+      toScheduleProblem(
         Array.from({ length: microBatches }, () => ({ batch: 1, tokens: Array.from({ length: slices }, () => 1) })),
         stages,
         chunksPerStage,
@@ -80,11 +80,11 @@ export function smallProblem(kind: ScheduleName, seed: number, mostUnits = 12): 
       unit,
       mostSlices: units,
       times,
-      timesOf: (length, context, out) => {
+      writeTimes: (length, context, out) => {
         for (let at = 0; at < 4 * chunkCount; at++) out[at] = passMs(at >> 2, at & 3, length, context);
         out[times - 1] = sendMs(length);
       },
-      graphOf: (slices) =>
+      buildGraph: (slices) =>
         runs(slices) ? passGraph(scheduleOf(Array.from({ length: slices }, () => 1)), slices, times, chunks, delayed) : null,
     },
     simulatedMs: (lengths) => {

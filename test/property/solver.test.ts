@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { bruteForce } from './brute-force';
-import { latencyOf, unitOf, type SlicingProblem } from '../../src/core/slicing/problem';
+import { schemeLatency, commonUnit, type SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing } from '../../src/core/slicing/solve';
 import { cases } from './cases';
 
@@ -117,7 +117,7 @@ describe('solver against brute force', () => {
         assert.ok(Math.abs(solution.latencyMs - oracle.latencyMs) <= tolerance, `${solution.latencyMs} against ${oracle.latencyMs}`);
         assert.equal(solution.lowerBoundMs, solution.latencyMs);
         assert.equal(solution.exact, true);
-        assert.deepEqual(latencyOf(solution.scheme, problem.stages, problem.cost).latencyMs, solution.latencyMs);
+        assert.deepEqual(schemeLatency(solution.scheme, problem.stages, problem.cost).latencyMs, solution.latencyMs);
         for (const { batch, tokens } of solution.scheme) {
           assert.ok(batch <= (problem.maximumBatchSlice ?? problem.batch));
           assert.equal(
@@ -193,7 +193,7 @@ describe('solver against brute force', () => {
         assert.equal(exact, true);
         assert.equal(lowerBoundMs, latencyMs);
         assert.ok(Math.abs(latencyMs - oracle.latencyMs) <= slack, `${latencyMs} against ${oracle.latencyMs}`);
-        const unit = unitOf(problem);
+        const unit = commonUnit(problem);
         for (const { tokens } of scheme) assert.ok(tokens.slice(0, -1).every((length) => length % unit === 0));
         if (problem.oneScheme === true) assert.equal(new Set(scheme.map(({ tokens }) => String(tokens))).size, 1);
         let from = 0;

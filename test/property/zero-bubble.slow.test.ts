@@ -5,7 +5,7 @@ import { scheduleKind, scheduleKinds } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
 import { spanBoundMs } from '../../src/core/schedules/zero-bubble/span-bound';
 import { anneal } from '../../src/core/schedules/zero-bubble/anneal';
-import { fits, pipelineOf, ordersOf, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
+import { fits, toPipeline, toOrderArray, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
 import { automaticOrder } from '../../src/core/schedules/zero-bubble/automatic-order';
 import { timeOrder, timeTails, makeTimes } from '../../src/core/schedules/zero-bubble/order-times';
 import { makeQueue, retimeAfterMove } from '../../src/core/schedules/zero-bubble/retime-after-move';
@@ -49,8 +49,8 @@ function givenBack({ forward, backwardInput }: PassMemory): Pick<PassMemory, 'ba
 }
 
 function wordsPlanned({ name, problem }: Drawn): { readonly pipeline: Pipeline; readonly words: Uint8Array } {
-  const pipeline = pipelineOf(problem, slotsOf(name));
-  return { pipeline, words: ordersOf(pipeline, automaticOrder(problem, slotsOf(name))) };
+  const pipeline = toPipeline(problem, slotsOf(name));
+  return { pipeline, words: toOrderArray(pipeline, automaticOrder(problem, slotsOf(name))) };
 }
 
 function close(actual: number, expected: number, what: string): void {
@@ -141,8 +141,8 @@ describe('the search for zero-bubble orders', () => {
   it('never makes an order longer, nor breaks it', () => {
     fc.assert(
       fc.property(drawn, ({ problem }) => {
-        const pipeline = pipelineOf({ ...problem, chunksPerStage: 1 }, 1);
-        const start = ordersOf(pipeline, (stage, emit) => {
+        const pipeline = toPipeline({ ...problem, chunksPerStage: 1 }, 1);
+        const start = toOrderArray(pipeline, (stage, emit) => {
           for (const kind of [operationKind.forward, operationKind.backwardInput, operationKind.backwardWeight])
             for (let unit = 0; unit < problem.microBatches; unit++) emit(kind, stage, unit);
         });

@@ -9,7 +9,7 @@ import {
   fitsMemory,
   mayFit,
   usablePeakBytes,
-  verdictOf,
+  memoryVerdict,
   verdictText,
   verdictWord,
   type MemoryVerdict,
@@ -89,7 +89,7 @@ describe('the verdict on memory', () => {
     it(`is the same on every face: ${name}`, async () => {
       const { run, plan } = await planOn(bytes() / bytesPerGiB);
       const chosen = chosenOf(plan);
-      const verdict: MemoryVerdict = verdictOf(chosen.memory);
+      const verdict: MemoryVerdict = memoryVerdict(chosen.memory);
       const fits = word === 'fits';
       assert.equal(chosen.memory.capacityBytes > peakBytes, !name.startsWith('over'));
       assert.deepEqual([verdict.fits, chosen.fits, fitsMemory(chosen.memory)], [fits, fits, fits]);
@@ -118,7 +118,7 @@ describe('the verdict on memory', () => {
     const { run, plan } = await planOn((peakBytes + 0.5 * bytesPerGiB) / bytesPerGiB);
     const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute', 'offloadOptimizer']));
     assert.ok(result.launched !== null && result.best.fits);
-    assert.deepEqual(result.launched.verdict, verdictOf(chosenOf(plan).memory));
+    assert.deepEqual(result.launched.verdict, memoryVerdict(chosenOf(plan).memory));
     assert.deepEqual(searchFindings(run, result.launched, result), [], 'the finding of the plan reports it');
     assert.deepEqual(findingsOf(run, plan).map(({ code }) => code), ['memory-over-capacity']); // prettier-ignore
   });

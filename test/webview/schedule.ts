@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { writeScheduleCsv } from '../../src/core/schedules/pytorch-csv/write';
 import { readScheduleFile, type SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import type { PageState } from '../../src/protocol/page';
 import type { OpenOptions } from './browser';
@@ -17,7 +17,7 @@ const file = 'file:///home/ada/schedules/mine.csv';
 /** A schedule as it comes from a file. */
 function drawnOf(name: ScheduleName, ranks: number, microBatches: number, chunksPerStage: number): SteppedSchedule {
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [1] }));
-  const text = writeScheduleCsv(generateSchedule(name, problemOf(scheme, ranks, chunksPerStage)), 'compute_only');
+  const text = writeScheduleCsv(generateSchedule(name, toScheduleProblem(scheme, ranks, chunksPerStage)), 'compute_only');
   const { drawn } = readScheduleFile(text, file, 'mine.csv');
   assert.ok(drawn);
   return drawn;

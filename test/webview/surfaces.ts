@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { cutOf } from '../../src/core/partition/chunks';
-import { verdictOf, verdictSentence } from '../../src/core/memory-model/verdict';
+import { memoryVerdict, verdictSentence } from '../../src/core/memory-model/verdict';
 import { chosenOf } from '../../src/core/planner/plan';
 import { lowerFirst, sentence } from '../../src/core/sentence';
 import { emptyPage, type PageKind, type PageState } from '../../src/protocol/page';
@@ -34,7 +34,7 @@ const gpt3 = () => planOf({ unit: 56 });
 function over(page: PageKind): PageState {
   const plan = planOf({ stages: 24, tensor: 8, nodes: 24 });
   const title = sentence`Recompute attention: fits, 3 % slower`;
-  const [message, remedy] = [verdictSentence(verdictOf(chosenOf(plan).memory)), lowerFirst(title)];
+  const [message, remedy] = [verdictSentence(memoryVerdict(chosenOf(plan).memory)), lowerFirst(title)];
   const fixes = [{ title, preferred: true, edits: [] }];
   return stateOf(page, plan, { findings: findings.slice(0, 1).map((finding) => ({ ...finding, message, remedy, fixes })) });
 }

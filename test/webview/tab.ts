@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { clusterOf } from '../../src/core/cluster/groups';
+import { joinNodeGroups } from '../../src/core/cluster/groups';
 import { gpuPresets } from '../../src/core/cluster/presets';
 import { column, formatBytes, formatDuration } from '../../src/core/format';
 import { stepCosts } from '../../src/core/planner/explain/limit-labels';
@@ -26,7 +26,7 @@ function mixed(): Plan {
   return makePlan({
     ...request,
     schedule: '1F1B',
-    cluster: clusterOf([first, second]),
+    cluster: joinNodeGroups([first, second]),
     training: { ...request.training, attention: 'flash' },
     layout: { ...request.layout, stageNodeGroups: [0, 0, 1, 1], stageLayers: [3, 3, 1, 1] },
   });

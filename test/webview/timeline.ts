@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { chosenOf, type Plan } from '../../src/core/planner/plan';
-import { generateSchedule, problemOf } from '../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { savedState, type OpenOptions } from './browser';
 import { drawnColors, until, type Case } from './cases';
@@ -17,7 +17,7 @@ function splitPlan(): Plan {
   const plan = planOf({ layers: 8, stages: 4, tensor: 1, nodes: 1, hidden: 1024, schedule: '1F1B', training: { globalBatch: 8 } });
   const candidates = plan.candidates.map((candidate) => {
     if (candidate.timeline === null || candidate.schedule !== '1F1B') return candidate;
-    const schedule = generateSchedule('ZB-H1', problemOf(candidate.scheme, 4));
+    const schedule = generateSchedule('ZB-H1', toScheduleProblem(candidate.scheme, 4));
     const ms = new Float64Array(4 * schedule.units.length).fill(1);
     const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
     return { ...candidate, timeline: simulate(schedule, durations, noTransfers(schedule.units.length)) };

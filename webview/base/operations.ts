@@ -1,4 +1,4 @@
-import { indexParts, part, partOf, rowOf, type Part, type Parts } from '../../src/core/schedules/parts';
+import { indexParts, part, operationPart, findRow, type Part, type Parts } from '../../src/core/schedules/parts';
 import type { OperationKind, Timeline, WorkUnit } from '../../src/core/schedules/schedule';
 
 /** A timeline with the indices that drawing and queries need; built once per timeline, O(operations). */
@@ -58,7 +58,7 @@ export function indexOperations(timeline: Timeline, ofFile = false): Operations 
   const [forward, backward, weight] = beforeMs;
   for (let row = 0; row < count; row++) {
     const busyMs = at(endMs, row) - at(startMs, row);
-    const of = partOf(kind[row]);
+    const of = operationPart(kind[row]);
     forward[row + 1] = at(forward, row) + (of === part.forward ? busyMs : 0);
     backward[row + 1] = at(backward, row) + (of === part.backward ? busyMs : 0);
     weight[row + 1] = at(weight, row) + (of === part.weight ? busyMs : 0);
@@ -74,7 +74,7 @@ export function indexOperations(timeline: Timeline, ofFile = false): Operations 
     chunked: timeline.stageOfChunk.length > stages,
     beforeMs,
     parts,
-    rowOf: (chunk, wanted, unitIndex) => rowOf(timeline, parts, wanted, chunk, unitIndex),
+    rowOf: (chunk, wanted, unitIndex) => findRow(timeline, parts, wanted, chunk, unitIndex),
   };
 }
 
@@ -193,7 +193,7 @@ export function sumRange(operations: Operations, startMs: number, endMs: number,
       [from, Math.max(0, startMs - at(timeline.startMs, from))],
       [until - 1, Math.max(0, at(timeline.endMs, until - 1) - endMs)],
     ] as const)
-      busyMs[partOf(timeline.kind[row])] -= outside;
+      busyMs[operationPart(timeline.kind[row])] -= outside;
   }
   const [forwardMs, backwardMs, weightMs] = busyMs;
   const availableMs = Math.max(0, endMs - startMs) * (lastStage - firstStage + 1);

@@ -1,8 +1,8 @@
 import { column, formatBytes, formatCount, formatDuration, formatPercent, plural } from '../../src/core/format';
-import { runtimeOf, type RuntimeProfile } from '../../src/core/domain/runtime';
+import { runtimeProfile, type RuntimeProfile } from '../../src/core/domain/runtime';
 import { lengthsText } from '../../src/core/plan-request/scenario';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
-import { partOf } from '../../src/core/schedules/parts';
+import { operationPart } from '../../src/core/schedules/parts';
 import type { SteppedSchedule } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { WorkUnit } from '../../src/core/schedules/schedule';
 import type { PageState } from '../../src/protocol/page';
@@ -108,7 +108,7 @@ function pairs(rows: readonly Pair[]): HTMLElement {
 function stepDetails({ request }: Plan, candidate: Candidate): Child[] {
   const rows: Pair[] = [
     [t('Pipeline'), formatDuration(candidate.pipelineMs)],
-    ...(request.layout.pipeline > 1 ? [[t('Sends'), sendsName(runtimeOf(request.training))] as const] : []),
+    ...(request.layout.pipeline > 1 ? [[t('Sends'), sendsName(runtimeProfile(request.training))] as const] : []),
     [t('Gradient exchange'), formatDuration(candidate.gradientExchangeMs)],
     [t('Optimizer'), formatDuration(candidate.optimizerMs)],
     [t('Global batch'), t('{0} sequences', formatCount(request.training.globalBatch))],
@@ -167,7 +167,7 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
           ' ',
           h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(operations, on)),
         );
-  return [h('h2', { class: `kind-${kindClasses[partOf(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
+  return [h('h2', { class: `kind-${kindClasses[operationPart(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
 }
 
 function unitRows({ slice, batch, tokens, context }: WorkUnit, sliced: boolean): Pair[] {

@@ -9,7 +9,7 @@ import {
   plural,
   type Quantity,
 } from '../../src/core/format';
-import { limitText, verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
+import { limitText, memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { scenarioText } from '../../src/core/plan-request/scenario';
 import type { TrainingCost } from '../../src/protocol/page';
@@ -97,7 +97,7 @@ export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
 }
 
 function memoryFigure({ memory }: Candidate): HTMLElement {
-  const verdict = verdictOf(memory);
+  const verdict = memoryVerdict(memory);
   const name = verdict.fits ? t('peak, stage {0}', verdict.stage) : t('{0}, stage {1}', say(verdictWord(verdict), t), verdict.stage);
   return verdictFigure(verdict, name);
 }

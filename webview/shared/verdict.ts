@@ -1,6 +1,6 @@
 import { startErrors } from '../../src/core/findings';
 import { formatBytes, formatDuration, formatDurationRange, formatPercent, plural } from '../../src/core/format';
-import { verdictOf } from '../../src/core/memory-model/verdict';
+import { memoryVerdict } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
 import { largestLoss, type BubbleCause, type Loss } from '../../src/core/planner/explain/losses';
 import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
@@ -82,7 +82,7 @@ export function makeGlance(): Glance {
 
 /** The verdict on a candidate of a plan. */
 export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): VerdictText {
-  const { fits } = verdictOf(candidate.memory);
+  const { fits } = memoryVerdict(candidate.memory);
   const isHelped = !fits && candidate.id === plan.chosen && openedLayout(state) === null;
   return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? helpOf(state, host) : [] };
 }
@@ -94,7 +94,7 @@ function kept(text: string): string {
 
 /** Whether it fits; and where it does, how long a step takes and what most of it is lost to. */
 function verdictSentences(plan: Plan, candidate: Candidate): string[] {
-  const { fits, tight, roomBytes, stage } = verdictOf(candidate.memory);
+  const { fits, tight, roomBytes, stage } = memoryVerdict(candidate.memory);
   const range = formatDurationRange(candidate.iterationMs, plan.cost.range);
   const step = [t('{0} per step ({1}).', formatDuration(candidate.iterationMs), range), ...lengthsSentence(plan)];
   if (tight) return [t('May not fit: uses {0} of the safety margin on stage {1}.', formatBytes(-roomBytes), stage), ...step];

@@ -7,7 +7,7 @@ import { parameterRangeOf, parametersOf } from '../../core/huggingface/count';
 import type { Run } from '../../core/run/run';
 import { modelFields, type WrittenModel } from '../../core/run/written-model';
 import { formatCount } from '../../core/format';
-import { valuesOf, type Source } from '../../core/domain/located';
+import { plainValues, type Source } from '../../core/domain/located';
 import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
 import type { Answer } from '../answer';
@@ -90,7 +90,7 @@ const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads'
 
 /** Null for what planning assumes without a setting. */
 function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
-  const values: Record<string, unknown> = valuesOf<WrittenModel>(run.model);
+  const values: Record<string, unknown> = plainValues<WrittenModel>(run.model);
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isAssumed(run, key) ? null : value])) as Record<
     keyof WrittenModel,
     unknown

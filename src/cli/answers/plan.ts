@@ -1,4 +1,4 @@
-import { runtimeOf, sendsText } from '../../core/domain/runtime';
+import { runtimeProfile, sendsText } from '../../core/domain/runtime';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { startErrors, type Finding } from '../../core/findings';
@@ -13,8 +13,8 @@ import {
   plural,
 } from '../../core/format';
 import { placementText } from '../../core/cluster/groups';
-import { tightestOf } from '../../core/memory-model/profile';
-import { mayFit, usedText, verdictOf, verdictText, verdictWord } from '../../core/memory-model/verdict';
+import { tightestStage } from '../../core/memory-model/profile';
+import { mayFit, usedText, memoryVerdict, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
 import type { OverLengths } from '../../core/planner/lengths/lengths-result';
 import { chosenOf, peakBytesOf, type Plan } from '../../core/planner/plan';
@@ -71,8 +71,8 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
   const chosen = chosenOf(plan);
   const { request, cost, parameters } = plan;
   const { layout, model, training } = request;
-  const verdict = verdictOf(chosen.memory);
-  const { gpu } = tightestOf(chosen.memory.stages) ?? {};
+  const verdict = memoryVerdict(chosen.memory);
+  const { gpu } = tightestStage(chosen.memory.stages) ?? {};
   const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
     .filter((size) => size !== 'context' || layout.context > 1)
     .map((size) => `${size} ${formatCount(layout[size])}`)
@@ -104,7 +104,7 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
     ['costs most', say(costsText(stepCosts(plan, chosen)))],
     ...(limits === null ? [] : [['limited by', say(limits)]]),
     ['schedule', say(chosen.name)],
-    ...(layout.pipeline > 1 ? [['sends', `${say(sendsText[runtimeOf(training).sends])}: ${runtimeOf(training).name}`]] : []),
+    ...(layout.pipeline > 1 ? [['sends', `${say(sendsText[runtimeProfile(training).sends])}: ${runtimeProfile(training).name}`]] : []),
     ['slices', schemeText(chosen.scheme)],
   ];
   const compared = plan.candidates.map((candidate) => [

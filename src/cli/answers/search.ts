@@ -15,7 +15,7 @@ import type { SearchKey } from '../../core/domain/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
 import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
-import { runtimeOf } from '../../core/domain/runtime';
+import { runtimeProfile } from '../../core/domain/runtime';
 import { isRun } from '../../core/schedules/runtimes';
 import {
   gainsOver,
@@ -129,7 +129,7 @@ function searchText(result: SearchResult): string {
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(
-      `Not run by ${runtimeOf(result.request.training).shortName}`,
+      `Not run by ${runtimeProfile(result.request.training).shortName}`,
       [...runtimesNeeded(result), ...notTried(result)].map((needs) => say(needs)).join('\n'),
     ),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
@@ -160,7 +160,7 @@ function measuredSection({ measured }: SearchResult): string[] {
 /** By what rule the best was taken, and which schedules were searched. */
 function whyText(result: SearchResult): string {
   const { request, fixed } = result;
-  const { shortName } = runtimeOf(request.training);
+  const { shortName } = runtimeProfile(request.training);
   const isOfRuntime = !fixed.includes('schedule') && request.runs?.every((name) => isRun(name, request)) === true;
   const searched = `schedules are those that ${shortName} runs; --schedules all searches others too`;
   return [say(ruleOfBest(result)), ...(isOfRuntime ? [searched] : [])].join('\n');

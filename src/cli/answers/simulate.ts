@@ -2,9 +2,9 @@ import { ExpectedError, placed } from '../../core/errors';
 import { column, formatDuration, formatNumber, formatPercent } from '../../core/format';
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { busyTimes } from '../../core/schedules/simulate/idle';
-import { actionsOf, cellText } from '../../core/schedules/pytorch-csv/actions';
+import { toActions, cellText } from '../../core/schedules/pytorch-csv/actions';
 import { readScheduleCsv } from '../../core/schedules/pytorch-csv/read';
-import { generateSchedule, problemOf } from '../../core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../core/schedules/schedule';
 import { simulate } from '../../core/schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../core/schedules/simulate/transfers';
@@ -76,7 +76,7 @@ async function scheduleOf(
   }
   const scheme = Array.from({ length: microBatches ?? 1 }, () => ({ batch: 1, tokens: Array.from({ length: slices }, () => 1) }));
   const stageCount = stages ?? 1;
-  const problem = problemOf(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined);
+  const problem = toScheduleProblem(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined);
   return placed(place, () => generateSchedule(schedule.name, problem));
 }
 
@@ -129,7 +129,7 @@ function peakMemory({ rowStart, kind }: Timeline, stage: number, memory: PassMem
 }
 
 function orderOf(schedule: Schedule): string[][] {
-  const actions = actionsOf(schedule);
+  const actions = toActions(schedule);
   return Array.from({ length: schedule.stages }, (_, stage) => {
     const cells: string[] = [];
     for (let row = schedule.rowStart[stage] ?? 0; row < (schedule.rowStart[stage + 1] ?? 0); row++) {

@@ -5,7 +5,7 @@ import { tableCost, tableKinks } from '../../core/time-model/table';
 import { ExpectedError, configError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/domain/located';
-import { unitCount, unitOf, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
+import { unitCount, commonUnit, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import * as v from 'valibot';
 import { sentence } from '../../core/sentence';
@@ -135,7 +135,7 @@ function readFormula(section: Section): SliceCostFields {
 
 function refuseTooLarge(problem: Omit<SlicingProblem, 'contextKinks'> & SliceCostFields, place: Place | undefined): void {
   const { batch, maximumBatchSlice = batch, contextKinks } = problem;
-  const units = unitCount({ tokens: problem.tokens, unit: unitOf(problem) });
+  const units = unitCount({ tokens: problem.tokens, unit: commonUnit(problem) });
   const kinds = Math.min(batch, maximumBatchSlice);
   if (units > maximumUnits || units * kinds * (contextKinks.length + 1) > maximumLengths || batch * kinds > maximumSteps)
     throw new ExpectedError(

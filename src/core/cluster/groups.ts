@@ -8,7 +8,7 @@ export function nodeGroups(cluster: ClusterSpec): readonly NodeGroup[] {
 }
 
 /** A cluster of several kinds of nodes; groups that are all of one kind make a plain cluster. */
-export function clusterOf(groups: readonly [NodeGroup, ...NodeGroup[]]): ClusterSpec {
+export function joinNodeGroups(groups: readonly [NodeGroup, ...NodeGroup[]]): ClusterSpec {
   const [first, ...others] = groups;
   const nodes = groups.reduce((sum, group) => sum + group.nodes, 0);
   const plain = { gpu: first.gpu, links: first.links, nodes, gpusPerNode: first.gpusPerNode };

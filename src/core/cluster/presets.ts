@@ -20,7 +20,7 @@ interface GpuPreset {
   readonly gpusPerNode: number;
 }
 
-function presetOf(name: GpuPresetName): GpuPreset {
+function buildPreset(name: GpuPresetName): GpuPreset {
   const { gpu, links, gpusPerNode } = gpus[name];
   return { gpu: { name, ...gpu }, links, gpusPerNode };
 }
@@ -31,13 +31,13 @@ export function gpuTitle(name: GpuPresetName): string {
 }
 
 /** Compute capability of an NVIDIA GPU with a preset (`9.0`); null of others. */
-export function computeCapabilityOf(name: string): string | null {
+export function presetComputeCapability(name: string): string | null {
   const record: GpuRecord | undefined = Object.hasOwn(gpus, name) ? gpus[name as GpuPresetName] : undefined;
   return record?.computeCapability ?? null;
 }
 
 /** Presets by name. Every figure can be overridden in `terapipe.json`. */
-export const gpuPresets = Object.fromEntries(gpuPresetNames.map((name) => [name, presetOf(name)])) as Readonly<
+export const gpuPresets = Object.fromEntries(gpuPresetNames.map((name) => [name, buildPreset(name)])) as Readonly<
   Record<GpuPresetName, GpuPreset>
 >;
 
@@ -51,7 +51,7 @@ const gib = 2 ** 30;
  * gives none.
  * @returns null for a GPU without a preset, and for relatives of one (MIG slices, laptop chips, H100 PCIe and NVL).
  */
-export function gpuPresetOf(deviceName: string, memoryBytes: number | null): GpuPresetName | null {
+export function matchGpuPreset(deviceName: string, memoryBytes: number | null): GpuPresetName | null {
   const name = deviceName.toLowerCase().replace(/[_-]+/g, ' ').replace(/\s+/g, ' ');
   if (otherVariants.test(deviceName.toLowerCase()) || otherVariants.test(name)) return null;
   const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];

@@ -32,7 +32,7 @@ export function placeRanks(layout: Layout, cluster: ClusterSpec, order: RankOrde
   const expertTensor = layout.expertTensor ?? tensor;
   const ofStage = tensor * context * data;
   const taken = nodeGroups(cluster).map(() => 0);
-  const startOf = Array.from({ length: pipeline }, (_, stage) => {
+  const stageStarts = Array.from({ length: pipeline }, (_, stage) => {
     const group = layout.stageNodeGroups?.[stage] ?? 0;
     const start = taken[group] ?? 0;
     taken[group] = start + ofStage;
@@ -46,7 +46,7 @@ export function placeRanks(layout: Layout, cluster: ClusterSpec, order: RankOrde
     const stagesFirst = order === 'tp-cp-ep-pp-dp' && !isMixed;
     const stage = stagesFirst ? outer % pipeline : Math.floor(outer / data);
     const replica = stagesFirst ? Math.floor(outer / pipeline) : outer % data;
-    const { group, start } = isMixed ? (startOf[stage] ?? { group: 0, start: 0 }) : { group: 0, start: stage * ofStage };
+    const { group, start } = isMixed ? (stageStarts[stage] ?? { group: 0, start: 0 }) : { group: 0, start: stage * ofStage };
     const { gpusPerNode, links } = nodeGroups(cluster)[group] ?? cluster;
     const index = stagesFirst ? rank : start + replica * inner + innerPlace;
     const [tensorPlace, contextPlace] = [innerPlace % tensor, Math.floor(innerPlace / tensor)];
@@ -102,7 +102,7 @@ export function stageNodes(ranks: readonly PlacedRank[]): readonly StageNode[] {
 }
 
 /** The peers of a rank in its group of a kind: the neighbouring stages, or all others. */
-export function peersOf(ranks: readonly PlacedRank[], { rank, places, groups }: PlacedRank, kind: RankGroup): readonly PlacedRank[] {
+export function rankPeers(ranks: readonly PlacedRank[], { rank, places, groups }: PlacedRank, kind: RankGroup): readonly PlacedRank[] {
   return ranks.filter(
     (other) =>
       other.rank !== rank &&

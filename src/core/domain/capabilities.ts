@@ -47,7 +47,7 @@ export const wholeLayersOnly: readonly RecomputeWay[] = ['none', 'full'];
 const megatronRecomputes: readonly RecomputeWay[] = ['none', 'core', 'modules', 'share', 'full'];
 
 /** The ways in which a launcher recomputes; Megatron-LM's where nothing is known. */
-export function recomputesOf(capabilities: Pick<CapabilitiesWith, 'recomputes'> | undefined): readonly RecomputeWay[] {
+export function supportedRecomputes(capabilities: Pick<CapabilitiesWith, 'recomputes'> | undefined): readonly RecomputeWay[] {
   return capabilities?.recomputes ?? megatronRecomputes;
 }
 
@@ -86,7 +86,7 @@ export const setsAll = setBy(searchKeys);
 export const setsAllExceptOrder = setBy(searchKeys.filter((key) => key !== 'order'));
 
 /** What sets one choice; the file where nothing is known of the launcher. */
-export function setterOf(capabilities: Pick<CapabilitiesWith, 'setBy'> | undefined, key: SearchKey): SetBy {
+export function searchKeySetter(capabilities: Pick<CapabilitiesWith, 'setBy'> | undefined, key: SearchKey): SetBy {
   return capabilities?.setBy[key] ?? 'file';
 }
 
@@ -96,7 +96,7 @@ export function notInFile(capabilities: Pick<CapabilitiesWith, 'setBy'>): readon
 }
 
 /** All combinations that a launcher refuses of these sizes and this model. */
-export function refusalsOf(refuses: readonly Refusal[], sizes: RefusedSizes, model: RefusedModel): readonly Refusal[] {
+export function matchingRefusals(refuses: readonly Refusal[], sizes: RefusedSizes, model: RefusedModel): readonly Refusal[] {
   return refuses.filter(
     ({ atLeast, atMost = {}, model: trait }) =>
       Object.entries(atLeast).every(([name, least]) => sizeIn(sizes, name as RefusedSize) >= least) &&
@@ -111,7 +111,7 @@ export function refusedTogether(
   sizes: RefusedSizes,
   model: RefusedModel,
 ): Refusal | undefined {
-  return refusalsOf(capabilities?.refuses ?? [], sizes, model)[0];
+  return matchingRefusals(capabilities?.refuses ?? [], sizes, model)[0];
 }
 
 /** A size that nothing sets is 1, and ZeRO's stage 0. */

@@ -45,6 +45,6 @@ export function from<T>({ source }: Located<unknown>, value: T): Located<T> {
 export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
 
 /** Drops the sources: `LocatedFields<T>` to plain `T`. */
-export function valuesOf<T extends object>(fields: LocatedFields<T>): T {
+export function plainValues<T extends object>(fields: LocatedFields<T>): T {
   return Object.fromEntries(Object.entries(fields).map(([key, located]) => [key, (located as Located<unknown>).value])) as T;
 }

@@ -1,4 +1,4 @@
-import { runtimeOf, type Runtime } from './runtime';
+import { runtimeProfile, type Runtime } from './runtime';
 
 /** Number formats that only GEMMs are computed in, what is around them in another precision. */
 export const narrowFormats = ['fp8', 'nvfp4'] as const;
@@ -49,5 +49,7 @@ export function elementBytes({ precision }: Pick<Formats, 'precision'>): number 
  */
 export function inputBytes(training: Formats): number {
   const { gemmPrecision, fp8Recipe } = training;
-  return gemmPrecision !== undefined && runtimeOf(training).keepsNarrow ? narrowBytes(gemmPrecision, fp8Recipe) : elementBytes(training);
+  return gemmPrecision !== undefined && runtimeProfile(training).keepsNarrow
+    ? narrowBytes(gemmPrecision, fp8Recipe)
+    : elementBytes(training);
 }

@@ -205,7 +205,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
 };
 
 /** The profile that training settings name; Megatron-LM with Transformer Engine unless set otherwise. */
-export function runtimeOf({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
+export function runtimeProfile({ runtime }: { readonly runtime?: Runtime }): RuntimeProfile {
   return profiles[runtime ?? 'megatron'];
 }
 
@@ -234,14 +234,14 @@ export function splitsSequences(
 }
 
 /** In which order the ranks of a run are numbered: as its layout sets it, else as its runtime does. */
-export function rankOrderOf({
+export function resolveRankOrder({
   layout,
   training,
 }: {
   readonly layout: { readonly order?: RankOrder };
   readonly training: { readonly runtime?: Runtime };
 }): RankOrder {
-  return layout.order ?? runtimeOf(training).rankOrder;
+  return layout.order ?? runtimeProfile(training).rankOrder;
 }
 
 /**
@@ -259,7 +259,7 @@ export function usualAccumulation(
 
 /** Whether weight-gradient GEMMs add to the main gradients themselves: as the file sets it, else as the runtime does. */
 export function fusesGradAccumulation(training: { readonly runtime?: Runtime; readonly gradAccumulationFusion?: boolean }): boolean {
-  return training.gradAccumulationFusion ?? runtimeOf(training).fusesGradAccumulation;
+  return training.gradAccumulationFusion ?? runtimeProfile(training).fusesGradAccumulation;
 }
 
 /**
@@ -272,7 +272,7 @@ export function paysForChunks(
   { peakTflops }: { readonly peakTflops: { readonly nvfp4?: number } },
 ): boolean {
   const hides = training.runtimeVersion !== undefined || peakTflops.nvfp4 !== undefined;
-  return runtimeOf(training).sends === 'exchange' && !hides;
+  return runtimeProfile(training).sends === 'exchange' && !hides;
 }
 
 /**

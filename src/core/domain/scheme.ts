@@ -20,7 +20,7 @@ export interface BatchSlice {
 export type Scheme = readonly BatchSlice[];
 
 /** Chunks of each round of filling and draining the pipeline: one round of all where none is ended. */
-export function roundsOf(scheme: Scheme): number[] {
+export function chunksPerRound(scheme: Scheme): number[] {
   const rounds: number[] = [];
   let chunks = 0;
   scheme.forEach(({ endsRound }, index) => {

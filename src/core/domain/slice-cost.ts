@@ -36,7 +36,7 @@ export type MeasuredCost = (batch: number, tokens: number, context: number) => W
 /** Measured times, times `share`, whose backward is split in the ratio of the analytic model for the same slice. */
 export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1): SliceCost {
   return (batch, tokens, context, documents) => {
-    const { forwardMs, backwardMs } = measuredOf(measured, batch, tokens, context, documents);
+    const { forwardMs, backwardMs } = measuredPackTime(measured, batch, tokens, context, documents);
     const like = analytic(batch, tokens, context, documents);
     const ratio = like.backwardMs > 0 ? like.backwardWeightMs / like.backwardMs : 0;
     return { forwardMs: share * forwardMs, backwardMs: share * backwardMs, backwardWeightMs: share * backwardMs * ratio };
@@ -44,7 +44,7 @@ export function splitLike(measured: MeasuredCost, analytic: SliceCost, share = 1
 }
 
 /** What was measured of whole slices, less what each document of a pack would take for the keys of those before it. */
-function measuredOf(
+function measuredPackTime(
   measured: MeasuredCost,
   batch: number,
   tokens: number,

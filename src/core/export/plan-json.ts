@@ -1,5 +1,5 @@
 import type { CostProvenance } from '../domain/slice-cost';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../domain/profile';
@@ -54,7 +54,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
   const { request, candidates, cost, analytic, parameters, reasons } = plan;
   const chosen = chosenOf(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
-  const { id, sends } = runtimeOf(request.training);
+  const { id, sends } = runtimeProfile(request.training);
   const neededBy = ({ schedule }: Candidate): string | null => {
     const needs = neededFor(schedule, request);
     return needs === null ? null : say(needs);

@@ -3,7 +3,7 @@ import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { requestOf } from '../layout-search/request-of';
 import { chosenOf, type Plan } from '../planner/plan';
 import { scheduleKind } from '../schedules/registry';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { gpusUsed, type PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
@@ -64,7 +64,7 @@ function settings(
     .map(([name, size]: [string, unknown]): [string, unknown] => [`layout.${name}`, size]);
   // a schedule with a runtime of its own takes that one unless another is set
   const { ownRuntime } = scheduleKind(schedule);
-  const { id: runtime } = runtimeOf(training);
+  const { id: runtime } = runtimeProfile(training);
   const isSliced = layout.pipeline > 1 && scheduleKind(schedule).sliced;
   return given({
     ...(own['cluster.gpu'] === undefined ? {} : { 'cluster.gpu': isPreset ? cluster.gpu.name : own['cluster.gpu'] }),

@@ -1,6 +1,6 @@
 import { formatDuration, formatPercent } from '../format';
 import type { Tail, TailPart } from '../planner/explain/tail';
-import { partOf, type Part } from '../schedules/parts';
+import { operationPart, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
@@ -143,7 +143,7 @@ function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timel
     for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
       const x = (startMs[row] ?? 0) * scale;
       const width = (endMs[row] ?? 0) * scale - x;
-      const part = partOf(kind[row]);
+      const part = operationPart(kind[row]);
       const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
       const isNear: boolean = last !== null && x - (last.x + last.width) < mergePx && (width < mergePx || last.width < mergePx);
       const alike: boolean = last?.part === part && (last.microBatch === microBatch || mergePx > 4);

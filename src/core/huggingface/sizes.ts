@@ -1,7 +1,7 @@
 import { boolean, integer, list, type Rule } from '../domain/settings/rules';
 import type { LocatedPartial } from '../run/given';
 import { modelFields, type ModelTraits, type WrittenModel } from '../run/written-model';
-import { byDefault, from, valuesOf, type Located, type LocatedFields } from '../domain/located';
+import { byDefault, from, plainValues, type Located, type LocatedFields } from '../domain/located';
 import * as v from 'valibot';
 import { assumedClass, type FamilyField, type FamilySizes } from './family';
 import { readStackLayers, readStacks } from './stacks';
@@ -313,7 +313,7 @@ export function familyTraits(source: Source, model: LocatedFields<WrittenModel>)
 }
 
 function sizesFor({ members }: Source, model: LocatedFields<WrittenModel>): FamilySizes {
-  const { experts, maxPositions, ...sizes } = valuesOf<WrittenModel>(model);
+  const { experts, maxPositions, ...sizes } = plainValues<WrittenModel>(model);
   const value = (key: string): unknown => members.get(key)?.value.value as unknown;
   return {
     ...sizes,

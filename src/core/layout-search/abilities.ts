@@ -2,7 +2,7 @@ import type { ConfigFormat } from '../run/config-format';
 import { isLauncher, launchers } from '../launchers/registry';
 import type { Run } from '../run/run';
 import { runtimeCapabilities } from '../launchers/runtimes';
-import { schedulesOf } from '../schedules/registry';
+import { runtimeSchedules } from '../schedules/registry';
 import type { Runtime } from '../domain/runtime';
 import type { CapabilitiesWith } from '../domain/capabilities';
 import type { ScheduleName } from '../domain/schedule-names';
@@ -15,14 +15,14 @@ interface Abilities {
 
 /** Schedules that the launcher of a format runs; null: no launcher reads it. */
 export function schedulesOfFormat(format: ConfigFormat): readonly ScheduleName[] | null {
-  return isLauncher(format) ? schedulesOf(launchers[format].traits.runtime) : null;
+  return isLauncher(format) ? runtimeSchedules(launchers[format].traits.runtime) : null;
 }
 
 /** What the launcher of a run can do, or the runtime that its files name where they are of no launcher, or else the one that is assumed. */
 export function abilitiesOf({ capabilities, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>, assumed: Runtime): Abilities {
   const { value } = runtime ?? {};
   return {
-    schedules: schedulesOf(value ?? (capabilities === undefined ? assumed : 'megatron')),
+    schedules: runtimeSchedules(value ?? (capabilities === undefined ? assumed : 'megatron')),
     capabilities: capabilities ?? runtimeCapabilities[value ?? assumed],
   };
 }

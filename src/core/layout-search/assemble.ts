@@ -7,7 +7,7 @@ import { makePlan } from '../planner/make-plan';
 import { chosenOf, type Candidate } from '../planner/plan';
 import { keepsFree } from '../memory-model/search-margin';
 import { limitsOn } from '../memory-model/reserved';
-import { verdictOf } from '../memory-model/verdict';
+import { memoryVerdict } from '../memory-model/verdict';
 import type { Prediction } from '../planner/predict/predict';
 import { shortestCut, type CutEffort } from '../planner/candidates/makespan-cut';
 import { cutAlike } from '../planner/candidates/makespan-problem';
@@ -232,7 +232,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
   const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
     const limits = limitsOn(inputsOf(problem.request, point), problem.request.cluster.gpu.memoryBytes);
-    const verdict = verdictOf({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
+    const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
     const gpus = gpusUsed(point.layout);
     return {
       point,

@@ -3,7 +3,7 @@ import { leastBoundaryMs } from '../time-model/boundary';
 import type { StageContents } from '../memory-model/layer-tensors';
 import { shareOf } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
-import { paysForChunks, runtimeOf } from '../domain/runtime';
+import { paysForChunks, runtimeProfile } from '../domain/runtime';
 import { isPostValidated, scheduleOn } from '../schedules/on-layout';
 import {
   anyOrderBound,
@@ -232,7 +232,7 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
   const count = microBatchesOf(point);
   const inputs = inputsOf(request, point);
-  const { sends } = runtimeOf(training);
+  const { sends } = runtimeProfile(training);
   const sendMs = (tokens: number): number => (request.costTable === null ? leastBoundaryMs(inputs, training.microBatch, tokens) : 0);
   const heldMs = exchangeHoldsMs(
     paysForChunks(training, request.cluster.gpu),

@@ -6,7 +6,7 @@ import { evaluatorOf } from './evaluate';
 import { keepingFree, measuredChoices, type SearchProblem } from './search-problem';
 import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from './result';
 import { bestFirst } from './search';
-import { setterOf, type SetBy } from '../domain/capabilities';
+import { searchKeySetter, type SetBy } from '../domain/capabilities';
 import { searchKeys, sizeKeys, type SearchKey } from '../domain/layout-choices';
 import { layoutText } from './labels';
 import { sentence, type Sentence } from '../sentence';
@@ -61,7 +61,7 @@ function changesOf({ request, fixed, schedules, keptFree, strict = false, triesH
   const measured = measuredChoices(request);
   /** Fixed, and to be let go. */
   const isFree = (key: SearchKey): boolean => fixed.has(key) && measured?.keys.includes(key) !== true;
-  const who = (key: SearchKey): SetBy => setterOf(request.capabilities, key);
+  const who = (key: SearchKey): SetBy => searchKeySetter(request.capabilities, key);
   const among = {
     ...(schedules === undefined ? {} : { schedules }),
     ...(keptFree === undefined ? {} : { keptFree }),

@@ -4,7 +4,7 @@ import type { CostInputs } from '../time-model/rates';
 import type { SliceCost } from '../domain/slice-cost';
 import { optimizerTime } from '../time-model/optimizer-time';
 import { gradientExchangeTime } from '../time-model/gradient-exchange';
-import { stageContentsOf } from '../memory-model/count';
+import { joinStageContents } from '../memory-model/count';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
@@ -224,7 +224,7 @@ export function shapesOf(known: KnownBounds, { layout, schedule, stageLayers }: 
   return {
     chunks,
     stageOfChunk,
-    stages: chunks.length === layout.pipeline ? chunks : stageContentsOf(layout.pipeline, stageOfChunk, chunks).map(known.same),
+    stages: chunks.length === layout.pipeline ? chunks : joinStageContents(layout.pipeline, stageOfChunk, chunks).map(known.same),
   };
 }
 

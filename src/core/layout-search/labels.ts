@@ -2,7 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent }
 import { costOf, worthSaying } from '../planner/explain/slower';
 import { neededFor, settingsAgainst, type SplitSetting } from '../schedules/runtimes';
 import { scheduleKind } from '../schedules/registry';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
 import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
@@ -111,7 +111,7 @@ export function ruleOfBest(result: Pick<SearchResult, 'best' | 'paretoFront' | '
   const { best } = result;
   if (!best.fits) return sentence`no layout fits: the one with the least memory`;
   const fastest = fastestOf(result);
-  const { shortName } = runtimeOf(result.request.training);
+  const { shortName } = runtimeProfile(result.request.training);
   const rule = sentence`the fastest that fits; of ties within ${formatPercent(sameTime - 1)}, what ${shortName} runs, then the least memory`;
   if (fastest.iterationMs === best.iterationMs) return rule;
   const slower = formatPercent(best.iterationMs / fastest.iterationMs - 1);

@@ -1,6 +1,6 @@
 import { memoized } from '../records';
 import type { WholeSliceTime } from '../domain/slice-cost';
-import { placeChunks, problemOf } from '../schedules/registry';
+import { placeChunks, toScheduleProblem } from '../schedules/registry';
 import type { ScheduleKind } from '../schedules/kind';
 import { operationKind } from '../schedules/schedule';
 
@@ -71,7 +71,7 @@ export function ordersOf(): (kind: ScheduleKind, stages: number, chunksPerStage:
 
 function readOrders(kind: ScheduleKind, stages: number, chunksPerStage: number, microBatches: number): Orders {
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [1] }));
-  const order = kind.order(problemOf(scheme, stages, chunksPerStage));
+  const order = kind.order(toScheduleProblem(scheme, stages, chunksPerStage));
   const stageOfChunk = placeChunks(kind.placement, stages, chunksPerStage);
   const looked = [...new Set([0, 1, stages >> 1, stages - 2, stages - 1])].filter((stage) => stage >= 0 && stage < stages);
   const ownOf = (stage: number): number[] => [...stageOfChunk.keys()].filter((chunk) => stageOfChunk[chunk] === stage);

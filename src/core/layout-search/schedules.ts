@@ -1,4 +1,4 @@
-import { interleavingOf, scheduleKind, problemOf } from '../schedules/registry';
+import { interleavedKind, scheduleKind, toScheduleProblem } from '../schedules/registry';
 import { defaultUnit, type PlanRequest } from '../domain/request';
 import { askedSchedules, comparedSchedules, plannedSchedules, usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { maximumPlannedOperations } from '../planner/candidates/candidate-specs';
@@ -109,7 +109,7 @@ function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
 
 function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {
   const least = fixedSchedule(problem) === null && !isAmong(problem, name) ? 2 : 1;
-  const most = isOnlyAsked(problem, interleavingOf(name)?.name) ? 1 : Infinity;
+  const most = isOnlyAsked(problem, interleavedKind(name)?.name) ? 1 : Infinity;
   return possibleVirtualStages(problem, name).filter((count) => count >= least && count <= most);
 }
 
@@ -117,7 +117,7 @@ function possibleVirtualStages({ request: { layout }, fixed }: SearchProblem, na
   const { chunksPerStage: own } = scheduleKind(name);
   if (fixed.has('virtualStages')) return runsVirtualStages(scheduleOn(name, layout), layout.virtualStages) ? [layout.virtualStages] : [];
   const all = Array.from({ length: mostVirtualStages }, (_, index) => index + 1);
-  if (interleavingOf(name) !== undefined) return all;
+  if (interleavedKind(name) !== undefined) return all;
   return own === 'several' ? all.slice(1) : [own];
 }
 
@@ -151,7 +151,7 @@ function canRun(problem: SearchProblem, { pipeline }: Sizes, microBatches: numbe
   const isStrict = kind.name !== name && (strict || !fixed.has('virtualStages'));
   if (isStrict && (microBatches % pipeline !== 0 || pipeline === 1)) return false;
   if (!asked && scheduleKind(name).planned && 3 * pipeline * chunks * microBatches > maximumPlannedOperations) return false;
-  if (kind.unmet({ ...problemOf([], pipeline, chunks), microBatches }) !== null) return false;
+  if (kind.unmet({ ...toScheduleProblem([], pipeline, chunks), microBatches }) !== null) return false;
   if (fixedCut(problem)?.length === pipeline * virtualStages) return true;
   if (canCut(request.model.layers, pipeline, chunks, kind.placement)) return true;
   return !isStrict && isDecided && request.model.layers >= fewestLayers(request.model, kind, { pipeline, virtualStages });

@@ -5,12 +5,12 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../domain/cluster';
-import { rankOrders, runtimeOf, splitsSequences, usualSequenceParallel } from '../domain/runtime';
+import { rankOrders, runtimeProfile, splitsSequences, usualSequenceParallel } from '../domain/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import type { ModelSpec } from '../domain/model';
 import type { Recompute, RecomputeModule } from '../domain/recompute';
-import { recomputesOf, refusedTogether, type RecomputeWay } from '../domain/capabilities';
-import { divisorsOf } from '../numbers';
+import { supportedRecomputes, refusedTogether, type RecomputeWay } from '../domain/capabilities';
+import { listDivisors } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { deepSpeedEmptyStages } from '../partition/stages';
 import { settingsAgainst } from '../schedules/runtimes';
@@ -55,7 +55,7 @@ export function* candidateGroups(
     ? [training]
     : offloadsWithoutPipeline(training)
       ? [{ recompute: 'none' }]
-      : recomputeChoices(model, training, recomputesOf(capabilities));
+      : recomputeChoices(model, training, supportedRecomputes(capabilities));
   const optimizers = optimizersOf(problem);
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of sizesOf(problem)) {
@@ -162,7 +162,7 @@ function* sizesOf(problem: SearchProblem): Generator<Sizes> {
   const { request, fixed } = problem;
   const { model, layout, training, cluster } = request;
   const gpus = gpusOf(problem);
-  const divisors = divisorsOf(gpus);
+  const divisors = listDivisors(gpus);
   const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
     fixed.has(key) ? [layout[key]] : divisors.filter(free);
   const tensors = among('tensor', (size) => size <= joinedGpus(cluster) && splitsModel(model, size));
@@ -199,7 +199,7 @@ function ordersFor({ request: { layout, cluster, training }, fixed }: SearchProb
   const { order } = layout;
   if (fixed.has('order') || !ordersDiffer(sizes, cluster)) return [order === undefined ? {} : { order }];
   const { tensor, context, expert, expertTensor = tensor } = sizes;
-  const usual = runtimeOf(training).rankOrder;
+  const usual = runtimeProfile(training).rankOrder;
   const free = rankOrders.filter((one) => one === 'tp-cp-ep-dp-pp' || expert === 1 || expert * expertTensor === tensor * context);
   return free.map((one) => (one === usual ? {} : { order: one })).sort((a, b) => Number('order' in a) - Number('order' in b));
 }
@@ -231,7 +231,7 @@ function expertSizes(
   const kept = layout.expertTensor === undefined || !fixed.has('expertTensor') ? {} : { expertTensor: layout.expertTensor };
   if (model.experts === null) return [{ expert: fixed.has('expert') ? layout.expert : 1, ...kept }];
   const { count } = model.experts;
-  const sizes = fixed.has('expert') ? [layout.expert] : divisorsOf(count).filter((size) => size <= mostExpert);
+  const sizes = fixed.has('expert') ? [layout.expert] : listDivisors(count).filter((size) => size <= mostExpert);
   const tensors = fixed.has('expertTensor') || tensor === 1 ? [kept] : [{}, { expertTensor: 1 }];
   return sizes.flatMap((expert) =>
     tensors.flatMap((of: Pick<Layout, 'expertTensor'>) => {

@@ -1,4 +1,4 @@
-import { cellRange, csvError, csvNumber, headerOf, lineAt, readCsv, type Csv } from '../csv';
+import { cellRange, csvError, csvNumber, csvHeader, lineAt, readCsv, type Csv } from '../csv';
 import { formatCount } from '../format';
 import { orList, quoted } from '../text';
 import { fitErrors, fitPart } from './fit';
@@ -6,7 +6,7 @@ import type { Profile, Sample } from '../domain/profile';
 import { mostSamples } from './schema';
 import { sentence, type Sentence } from '../sentence';
 import type { PlanRequest } from '../domain/request';
-import { layerShapeOf } from './shape';
+import { rankLayerShape } from './shape';
 
 /** What a table of times lacks. */
 export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
@@ -15,7 +15,7 @@ const fewestLengths = 3;
 /** What a backward takes that nobody measured: two GEMMs for each of the forward's. */
 const assumedBackward = 2;
 
-/** Columns by name, as `headerOf` gives it. */
+/** Columns by name, as `csvHeader` gives it. */
 const columnNames = { tokens: 'tokens', context: 'context', batch: 'batch', forwardMs: 'forwardms', backwardMs: 'backwardms' } as const;
 type Column = keyof typeof columnNames;
 const written: Readonly<Record<Column, string>> = {
@@ -37,8 +37,8 @@ const written: Readonly<Record<Column, string>> = {
  */
 export function importTimes(text: string, file: string, description: ImportDescription): Profile {
   const csv = readCsv(text, file, 'tokens and forward_ms');
-  const columns = columnsOf(csv);
-  const samples = samplesOf(csv, columns);
+  const columns = findColumns(csv);
+  const samples = readSamples(csv, columns);
   const lengths = samples.filter(({ batch, context }) => batch === 1 && context === 0).length;
   const fit = lengths < fewestLengths ? null : fitPart(samples);
   if (fit === null)
@@ -72,8 +72,8 @@ export function importTimes(text: string, file: string, description: ImportDescr
   };
 }
 
-function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
-  const header = headerOf(csv);
+function findColumns(csv: Csv): Partial<Readonly<Record<Column, number>>> {
+  const header = csvHeader(csv);
   const columns: Partial<Record<Column, number>> = {};
   for (const column of Object.keys(columnNames) as Column[]) {
     const found = header.indexOf(columnNames[column]);
@@ -101,7 +101,7 @@ function columnsOf(csv: Csv): Partial<Readonly<Record<Column, number>>> {
   return columns;
 }
 
-function samplesOf(csv: Csv, columns: Partial<Readonly<Record<Column, number>>>): Sample[] {
+function readSamples(csv: Csv, columns: Partial<Readonly<Record<Column, number>>>): Sample[] {
   const known = new Map<string, Sample>();
   csv.rows.slice(1).forEach((_, i) => {
     const read = (column: Column, otherwise: number): number => {
@@ -172,7 +172,7 @@ export function importedFor({ model, layout, training, title }: PlanRequest, dev
     measuredAt,
     device: { kind: isProcessor(device) ? 'cpu' : 'gpu', name: device, memoryBytes: null, driver: null },
     tensor: layout.tensor,
-    shape: layerShapeOf(model, layout.tensor, layout.expert),
+    shape: rankLayerShape(model, layout.tensor, layout.expert),
     precision: training.precision,
     attention: { forward: training.attention, backward: training.attention },
   };

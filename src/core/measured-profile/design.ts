@@ -1,4 +1,4 @@
-import { uncertaintyOf, type Domain } from './uncertainty';
+import { profileUncertainty, type Domain } from './uncertainty';
 import { formatNumber } from '../format';
 import { median, randomNumbers } from '../numbers';
 import type { Cell, FitError, Sample, SkippedCell } from '../domain/profile';
@@ -79,13 +79,13 @@ function batchCells({ tokens, unit, batches }: Domain): Cell[] {
   return [...equalRows, ...several.slice(0, 1).map((batch) => ({ batch, tokens, context: 0 }))];
 }
 
-function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Cell[], seed: number): Cell[] {
+function drawnCells(domain: Domain, tableTokens: readonly number[], fit: readonly Cell[], seed: number): Cell[] {
   const { tokens, sequence, unit, batches } = domain;
   const random = randomNumbers(seed);
   const strata = Array.from({ length: holdOutCells }, (_, i) => i);
   const contextStratum = shuffled(strata, seed + 1);
   const drawn: Cell[] = [];
-  const taken = new Set(fit.map(keyOf));
+  const taken = new Set(fit.map(cellKey));
   for (let attempt = 0; attempt < 20 * holdOutCells && drawn.length < holdOutCells; attempt++) {
     const i = attempt % holdOutCells;
     const share = (i + random()) / holdOutCells;
@@ -94,27 +94,27 @@ function drawnCells(domain: Domain, tableOf: readonly number[], fit: readonly Ce
     const context = below(unit, (((contextStratum[i] ?? 0) + random()) / holdOutCells) * (sequence - length));
     const least = tokens / unit < lengthsToSpare ? Math.min(unit, sequence - length) : 0;
     const cell = { batch, tokens: Math.min(length, tokens), context: contextStratum[i] === 0 ? least : Math.max(least, context) };
-    const onTable = tableOf.includes(cell.tokens) && (cell.context === 0 || attempt < 5 * holdOutCells);
-    if (onTable || cell.tokens + cell.context > sequence || taken.has(keyOf(cell))) continue;
-    taken.add(keyOf(cell));
+    const onTable = tableTokens.includes(cell.tokens) && (cell.context === 0 || attempt < 5 * holdOutCells);
+    if (onTable || cell.tokens + cell.context > sequence || taken.has(cellKey(cell))) continue;
+    taken.add(cellKey(cell));
     drawn.push(cell);
   }
   return drawn;
 }
 
 /**
- * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `uncertaintyOf` explains: missing lengths
+ * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `profileUncertainty` explains: missing lengths
  * of the table, and contexts and batches at lengths of the table (elsewhere the table's own error would stain the terms). After each choice
  * the uncertainty is that of the cell measured, so that the cells of one call do not crowd. Never a measured, held-out or skipped cell, nor
  * one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left of the first
  * cells.
  */
 export function nextCells(domain: Domain, samples: readonly Sample[], skipped: readonly Cell[], count: number): Cell[] {
-  const unavailable = new Set([...samples, ...skipped].map(keyOf));
-  const uncertainty = uncertaintyOf(domain, samples);
+  const unavailable = new Set([...samples, ...skipped].map(cellKey));
+  const uncertainty = profileUncertainty(domain, samples);
   if (uncertainty === null)
     return firstCells(domain, 0)
-      .fit.filter((cell) => !unavailable.has(keyOf(cell)))
+      .fit.filter((cell) => !unavailable.has(cellKey(cell)))
       .slice(0, count);
   const table = new Set(
     samples.filter(({ batch, context, holdOut }) => batch === 1 && context === 0 && !holdOut).map(({ tokens }) => tokens),
@@ -124,13 +124,13 @@ export function nextCells(domain: Domain, samples: readonly Sample[], skipped: r
   while (chosen.length < count) {
     let best: { readonly cell: Cell; readonly score: number } | null = null;
     for (const cell of candidates(domain, table)) {
-      if (unavailable.has(keyOf(cell)) || runsOut(skipped, cell) || crowds(domain, [...used, ...chosen], cell)) continue;
+      if (unavailable.has(cellKey(cell)) || runsOut(skipped, cell) || crowds(domain, [...used, ...chosen], cell)) continue;
       const score = Math.max(uncertainty.ofTerms(cell), cell.context === 0 ? uncertainty.ofTable(cell) : 0);
       if (score > (best?.score ?? 0)) best = { cell, score };
     }
     if (best === null) break;
     chosen.push(best.cell);
-    unavailable.add(keyOf(best.cell));
+    unavailable.add(cellKey(best.cell));
     uncertainty.measure(best.cell);
     if (best.cell.batch === 1 && best.cell.context === 0) table.add(best.cell.tokens);
   }
@@ -280,9 +280,9 @@ function ascending(values: readonly number[]): number[] {
 }
 
 function distinct(cells: readonly Cell[]): Cell[] {
-  return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
+  return [...new Map(cells.map((cell) => [cellKey(cell), cell])).values()];
 }
 
-function keyOf({ batch, tokens, context }: Cell): string {
+function cellKey({ batch, tokens, context }: Cell): string {
   return `${batch},${tokens},${context}`;
 }

@@ -150,7 +150,7 @@ function refuseUnfit(text: string, file: string): void {
   if (text.trim() === '') throw syntaxError(sentence`The file is empty`, file, text, 0, 0);
   const scanner = createScanner(text, true);
   let depth = 0;
-  for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile; kind = numberOf(scanner.scan())) {
+  for (let kind = toNumber(scanner.scan()); kind !== token.endOfFile; kind = toNumber(scanner.scan())) {
     if (kind === token.openBrace || kind === token.openBracket) depth += 1;
     else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
     if (depth > maximumDepth)
@@ -158,7 +158,7 @@ function refuseUnfit(text: string, file: string): void {
   }
 }
 
-function numberOf(kind: number): number {
+function toNumber(kind: number): number {
   return kind;
 }
 
@@ -175,7 +175,7 @@ function refuseOthers(root: Node, file: string): void {
       'profile-invalid',
       sentence`This is not a profile: its "kind" is not "terapipe-profile"`,
       sentence`name a file that terapipe profile wrote`,
-      placeOf(kind ?? { offset: root.offset, length: Math.min(root.length, 1) }, file),
+      nodePlace(kind ?? { offset: root.offset, length: Math.min(root.length, 1) }, file),
     );
   const version = findNodeAtLocation(root, ['version']);
   const number: unknown = version?.value;
@@ -184,7 +184,7 @@ function refuseOthers(root: Node, file: string): void {
       'profile-version',
       sentence`The profile is of version ${number}, written by a newer TeraPipe`,
       sentence`update the extension, or profile again`,
-      placeOf(version, file),
+      nodePlace(version, file),
     );
 }
 
@@ -209,10 +209,15 @@ function describe({ type, value }: Node): Value {
 }
 
 function invalid(message: Sentence, node: Pick<Node, 'offset' | 'length'>, file: string): ExpectedError {
-  return new ExpectedError('profile-invalid', message, sentence`profile again, or take an unchanged copy of the file`, placeOf(node, file));
+  return new ExpectedError(
+    'profile-invalid',
+    message,
+    sentence`profile again, or take an unchanged copy of the file`,
+    nodePlace(node, file),
+  );
 }
 
-function placeOf({ offset, length }: Pick<Node, 'offset' | 'length'>, file: string): Place {
+function nodePlace({ offset, length }: Pick<Node, 'offset' | 'length'>, file: string): Place {
   return { file, range: { start: offset, end: offset + length } };
 }
 

@@ -67,11 +67,11 @@ export function timeFunction({ rows, square, context: terms }: TimeFit): (batch:
 export function timeKinks(fit: TimeFit): ((batch: number, tokens: number) => readonly number[]) | null {
   const { constant, perRow, perContext, perRowContext, perContextSquare } = fit.context;
   if (perContextSquare !== 0) return null;
-  const timeOf = timeFunction(fit);
+  const fittedTime = timeFunction(fit);
   return (batch, tokens) => {
     const n = batch * tokens;
     const rise = perContext * batch + perRowContext * n;
-    const above = (1 - leastWithContext) * timeOf(batch, tokens, 0) + constant + perRow * n;
+    const above = (1 - leastWithContext) * fittedTime(batch, tokens, 0) + constant + perRow * n;
     return rise === 0 ? [1] : [1, -above / rise];
   };
 }
@@ -123,7 +123,7 @@ const noContext: TimeFit['context'] = { constant: 0, perRow: 0, perContext: 0, p
  * slice's own keys a token sees half on average.
  */
 function fitTimes(cells: readonly TimedCell[]): TimeFit | null {
-  const whole = tableOf(cells.filter(({ batch, context }) => batch === 1 && context === 0));
+  const whole = leastTimes(cells.filter(({ batch, context }) => batch === 1 && context === 0));
   if (whole.tokens.length < 2) return null;
   const withContext = cells.filter(({ context }) => context > 0);
   const flat = rowsWith(whole, 0, cells);
@@ -133,7 +133,7 @@ function fitTimes(cells: readonly TimedCell[]): TimeFit | null {
 }
 
 /** Least time of each number of rows, ascending. */
-function tableOf(cells: readonly TimedCell[]): Table {
+function leastTimes(cells: readonly TimedCell[]): Table {
   const least = new Map<number, number>();
   for (const { batch, tokens, ms } of cells) least.set(batch * tokens, Math.min(ms, least.get(batch * tokens) ?? Infinity));
   const points = [...least].sort(([a], [b]) => a - b);
@@ -143,7 +143,7 @@ function tableOf(cells: readonly TimedCell[]): Table {
 /** The table without the square term. Beyond the longest slice it continues through larger batches, where they were measured. */
 function rowsWith(whole: Table, square: number, cells: readonly TimedCell[]): Table {
   const last = whole.tokens.at(-1) ?? 0;
-  const beyond = tableOf(
+  const beyond = leastTimes(
     cells
       .filter(({ batch, tokens, context }) => context === 0 && batch > 1 && batch * tokens > last)
       .map((cell) => ({ ...cell, ms: cell.ms - square * cell.batch * cell.tokens ** 2 }))
@@ -198,10 +198,10 @@ function fitContext(rows: Table, square: number, cells: readonly TimedCell[]): T
   const residuals = cells.map(({ batch, tokens, ms }) => ms - withoutContext(batch, tokens, 0));
   const few = bilinearTerms.slice(0, Math.ceil(cells.length / 2));
   const plain = robustFit(few, cells, residuals);
-  if (cells.length < fewestForSquare) return contextOf(few, plain);
+  if (cells.length < fewestForSquare) return contextFit(few, plain);
   const more: readonly ContextTerm[] = [...few, 'perContextSquare'];
   const squared = robustFit(more, cells, residuals);
-  return leftOutError(squared, cells) < earned * leftOutError(plain, cells) ? contextOf(more, squared) : contextOf(few, plain);
+  return leftOutError(squared, cells) < earned * leftOutError(plain, cells) ? contextFit(more, squared) : contextFit(few, plain);
 }
 
 /** What a term's coefficient is multiplied with. */
@@ -245,7 +245,7 @@ function leftOutError({ residuals, leverages }: LinearFit, cells: readonly Timed
   return mean < 1e-9 ? 0 : mean;
 }
 
-function contextOf(terms: readonly ContextTerm[], { coefficients }: LinearFit): TimeFit['context'] {
+function contextFit(terms: readonly ContextTerm[], { coefficients }: LinearFit): TimeFit['context'] {
   return { ...noContext, ...Object.fromEntries(terms.map((term, i) => [term, coefficients[i] ?? 0])) };
 }
 
@@ -259,7 +259,7 @@ export function fitErrors(fit: PartFit, samples: readonly Sample[]): { readonly 
   const judged = heldOut.length > 0 ? heldOut.map((sample) => ({ sample, fit })) : leftOut(samples);
   if (judged.length === 0) return null;
   const method = heldOut.length > 0 ? 'hold-out' : 'leave-one-out';
-  const errorOf = (direction: Direction): FitError => {
+  const fitError = (direction: Direction): FitError => {
     const percents = judged.map(({ sample, fit: part }) => {
       const measuredMs = direction === 'forward' ? sample.forwardMs : sample.backwardMs;
       return 100 * Math.abs(fitMs(part[direction], sample) / measuredMs - 1);
@@ -267,7 +267,7 @@ export function fitErrors(fit: PartFit, samples: readonly Sample[]): { readonly 
     const meanPercent = percents.reduce((sum, percent) => sum + percent, 0) / percents.length;
     return { meanPercent, maxPercent: percents.reduce((most, percent) => Math.max(most, percent)), cells: percents.length, method };
   };
-  return { forward: errorOf('forward'), backward: errorOf('backward') };
+  return { forward: fitError('forward'), backward: fitError('backward') };
 }
 
 function leftOut(samples: readonly Sample[]): { readonly sample: Sample; readonly fit: PartFit }[] {

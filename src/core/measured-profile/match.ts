@@ -1,16 +1,16 @@
-import { gpuPresetOf } from '../cluster/presets';
+import { matchGpuPreset } from '../cluster/presets';
 import { formatCount } from '../format';
 import type { PlanRequest } from '../domain/request';
 import { timeFunction } from './fit';
 import type { NamedProfile, Profile, TimeFit, LayerShape } from '../domain/profile';
-import { layerShapeOf, unlikeOneLayer } from './shape';
+import { rankLayerShape, unlikeOneLayer } from './shape';
 import { sentence, type Sentence, type Value } from '../sentence';
 
 /** Sequences up to this many times the measured length are extrapolated; longer ones are refused. */
 const extrapolation = 2;
 
 /** Whether the profile's attention was one fused operator; its name has softmax, plain or unfused where it was not. */
-function attentionOf({ attention }: Profile): 'flash' | 'unfused' {
+function profiledAttention({ attention }: Profile): 'flash' | 'unfused' {
   return /softmax|plain|unfused/i.test(attention.forward) ? 'unfused' : 'flash';
 }
 
@@ -31,7 +31,7 @@ const rules: readonly Rule[] = [
   deviceReason,
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : sentence`it is of tensor size ${tensor}, not ${layout.tensor}`),
   (_, { model }) => unlikeOneLayer(model),
-  (profile, { model, layout }) => shapeReason(profile.shape, layerShapeOf(model, layout.tensor, layout.expert), measuredEnds(profile)),
+  (profile, { model, layout }) => shapeReason(profile.shape, rankLayerShape(model, layout.tensor, layout.expert), measuredEnds(profile)),
   ({ precision }, { training }) =>
     precision === training.precision ? null : sentence`it was measured in ${precision}, not ${training.precision}`,
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : sentence`it has no products in ${gemmPrecision}`),
@@ -49,9 +49,9 @@ const rules: readonly Rule[] = [
       ? null
       : sentence`it was measured up to ${formatCount(sequenceLength)} tokens, too far from ${formatCount(training.sequenceLength)}`,
   (profile, { training }) =>
-    attentionOf(profile) === training.attention
+    profiledAttention(profile) === training.attention
       ? null
-      : attentionOf(profile) === 'flash'
+      : profiledAttention(profile) === 'flash'
         ? sentence`its attention ran fused, and training.attention is "${training.attention}"`
         : sentence`its attention ran unfused, and training.attention is "${training.attention}"`,
 ];
@@ -74,7 +74,7 @@ function deviceReason({ device }: Profile, { cluster }: PlanRequest): Sentence |
   const planned = cluster.gpu.name;
   if (device.name === planned) return null;
   if (device.kind === 'cpu') return sentence`it was measured on a CPU (${device.name}), not on ${planned}`;
-  const preset = gpuPresetOf(device.name, device.memoryBytes);
+  const preset = matchGpuPreset(device.name, device.memoryBytes);
   return preset === planned ? null : sentence`it was measured on ${device.name}, not on ${planned}`;
 }
 
@@ -185,7 +185,7 @@ export function compareProfiles(one: Profile, other: Profile): ProfileComparison
   const lengths = commonLengths(a.forward, b.forward);
   if (lengths.length === 0) return { reason: sentence`they have no slice length in common` };
   const sequence = Math.min(one.sequenceLength, other.sequenceLength);
-  const [forward, backward] = [ratioOf(a.forward, b.forward), ratioOf(a.backward, b.backward)];
+  const [forward, backward] = [timeRatio(a.forward, b.forward), timeRatio(a.backward, b.backward)];
   const byTokens = lengths.map((tokens) => {
     const contexts = [...new Set([0, Math.floor((sequence - tokens) / 2), sequence - tokens])].filter((context) => context >= 0);
     const forwardRatio = geometricMean(contexts.map((context) => forward(tokens, context)));
@@ -202,7 +202,7 @@ function commonLengths(a: TimeFit, b: TimeFit): number[] {
   return [...all].filter((length) => least <= length && length <= most).sort((x, y) => x - y);
 }
 
-function ratioOf(a: TimeFit, b: TimeFit): (tokens: number, context: number) => number {
+function timeRatio(a: TimeFit, b: TimeFit): (tokens: number, context: number) => number {
   const [one, other] = [timeFunction(a), timeFunction(b)];
   return (tokens, context) => other(1, tokens, context) / one(1, tokens, context);
 }

@@ -20,7 +20,7 @@ export function unlikeOneLayer(model: ModelSpec): Sentence | null {
  * The share of `model` that one of `tensor` ranks holds: heads / t, feed-forward / t, padded vocabulary / t; and of its experts, one of
  * `expert` ranks.
  */
-export function layerShapeOf(model: ModelSpec, tensor: number, expert = 1): LayerShape {
+export function rankLayerShape(model: ModelSpec, tensor: number, expert = 1): LayerShape {
   return {
     hidden: model.hidden,
     heads: model.heads / tensor,

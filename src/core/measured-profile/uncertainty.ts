@@ -30,7 +30,7 @@ const leastHidden = 0.02;
  * interpolation over the two would have missed it. That miss, scaled to the gap, is taken as the miss inside the gap.
  * @returns null without a fit.
  */
-export function uncertaintyOf(domain: Domain, samples: readonly Sample[]): Uncertainty | null {
+export function profileUncertainty(domain: Domain, samples: readonly Sample[]): Uncertainty | null {
   const fit = fitPart(samples);
   if (fit === null) return null;
   const used = samples.filter(({ holdOut }) => !holdOut);
@@ -55,7 +55,7 @@ function oneDirection(domain: Domain, fit: TimeFit, samples: readonly Sample[], 
   const squares = errors.reduce((sum, error) => sum + error ** 2, 0);
   const sigma = freedom > 0 ? Math.max(leastNoise, Math.sqrt(squares / freedom)) : assumedNoise;
 
-  const features = featuresOf(domain, fit, time);
+  const features = scaledFeatures(domain, fit, time);
   const inverse = Array.from({ length: terms.length + 1 }, (_, i) =>
     Array.from({ length: terms.length + 1 }, (_, j) => (i === j ? (priorSize / sigma) ** 2 : 0)),
   );
@@ -71,7 +71,11 @@ function oneDirection(domain: Domain, fit: TimeFit, samples: readonly Sample[], 
 }
 
 /** f(x) / t(x), each term in units of the time of the longest slice at the far corner of the domain. */
-function featuresOf({ tokens, sequence, batches }: Domain, fit: TimeFit, time: ReturnType<typeof timeFunction>): (cell: Cell) => number[] {
+function scaledFeatures(
+  { tokens, sequence, batches }: Domain,
+  fit: TimeFit,
+  time: ReturnType<typeof timeFunction>,
+): (cell: Cell) => number[] {
   const corner: Cell = { batch: 1, tokens, context: sequence };
   const cornerMs = time(1, tokens, 0);
   const lengths = fit.rows.tokens;
@@ -109,7 +113,7 @@ interface Gap {
 }
 
 /** Each gap of the table with what may hide in it. */
-function gapsOf({ rows: { tokens: lengths, ms } }: TimeFit): readonly Gap[] {
+function tableGaps({ rows: { tokens: lengths, ms } }: TimeFit): readonly Gap[] {
   const rises = lengths.slice(1).map((_, i) => Math.abs((ms[i + 1] ?? 0) - (ms[i] ?? 0)));
   const missesPerToken = lengths.map((at, i) => {
     const [left, right] = [lengths[i - 1], lengths[i + 1]];
@@ -126,7 +130,7 @@ function gapsOf({ rows: { tokens: lengths, ms } }: TimeFit): readonly Gap[] {
 }
 
 function tableUncertainty(fit: TimeFit, time: ReturnType<typeof timeFunction>) {
-  let gaps = gapsOf(fit);
+  let gaps = tableGaps(fit);
   return {
     at: ({ batch, tokens }: Cell): number => {
       const rows = batch * tokens;

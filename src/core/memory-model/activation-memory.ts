@@ -1,16 +1,16 @@
 import { isTrained } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
-import { hasAttention, stateBytes, stateOf } from '../model/mixers';
+import { hasAttention, stateBytes, layerStateMixer } from '../model/mixers';
 import { attentionWidths, paddedVocab } from '../model/parameters';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { LayerKind } from '../domain/model';
 import type { Layout, MemoryInputs } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
 import {
   hasStack,
-  groupsOf,
-  headShareOf,
+  layerGroups,
+  resolveHeadShare,
   activationGroups,
   layerKeptBytes,
   layerWorkingSets,
@@ -65,7 +65,7 @@ export function savedBytes(
   return {
     activations: layers + embeddingAndHeadBytes(inputs, stage, unit),
     keysValues: sliced ? stageKeyValueBytes(inputs, stage, unit) + stageStateBytes(inputs, stage, unit) : 0,
-    logits: head ? (1 + depths) * (finalNorm + headShareOf(stage) * localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
+    logits: head ? (1 + depths) * (finalNorm + resolveHeadShare(stage) * localTokens(inputs, predicted) * vocab * logitBytes(inputs)) : 0,
   };
 }
 
@@ -88,7 +88,7 @@ export function embeddingAndHeadBytes(inputs: MemoryInputs, stage: StageContents
  * of torch/distributed/pipelining/stage.py) keep it until the micro-batch's backward, Megatron-LM frees it (`deallocate_pipeline_outputs`).
  */
 function sentBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
-  return runtimeOf(inputs.training).id !== 'megatron' && inputs.layout.pipeline > 1 && !stage.last ? boundaryBytes(inputs, unit) : 0;
+  return runtimeProfile(inputs.training).id !== 'megatron' && inputs.layout.pipeline > 1 && !stage.last ? boundaryBytes(inputs, unit) : 0;
 }
 
 /**
@@ -129,11 +129,11 @@ function stageStateBytes(inputs: MemoryInputs, stage: StageContents, unit: WorkU
   const { model, training, layout } = inputs;
   if (model.state === undefined) return 0;
   const states = stateBytes(model.state, layout.tensor * layout.context, unit.batch, elementBytes(training));
-  return layersWith(inputs, stage, (kind) => stateOf(model, kind) !== null) * states;
+  return layersWith(inputs, stage, (kind) => layerStateMixer(model, kind) !== null) * states;
 }
 
 function layersWith({ model }: MemoryInputs, stage: StageContents, has: (kind: LayerKind) => boolean): number {
-  return groupsOf(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
+  return layerGroups(model, stage).reduce((sum, { kind, layers }) => sum + (has(kind) ? layers : 0), 0);
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
@@ -226,7 +226,7 @@ export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: W
 
 /** Whether a stage makes the logits. */
 export function hasHead({ model }: MemoryInputs, stage: StageContents): boolean {
-  return headShareOf(stage) > 0 && model.vocab > 0;
+  return resolveHeadShare(stage) > 0 && model.vocab > 0;
 }
 
 /**

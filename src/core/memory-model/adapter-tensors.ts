@@ -21,12 +21,12 @@ export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
   const element = elementBytes(training);
   return adaptedProducts(model, adapter, kind, layout).reduce((sum, product) => {
     const dropped = adapter.dropout === true ? (element + 1) * product.inner : 0;
-    return sum + rowsOf(inputs, product) * (element * adapter.rank + dropped);
+    return sum + adapterRowsPerToken(inputs, product) * (element * adapter.rank + dropped);
   }, 0);
 }
 
 /** Rows of an adapter for each token of the rank: on experts the visits. */
-function rowsOf(inputs: MemoryInputs, { of }: AdaptedProduct): number {
+function adapterRowsPerToken(inputs: MemoryInputs, { of }: AdaptedProduct): number {
   return of === 'experts' ? visits(inputs, inputs.model.experts?.active ?? 0).rows : 1;
 }
 
@@ -56,7 +56,7 @@ export function adapterFactors(
   if (adapter === undefined) return [];
   return adaptedProducts(model, adapter, kind, layout).flatMap((product) => {
     const { target, inner, columns } = product;
-    const perElement = elementBytes(training) * localTokens({ layout }, unit) * rowsOf(inputs, product);
+    const perElement = elementBytes(training) * localTokens({ layout }, unit) * adapterRowsPerToken(inputs, product);
     const low = perElement * adapter.rank;
     return [
       { name: `first of the adapter of ${target}`, input: perElement * inner, outputGradient: low },

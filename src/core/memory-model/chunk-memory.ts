@@ -45,29 +45,29 @@ export interface UnitMemory {
   readonly backwardWeight: BusiestMoment;
 }
 
-/** What the units of a schedule hold on one chunk: unit u is `alike[kindOf[u]]`. */
+/** What the units of a schedule hold on one chunk: unit u is `alike[unitKinds[u]]`. */
 export interface ChunkMemory {
   readonly alike: readonly UnitMemory[];
-  readonly kindOf: Uint32Array;
+  readonly unitKinds: Uint32Array;
 }
 
 /**
  * What each unit holds on each chunk; chunks of one shape share a table.
  *
  * @param chunkContents one per chunk, in order of the layers.
- * @param factorOf by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an
+ * @param activationFactor by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an
  * interleaved schedule.
  */
 export function chunkMemories(
   inputs: MemoryInputs,
   units: readonly WorkUnit[],
   chunkContents: readonly StageContents[],
-  factorOf: (chunk: number) => number = () => 1,
+  activationFactor: (chunk: number) => number = () => 1,
 ): ChunkMemory[] {
   const perShape = new Map<string, ChunkMemory>();
   const kinds = unitKinds(units);
   return chunkContents.map((contents, chunk) => {
-    const factor = factorOf(chunk);
+    const factor = activationFactor(chunk);
     const key = `${contentsKey(contents)},${factor}`;
     let memory = perShape.get(key);
     if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, contents, factor)));
@@ -78,13 +78,13 @@ export function chunkMemories(
 /** Units that hold the same on any chunk: one of each kind, and the kind of each unit. */
 interface UnitKinds {
   readonly alike: readonly { readonly key: string; readonly unit: WorkUnit; readonly sliced: boolean }[];
-  readonly kindOf: Uint32Array;
+  readonly unitKinds: Uint32Array;
 }
 
 function unitKinds(units: readonly WorkUnit[]): UnitKinds {
   const known = new Map<string, number>();
   const alike: { key: string; unit: WorkUnit; sliced: boolean }[] = [];
-  const kindOf = Uint32Array.from(units, (unit, index) => {
+  const unitKinds = Uint32Array.from(units, (unit, index) => {
     const sliced = unit.slice > 0 || units[index + 1]?.microBatch === unit.microBatch;
     const key = `${unit.batch},${unit.tokens},${unit.context},${sliced}`;
     let kind = known.get(key);
@@ -94,17 +94,17 @@ function unitKinds(units: readonly WorkUnit[]): UnitKinds {
     }
     return kind;
   });
-  return { alike, kindOf };
+  return { alike, unitKinds };
 }
 
-function chunkMemory(inputs: MemoryInputs, { alike, kindOf }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
+function chunkMemory(inputs: MemoryInputs, { alike, unitKinds }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
   const known = memoized(unitMemories, inputs, () => new Map<string, UnitMemory>());
   if (known.size > mostKept) known.clear();
   const shape = `${contentsKey(chunk)},${activationFactor}`;
   const ofKind = ({ key, unit, sliced }: UnitKinds['alike'][number]): UnitMemory =>
     memoized(known, `${shape} ${key}`, () => unitMemory(inputs, chunk, unit, sliced, activationFactor));
   // a column of its own for each: they go to other threads
-  return { alike: alike.map(ofKind), kindOf: kindOf.slice() };
+  return { alike: alike.map(ofKind), unitKinds: unitKinds.slice() };
 }
 
 /** What units hold, by chunk and unit: candidates of a plan share many. */
@@ -126,7 +126,7 @@ export function unitMemory(
 ): UnitMemory {
   const groups = unitLayers(inputs, chunk, unit);
   const of = { inputs, chunk, unit, sliced, activationFactor, groups };
-  const whole = wholeOf(of);
+  const whole = wholeMemory(of);
   const { activations, keysValues, logits } = whole;
   const kept = keptForWeights(inputs, chunk, unit, groups, activationFactor);
   const keptForAll = kept.layers + kept.head;
@@ -164,7 +164,7 @@ export function wholeUnitMemory(
   sliced: boolean,
   activationFactor: number,
 ): WholeUnitMemory {
-  return wholeOf({ inputs, chunk, unit, sliced, activationFactor, groups: unitLayers(inputs, chunk, unit) });
+  return wholeMemory({ inputs, chunk, unit, sliced, activationFactor, groups: unitLayers(inputs, chunk, unit) });
 }
 
 /** A unit on a chunk, with the layers as it finds them. */
@@ -177,7 +177,7 @@ interface UnitOnChunk {
   readonly groups: readonly UnitLayers[];
 }
 
-function wholeOf({ inputs, chunk, unit, sliced, activationFactor, groups }: UnitOnChunk): WholeUnitMemory {
+function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, groups }: UnitOnChunk): WholeUnitMemory {
   const layers = groups.reduce((sum, group) => sum + group.layers * group.kept, 0);
   const saved = savedBytes(inputs, chunk, unit, sliced, layers);
   const activations = activationFactor * saved.activations;

@@ -3,15 +3,15 @@ import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { livingBytes, maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
 import {
-  capacityOf,
+  gpuCapacity,
   optimizerStepName,
-  tightestOf,
+  tightestStage,
   type GpuMemory,
   type MemoryPart,
   type MemoryProfile,
   type StageMemory,
 } from './profile';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { headBackwardName, interleavingFactor } from './activation-memory';
@@ -39,9 +39,9 @@ export function countMemory(
 ): MemoryProfile {
   const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
-  const { capacityBytes = 0, usableBytes = 0 } = tightestOf(stages) ?? {};
+  const { capacityBytes = 0, usableBytes = 0 } = tightestStage(stages) ?? {};
   return {
-    runtime: runtimeOf(inputs.training).name,
+    runtime: runtimeProfile(inputs.training).name,
     stages,
     chunks,
     capacityBytes,
@@ -74,7 +74,7 @@ function counting(
   const chunks = chunkMemories(inputs, schedule.units, chunkContents, (chunk) =>
     whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
   );
-  const contentsOfStages = stageContentsOf(schedule.stages, schedule.stageOfChunk, chunkContents);
+  const contentsOfStages = joinStageContents(schedule.stages, schedule.stageOfChunk, chunkContents);
   const held = heldAlways(inputs);
   let last: { readonly memory: StageMemory; readonly held: HeldAlways } | null = null;
   return {
@@ -120,7 +120,7 @@ function isAlike(
   b: number,
 ): boolean {
   const [first, other, end] = [rowStart[a] ?? 0, rowStart[b] ?? 0, rowStart[b + 1] ?? 0];
-  if ((rowStart[a + 1] ?? 0) - first !== end - other || capacityOf(gpuMemory, a) !== capacityOf(gpuMemory, b)) return false;
+  if ((rowStart[a + 1] ?? 0) - first !== end - other || gpuCapacity(gpuMemory, a) !== gpuCapacity(gpuMemory, b)) return false;
   for (let row = other, twin = first; row < end; row++, twin++) {
     if (kind[row] !== kind[twin] || unit[row] !== unit[twin]) return false;
     if (chunks[chunk[row] ?? 0] !== chunks[chunk[twin] ?? 0]) return false;
@@ -150,7 +150,7 @@ export function passMemory(
   stageOfChunk: Uint32Array,
   gpuMemory: GpuMemory,
 ): ChunkPasses['memory'] {
-  const contentsOfStages = stageContentsOf(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
+  const contentsOfStages = joinStageContents(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
   const chunks = chunkMemories(inputs, [unit], chunkContents).map(({ alike: [own] }) => own);
   const ofChunks = (bytes: (memory: UnitMemory) => number): Float64Array =>
     Float64Array.from(chunks, (memory) => (memory === undefined ? 0 : bytes(memory)));
@@ -162,13 +162,13 @@ export function passMemory(
     backwardWeight: ofChunks(({ keptForWeights }) => -keptForWeights),
     limit: Float64Array.from(contentsOfStages, (contents, stage) => {
       const most = working.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? Math.max(bytes, own) : bytes), 0);
-      return usablePeakBytes(capacityOf(gpuMemory, stage), nonAllocatorBytes(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
+      return usablePeakBytes(gpuCapacity(gpuMemory, stage), nonAllocatorBytes(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
     }),
   };
 }
 
 /** What each stage holds of the model: the contents of all its chunks. */
-export function stageContentsOf(stages: number, stageOfChunk: Uint32Array, chunkContents: readonly StageContents[]): StageContents[] {
+export function joinStageContents(stages: number, stageOfChunk: Uint32Array, chunkContents: readonly StageContents[]): StageContents[] {
   return Array.from({ length: stages }, (_, stage) =>
     chunkContents
       .filter((__, chunk) => stageOfChunk[chunk] === stage)
@@ -195,14 +195,14 @@ function stageMemory(
   chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
 ): StageMemory {
-  const peak = peakOf(schedule, stage, optimizerStep, chunks);
+  const peak = schedulePeak(schedule, stage, optimizerStep, chunks);
   const { row, operation, alive, working } = peak;
   const parts: Record<MemoryPart, number> = {
     ...always,
     ...livingBytes(alive, working),
   };
   const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  const capacityBytes = capacityOf(gpuMemory, stage);
+  const capacityBytes = gpuCapacity(gpuMemory, stage);
   const outsideBytes = nonAllocatorBytes(inputs);
   const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
   const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
@@ -224,7 +224,7 @@ function stageMemory(
 }
 
 /** The peak of forwards and backwards, or what the optimizer's step holds, where that is more: at the end of the stage's last operation. */
-function peakOf(
+function schedulePeak(
   schedule: Schedule,
   stage: number,
   working: number,

@@ -84,7 +84,7 @@ function walkStage(
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
     const index = unit[row] ?? 0;
     const memory = chunks[chunk[row] ?? 0];
-    const own = memory?.alike[memory.kindOf[index] ?? 0];
+    const own = memory?.alike[memory.unitKinds[index] ?? 0];
     if (memory === undefined || own === undefined) continue;
     if (kind[row] === forward) {
       alive.activations += own.activations;
@@ -118,9 +118,9 @@ function walkStage(
 }
 
 /** Gradients of the keys and values of all slices of a sequence, of which unit `last` is the last, slice `slice`. */
-function sequenceGradients({ alike, kindOf }: ChunkMemory, last: number, slice: number): number {
+function sequenceGradients({ alike, unitKinds }: ChunkMemory, last: number, slice: number): number {
   let bytes = 0;
-  for (let index = last - slice; index <= last; index++) bytes += alike[kindOf[index] ?? 0]?.keyValueGradients ?? 0;
+  for (let index = last - slice; index <= last; index++) bytes += alike[unitKinds[index] ?? 0]?.keyValueGradients ?? 0;
   return bytes;
 }
 

@@ -1,10 +1,10 @@
 import { adaptedProducts } from '../model/adapters';
 import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
-import { heldBytes, heldOf, layerOfRank, matricesOf, type RankParameters, type StaticBytes } from './held';
-import { groupsOf, type StageContents } from './layer-tensors';
+import { heldBytes, heldParameters, layerOfRank, layerMatrices, type RankParameters, type StaticBytes } from './held';
+import { layerGroups, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { gatheredAtOnce } from './zero';
 
@@ -25,11 +25,11 @@ export function withFrozen(
   trained: StaticBytes,
 ): StaticBytes {
   const { training } = inputs;
-  const all = heldOf(inputs, stage);
+  const all = heldParameters(inputs, stage);
   // What is quantised of a stage: embedding, head, router, norms and biases stay as they are.
-  const matrices = matricesOf(inputs, stage, all);
+  const matrices = layerMatrices(inputs, stage, all);
   const element = elementBytes(training);
-  const { id } = runtimeOf(training);
+  const { id } = runtimeProfile(training);
   const isSharded = training.zeroStage >= 3 || id === 'torchtitan' || id === 'fsdp1';
   const bytes = (sharded: boolean): number =>
     heldBytes(all, element, sharded) - heldBytes(matrices, element - frozenBytes(adapter, element), sharded);
@@ -46,12 +46,12 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
   const { training } = inputs;
   const element = elementBytes(training);
   const less = element - frozenBytes(adapter, element);
-  const { id } = runtimeOf(training);
+  const { id } = runtimeProfile(training);
   if (id === 'deepspeed')
     return training.zeroStage < 3 ? 0 : element * (gatheredAtOnce(all) - gatheredAtOnce(held)) - less * layerOfRank(inputs, stage);
   if (all.shards === 1 || (id !== 'torchtitan' && id !== 'fsdp1')) return 0;
   return keepsGathered(inputs)
-    ? heldBytes(all, element, false) - heldBytes(matricesOf(inputs, stage, all), less, false)
+    ? heldBytes(all, element, false) - heldBytes(layerMatrices(inputs, stage, all), less, false)
     : -less * layerOfRank(inputs, stage);
 }
 
@@ -59,7 +59,7 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
 function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   if (adapter.baseBits === undefined) return 0;
   const targets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down'];
-  const sizes = groupsOf(model, stage).flatMap(({ kind }) =>
+  const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
     adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),
   );
   return elementBytes(training) * Math.max(0, ...sizes);

@@ -3,7 +3,7 @@ import { elementBytes } from '../domain/number-formats';
 import { adapterParameters } from '../model/adapters';
 import { paddedVocab } from '../model/parameters';
 import { heldBytes, layerOfRank, type RankParameters, type StaticBytes } from './held';
-import { groupsOf, type StageContents } from './layer-tensors';
+import { layerGroups, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerStates } from './optimizer-states';
@@ -85,7 +85,7 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
 function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   const { model, training, layout } = inputs;
   const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);
-  const adapted = groupsOf(model, stage).map(({ kind }) => {
+  const adapted = layerGroups(model, stage).map(({ kind }) => {
     const { shared, experts } = adapterParameters(model, adapter, kind, layout);
     return shared + experts;
   });

@@ -5,7 +5,7 @@ import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/mul
 import {
   embeddingParameters,
   expertReplicas,
-  expertsOf,
+  layerExperts,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
@@ -13,7 +13,7 @@ import {
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
-import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
+import { layerGroups, resolveHeadShare, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 
 /*
@@ -30,7 +30,7 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   const padding = (paddedVocab(model.vocab, tensor) - model.vocab) * model.hidden;
   let shared = 0;
   let experts = 0;
-  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
+  for (const { kind, layers } of layersByKind(layerGroups(model, stage))) {
     const routed = rankExpertParameters(model, layout, kind);
     experts += layers * routed;
     shared += layers * (rankMatrixParameters(model, layout, kind) - routed + layerParameters(model, kind).normsAndBiases);
@@ -40,7 +40,7 @@ function rankParameters(inputs: MemoryInputs, stage: StageContents): { readonly 
   if (stage.first) shared += model.smallParameters?.model ?? 0;
   if (stage.last) shared += finalNormParameters(model) + mtpRankParameters(inputs, stage, padding);
   if (stage.encoderEnd === true) shared += finalNormParameters(model);
-  const head = headShareOf(stage);
+  const head = resolveHeadShare(stage);
   if (head > 0 && model.vocab > 0 && !(model.tiedEmbeddings && head === 1 && (stage.first || stage.decoderStart === true)))
     shared += (head * (model.vocab * model.hidden + padding)) / tensor;
   return { shared, experts };
@@ -92,26 +92,26 @@ export interface StaticBytes {
 }
 
 /** All that a rank of a stage holds except for adapters. */
-export function heldOf(inputs: MemoryInputs, stage: StageContents): RankParameters {
+export function heldParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
   const { layout } = inputs;
   return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
 /** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
-export function trainedOf(inputs: MemoryInputs, stage: StageContents): RankParameters {
+export function trainedParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
   const { model, training, layout } = inputs;
   const { adapter } = training;
-  if (adapter === undefined) return heldOf(inputs, stage);
+  if (adapter === undefined) return heldParameters(inputs, stage);
   let layers = 0;
   let experts = 0;
-  for (const group of layersByKind(groupsOf(model, stage))) {
+  for (const group of layersByKind(layerGroups(model, stage))) {
     const trained = adapterParameters(model, adapter, group.kind, layout);
     layers += group.layers * trained.shared;
     experts += group.layers * trained.experts;
   }
   const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const saved =
-    (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? headShareOf(stage) * words : 0);
+    (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
   return { shared: layers + saved, experts, shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
 }
 
@@ -121,11 +121,11 @@ export function heldBytes({ shared, experts, shards, expertShards }: RankParamet
 }
 
 /** Of what a rank holds the matrices of the layers: without embedding, head, router, norms and biases. */
-export function matricesOf({ model, layout }: MemoryInputs, stage: StageContents, held: RankParameters): RankParameters {
+export function layerMatrices({ model, layout }: MemoryInputs, stage: StageContents, held: RankParameters): RankParameters {
   let shared = 0;
   let experts = 0;
-  for (const { kind, layers } of layersByKind(groupsOf(model, stage))) {
-    const routed = expertsOf(model, kind) === null ? 0 : rankExpertParameters(model, layout, kind);
+  for (const { kind, layers } of layersByKind(layerGroups(model, stage))) {
+    const routed = layerExperts(model, kind) === null ? 0 : rankExpertParameters(model, layout, kind);
     experts += layers * routed;
     shared += layers * (rankMatrixParameters(model, layout, kind) - routed - layerParameters(model, kind).router);
   }
@@ -134,5 +134,5 @@ export function matricesOf({ model, layout }: MemoryInputs, stage: StageContents
 
 /** Parameters of the largest layer that a rank of the stage has. */
 export function layerOfRank({ model, layout }: MemoryInputs, stage: StageContents): number {
-  return Math.max(0, ...groupsOf(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0)));
+  return Math.max(0, ...layerGroups(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0)));
 }

@@ -2,22 +2,22 @@ import { boundaryBytes, hiddenShare, localTokens, scoreBytes, scoreCells, stackU
 import type { MemoryInputs } from '../domain/request';
 import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind, type LayerGroup } from '../model/layers';
-import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
+import { hasAttention, normOfState, layerStateMixer, sublayers } from '../model/mixers';
 import {
   attentionWidths,
   expertInput,
-  expertsOf,
-  expertTensorOf,
+  layerExperts,
+  expertTensorSize,
   feedForwardWidth,
   upProjections,
   type AttentionWidths,
 } from '../model/parameters';
 import { adapterSaved, readNorms, readsActivated } from './adapter-tensors';
 import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../domain/recompute';
 import type { LayerKind, ModelSpec, Stack } from '../domain/model';
-import { headsOf } from '../model/stacks';
+import { attentionHeads } from '../model/stacks';
 import type { WorkUnit } from '../schedules/schedule';
 import { operationSavedBytes } from './op-recompute';
 import { stateSaved, stateSizes, stateWorkingSet, type StateSizes } from './ssm-tensors';
@@ -45,12 +45,12 @@ export interface StageContents {
 }
 
 /** Part of the head and the loss that a stage has, 0..1. */
-export function headShareOf({ last, headShare }: StageContents): number {
+export function resolveHeadShare({ last, headShare }: StageContents): number {
   return headShare ?? (last ? 1 : 0);
 }
 
 /** A stage's layers by kind, in order. */
-export function groupsOf(model: ModelSpec, { layers, groups }: StageContents): readonly LayerGroup[] {
+export function layerGroups(model: ModelSpec, { layers, groups }: StageContents): readonly LayerGroup[] {
   return groups ?? [{ kind: usualKind({ experts: model.experts }), layers }];
 }
 
@@ -95,7 +95,7 @@ export function activationGroups({ model, training }: MemoryInputs, stage: Stage
   const groupSize = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
   const offloaded = Math.min(training.activationOffloadLayers ?? 0, stage.layers);
   let end = 0;
-  return groupsOf(model, stage).flatMap(({ kind, layers }) => {
+  return layerGroups(model, stage).flatMap(({ kind, layers }) => {
     const start = end;
     end += layers;
     const cuts = [start, ...[whole, offloaded].filter((cut) => cut > start && cut < end).sort((a, b) => a - b), end];
@@ -167,7 +167,7 @@ function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind
   // plain modules read what tensor-parallel ranks gather, Megatron-LM gathers it again
   const read = isPlain(inputs) ? 1 : hiddenShare(inputs);
   const hiddenSized = model.hidden * (hiddenShare(inputs) * (parts * element + copies + (training.dropout ? parts : 0)) + read * normed);
-  const state = stateOf(model, kind);
+  const state = layerStateMixer(model, kind);
   const mixed = (hasAttention(kind) ? attentionSaved(inputs, kind, dropped) : 0) + (state === null ? 0 : stateSaved(inputs, state));
   const perToken = hiddenSized + mixed + feedForwardSaved(inputs, kind, dropped) + adapterSaved(inputs, kind);
   const scores = dropped('core_attn') || !hasAttention(kind) ? 0 : scoreBytes(inputs, kind, unit, unit.tokens + unit.context);
@@ -185,7 +185,7 @@ function crossSaved(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, sou
   const element = elementBytes(training);
   const { query, key, value, output } = attentionWidths(model, layout.tensor);
   const share = hiddenShare(inputs);
-  const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * attentionHeads(model, kind).heads) / layout.tensor : 0;
   const narrow = inputBytes(training) < element ? inputBytes(training) : 0;
   const perTarget =
     model.hidden * share * (element + inputBytes(training) + (training.dropout ? 1 : 0)) +
@@ -200,7 +200,7 @@ function crossSaved(inputs: MemoryInputs, kind: LayerKind, target: WorkUnit, sou
 /** Bias of attention scores by distance, one for all sequences, as fused attention reads it. Derived, not measured. */
 export function relativeBiasBytes({ model, training, layout }: MemoryInputs, kind: Pick<LayerKind, 'stack'>, { tokens }: WorkUnit): number {
   if (training.attention !== 'flash') return 0;
-  return (elementBytes(training) * headsOf(model, kind).heads * tokens * tokens) / layout.tensor;
+  return (elementBytes(training) * attentionHeads(model, kind).heads * tokens * tokens) / layout.tensor;
 }
 
 /**
@@ -215,7 +215,7 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { latent } = model;
   const compressed = latent ? 2 * (latent.qRank ?? 0) + 2 * latent.kvRank + latent.ropeHeadDim : 0;
-  const logSumExp = training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
+  const logSumExp = training.attention === 'flash' ? (4 * attentionHeads(model, kind).heads) / layout.tensor : 0;
   const copies = layout.context > 1 && training.contextParallelComm !== 'ring' ? 2 : 1;
   const narrow = inputBytes(training) < element ? inputBytes(training) * output : 0;
   const [keys, values] = repeatsKeysAndValues(inputs) ? [Math.max(key, query), Math.max(value, query)] : [key, value];
@@ -230,9 +230,9 @@ function attentionSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped)
 function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Dropped): number {
   const { model, training, layout } = inputs;
   const element = elementBytes(training);
-  const gated = isPlain(inputs) && training.compile === true ? 3 : runtimeOf(training).gatedWidths;
+  const gated = isPlain(inputs) && training.compile === true ? 3 : runtimeProfile(training).gatedWidths;
   const wide = (model.gatedMlp ? gated : 2) + activationCopies(inputs);
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   if (kind.feedForward === 'none') return 0;
   /**
    * Bytes kept for each element of a network's width: outputs of the up projections, and the activated one, which the down projection
@@ -243,7 +243,7 @@ function feedForwardSaved(inputs: MemoryInputs, kind: LayerKind, dropped: Droppe
   if (dropped('moe')) return 0;
   const { rows } = visits(inputs, experts.active);
   const perRoutedWidth = dropped('moe_act') ? element * (wide - 1) : perWidth;
-  const routed = rows * (inputBytes(training) * expertInput(model, experts) + (perRoutedWidth * model.ffn) / expertTensorOf(layout));
+  const routed = rows * (inputBytes(training) * expertInput(model, experts) + (perRoutedWidth * model.ffn) / expertTensorSize(layout));
   const combined = inputBytes(training) * (experts.latent ?? 0) * hiddenShare(inputs);
   const shared = dropped('shared_experts') ? 0 : (perWidth * (experts.sharedFfn ?? 0)) / layout.tensor;
   return routed + combined + shared + routingBytes * experts.count * hiddenShare(inputs);
@@ -283,14 +283,14 @@ export function layerSizes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKi
   const element = elementBytes(training);
   const tokens = localTokens(inputs, unit);
   const hidden = element * tokens * model.hidden;
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   const visited = experts === null ? null : visits(inputs, experts.active);
   const sent = element * tokens * expertInput(model, experts);
-  const width = visited === null ? feedForwardWidth(model, kind) / layout.tensor : (visited.rows * model.ffn) / expertTensorOf(layout);
+  const width = visited === null ? feedForwardWidth(model, kind) / layout.tensor : (visited.rows * model.ffn) / expertTensorSize(layout);
   const activated = element * tokens * width;
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const bytes = (elements: number): number => element * tokens * elements;
-  const state = stateOf(model, kind);
+  const state = layerStateMixer(model, kind);
   return {
     hidden,
     boundary: boundaryBytes(inputs, unit),

@@ -1,7 +1,7 @@
 import { elementBytes } from '../domain/number-formats';
-import { hasAttention, stateOf } from '../model/mixers';
-import { attentionWidths, expertInput, expertsOf, expertTensorOf, feedForwardWidth } from '../model/parameters';
-import { headsOf } from '../model/stacks';
+import { hasAttention, layerStateMixer } from '../model/mixers';
+import { attentionWidths, expertInput, layerExperts, expertTensorSize, feedForwardWidth } from '../model/parameters';
+import { attentionHeads } from '../model/stacks';
 import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
 import { hiddenShare, localTokens, scoreBytes, stackUnit, visits } from './unit-sizes';
@@ -20,20 +20,20 @@ export function operationSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind
   const unit = stackUnit(inputs, source, kind);
   const element = elementBytes(training);
   const share = hiddenShare(inputs);
-  const state = stateOf(model, kind);
+  const state = layerStateMixer(model, kind);
   const attended = hasAttention(kind);
   const { query, value, output } = attentionWidths(model, layout.tensor);
   const ends = isEager(inputs) ? 1 : 0;
   const scattered = layout.tensor > 1 ? share * (Number(attended) + ends) : 0;
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   const width =
     experts === null
       ? feedForwardWidth(model, kind) / layout.tensor
-      : visits(inputs, experts.active).rows * (expertInput(model, experts) + model.ffn / expertTensorOf(layout)) +
+      : visits(inputs, experts.active).rows * (expertInput(model, experts) + model.ffn / expertTensorSize(layout)) +
         (experts.sharedFfn ?? 0) / layout.tensor;
   const last = model.gatedMlp && kind.feedForward !== 'none' ? ends * model.hidden : 0;
   const elements = model.hidden * (share + scattered) + (attended ? query + value + output : 0) + width + last;
-  const logSumExp = attended && training.attention === 'flash' ? (4 * headsOf(model, kind).heads) / layout.tensor : 0;
+  const logSumExp = attended && training.attention === 'flash' ? (4 * attentionHeads(model, kind).heads) / layout.tensor : 0;
   const scores = attended ? scoreBytes(inputs, kind, unit, unit.tokens + unit.context) : 0;
   return localTokens(inputs, unit) * (element * elements + logSumExp + (state === null ? 0 : stateSaved(inputs, state))) + scores;
 }

@@ -4,8 +4,8 @@ import { paddedVocab } from '../model/parameters';
 import type { Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { masterBytes, stateBytes, traitsOfOptimizer, usualRank } from '../domain/optimizer';
-import { heldBytes, matricesOf, type RankParameters } from './held';
-import { groupsOf, type StageContents } from './layer-tensors';
+import { heldBytes, layerMatrices, type RankParameters } from './held';
+import { layerGroups, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 
 /** Master weights and the optimizer's states of a rank, bytes. See docs/model/memory.md, Static memory. */
@@ -21,13 +21,13 @@ export function optimizerStates(inputs: MemoryInputs, stage: StageContents, held
   const all = heldBytes(held, state, sharded);
   // Adapters are small matrices, all alike.
   if (training.adapter !== undefined || training.optimizerStateBytes !== undefined) return all;
-  if (others !== undefined) return all + (others - state) * parametersOf(without(held, matricesOf(inputs, stage, held)), sharded);
-  if (embedding !== undefined) return all + (embedding - state) * parametersOf(wordsOf(inputs, stage, held), sharded);
+  if (others !== undefined) return all + (others - state) * heldElements(without(held, layerMatrices(inputs, stage, held)), sharded);
+  if (embedding !== undefined) return all + (embedding - state) * heldElements(wordEmbedding(inputs, stage, held), sharded);
   if (projection !== undefined) return all + projectedBytes(inputs, stage, state, projection === 'kept') / (sharded ? held.shards : 1);
   return keepsSquares === true ? all + squareBytes(inputs, stage) / (sharded ? held.shards : 1) : all;
 }
 
-function parametersOf(held: RankParameters, sharded: boolean): number {
+function heldElements(held: RankParameters, sharded: boolean): number {
   return heldBytes(held, 1, sharded);
 }
 
@@ -36,17 +36,17 @@ function without(held: RankParameters, part: RankParameters): RankParameters {
 }
 
 /** The word embedding, as far as a rank of the stage has it. */
-function wordsOf({ model, layout }: MemoryInputs, { first }: StageContents, held: RankParameters): RankParameters {
+function wordEmbedding({ model, layout }: MemoryInputs, { first }: StageContents, held: RankParameters): RankParameters {
   return { ...held, shared: first ? (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0, experts: 0 };
 }
 
 /** The two sides of each dense matrix that a rank of the stage has. */
-function sidesOf(
+function matrixSides(
   { model, layout }: MemoryInputs,
   stage: StageContents,
 ): { readonly short: number; readonly long: number; layers: number }[] {
   const targets: Adapter['targets'] = [...attentionMatrices, 'gate', 'up', 'down'];
-  return layersByKind(groupsOf(model, stage)).flatMap(({ kind, layers }) =>
+  return layersByKind(layerGroups(model, stage)).flatMap(({ kind, layers }) =>
     adaptedProducts(model, { targets }, kind, layout)
       .filter(({ of }) => of === 'layer')
       .map(({ inner, columns }) => ({ short: Math.min(inner, columns), long: Math.max(inner, columns), layers })),
@@ -62,7 +62,7 @@ const attentionMatrices = ['query', 'key', 'value', 'queryDown', 'queryUp', 'key
 function projectedBytes(inputs: MemoryInputs, stage: StageContents, state: number, keepsProjection: boolean): number {
   const rank = inputs.training.optimizerRank ?? usualRank;
   const kept = keepsProjection ? elementBytes(inputs.training) : 0;
-  return sidesOf(inputs, stage).reduce(
+  return matrixSides(inputs, stage).reduce(
     (sum, { short, long, layers }) => sum + layers * (rank < short ? rank * (state * long + kept * short) - state * short * long : 0),
     0,
   );
@@ -70,5 +70,5 @@ function projectedBytes(inputs: MemoryInputs, stage: StageContents, state: numbe
 
 /** Two fp32 matrices for each side of a dense matrix: SOAP's averages of its gradients' products, and their eigenvectors. */
 function squareBytes(inputs: MemoryInputs, stage: StageContents): number {
-  return sidesOf(inputs, stage).reduce((sum, { short, long, layers }) => sum + layers * 2 * 4 * (short ** 2 + long ** 2), 0);
+  return matrixSides(inputs, stage).reduce((sum, { short, long, layers }) => sum + layers * 2 * 4 * (short ** 2 + long ** 2), 0);
 }

@@ -29,7 +29,7 @@ interface StageGpu {
 export type GpuMemory = number | readonly StageGpu[];
 
 /** Memory of a stage's GPU, bytes. @throws Error for a stage without a GPU. */
-export function capacityOf(gpuMemory: GpuMemory, stage: number): number {
+export function gpuCapacity(gpuMemory: GpuMemory, stage: number): number {
   if (typeof gpuMemory === 'number') return gpuMemory;
   const gpu = gpuMemory[stage];
   if (gpu === undefined) throw new Error(`stage ${stage} has no GPU`);
@@ -79,13 +79,13 @@ export interface MemoryProfile {
   readonly chunks: readonly ChunkMemory[];
   /** Memory of the GPU: that of the tightest stage, where stages are on different GPUs. */
   readonly capacityBytes: number;
-  /** Kept free for the CUDA context, NCCL's buffers and fragmentation: the step fits when peak + margin <= capacity (`verdictOf`). */
+  /** Kept free for the CUDA context, NCCL's buffers and fragmentation: the step fits when peak + margin <= capacity (`memoryVerdict`). */
   readonly marginBytes: number;
   readonly marginBecause: Sentence;
 }
 
 /** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */
-export function tightestOf(stages: readonly StageMemory[]): StageMemory | undefined {
+export function tightestStage(stages: readonly StageMemory[]): StageMemory | undefined {
   const room = ({ usableBytes, peakBytes }: StageMemory): number => usableBytes - peakBytes;
   return stages.reduce<StageMemory | undefined>(
     (least, stage) => (least === undefined || room(stage) < room(least) ? stage : least),

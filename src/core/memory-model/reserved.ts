@@ -1,8 +1,8 @@
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { embeddingBackwardBytes } from './activation-memory';
 import { gatherBuffers } from './fsdp';
-import { trainedOf } from './held';
+import { trainedParameters } from './held';
 import type { StageContents } from './layer-tensors';
 import { lossBlocks } from './loss';
 import type { StageMemory } from './profile';
@@ -32,7 +32,7 @@ export function overflowsByFragmentation(
   inputs: LimitInputs,
   stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes' | 'usableBytes'>[],
 ): boolean {
-  if (runtimeOf(inputs.training).id === 'torchtitan') return false;
+  if (runtimeProfile(inputs.training).id === 'torchtitan') return false;
   const outsideBytes = nonAllocatorBytes(inputs) + segmentBytes;
   return (
     stages.some(({ peakBytes, usableBytes }) => peakBytes > usableBytes) &&
@@ -47,13 +47,13 @@ export function overflowsByFragmentation(
 export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: number, atHead: WorkUnit | null): number {
   const usual = (1 + fragmentation) * bytes;
   const sharded = gatherBuffers(inputs, stage) + (atHead === null ? 0 : lossBlocks(inputs, stage, atHead));
-  switch (runtimeOf(inputs.training).id) {
+  switch (runtimeProfile(inputs.training).id) {
     case 'megatron':
     case 'terapipe':
     case 'ddp':
       return usual;
     case 'deepspeed':
-      return usual + zeroBlocks(inputs, trainedOf(inputs, stage), embeddingBackwardBytes(inputs, stage));
+      return usual + zeroBlocks(inputs, trainedParameters(inputs, stage), embeddingBackwardBytes(inputs, stage));
     case 'fsdp1':
       return usual + sharded;
     // its launcher sets expandable_segments:True: blocks grow and join
@@ -75,7 +75,7 @@ const communicatorBytes = 2 ** 28;
  * both neighbours and one of a replica in addition to those of the world and of each size above 1.
  */
 export function nonAllocatorBytes({ training, layout }: LimitInputs): number {
-  if (runtimeOf(training).id !== 'deepspeed') return contextBytes;
+  if (runtimeProfile(training).id !== 'deepspeed') return contextBytes;
   const { tensor, pipeline, data, context, expert } = layout;
   const sizes = [tensor, pipeline, data, context, expert].filter((size) => size > 1).length;
   const communicators = sizes === 0 ? 0 : sizes + 1 + (pipeline > 1 ? 3 : 0);
@@ -100,6 +100,6 @@ export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<Stage
  * others nothing is known.
  */
 function mostUsable(inputs: LimitInputs, capacityBytes: number): number {
-  const peakBytes = runtimeOf(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
+  const peakBytes = runtimeProfile(inputs.training).id === 'megatron' ? mostPeakBytes : usablePeakBytes;
   return peakBytes(capacityBytes, nonAllocatorBytes(inputs));
 }

@@ -1,4 +1,4 @@
-import { runtimeOf, type Runtime } from '../domain/runtime';
+import { runtimeProfile, type Runtime } from '../domain/runtime';
 import type { TrainingSpec } from '../domain/request';
 import { formatPercent } from '../format';
 import { sentence, type Sentence } from '../sentence';
@@ -38,7 +38,7 @@ const byRuntime: readonly RuntimeMemory[] = measuredMemory;
  */
 export function keptFreeFor(training: Pick<TrainingSpec, 'runtime'>, asked?: number): KeptFree {
   if (asked !== undefined) return { share: asked, because: sentence`keepFree asks for it` };
-  const { id, name } = runtimeOf(training);
+  const { id, name } = runtimeProfile(training);
   const own = byRuntime.find(({ runtime }) => runtime === id);
   const { runs, over, beyond } = own ?? measuredMemoryOfAll;
   const whose = own === undefined ? sentence`measured runs of other runtimes` : sentence`measured runs of ${name}`;

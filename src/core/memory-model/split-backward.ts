@@ -3,9 +3,9 @@ import { elementBytes, inputBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
-import { expertsOf, paddedVocab, upProjections } from '../model/parameters';
+import { layerExperts, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../domain/model';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
 import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
 import { headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
@@ -111,7 +111,7 @@ function projections(inputs: MemoryInputs, unit: WorkUnit, { hidden, boundary, g
 
 /** Input of the shared experts' second matrix; 0 without any. */
 function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): number {
-  const width = expertsOf(inputs.model, kind)?.sharedFfn ?? 0;
+  const width = layerExperts(inputs.model, kind)?.sharedFfn ?? 0;
   return (elementBytes(inputs.training) * localTokens(inputs, unit) * width) / inputs.layout.tensor;
 }
 
@@ -123,7 +123,7 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
 function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayers, activationFactor: number): number {
   const products = matrixProducts(inputs, unit, kind, sizes);
   const gradients = products.reduce((bytes, { outputGradient }) => bytes + outputGradient, 0);
-  if (runtimeOf(inputs.training).splitKeeps === 'graph') return activationFactor * kept + gradients;
+  if (runtimeProfile(inputs.training).splitKeeps === 'graph') return activationFactor * kept + gradients;
   return products.reduce((bytes, { input }) => bytes + input, gradients);
 }
 

@@ -1,13 +1,20 @@
 import { narrowWeightBytes, elementBytes } from '../domain/number-formats';
-import { stateMatrixParameters, stateOf } from '../model/mixers';
-import { expertsOf, layerParameters, paddedVocab, rankExpertParameters, rankMatrixParameters, rankProjections } from '../model/parameters';
+import { stateMatrixParameters, layerStateMixer } from '../model/mixers';
+import {
+  layerExperts,
+  layerParameters,
+  paddedVocab,
+  rankExpertParameters,
+  rankMatrixParameters,
+  rankProjections,
+} from '../model/parameters';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { traitsOfOptimizer } from '../domain/optimizer';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';
-import { heldBytes, layerOfRank, trainedOf, type RankParameters, type StaticBytes } from './held';
-import { groupsOf, headShareOf, type StageContents } from './layer-tensors';
+import { heldBytes, layerOfRank, trainedParameters, type RankParameters, type StaticBytes } from './held';
+import { layerGroups, resolveHeadShare, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerBytes, optimizerStates } from './optimizer-states';
 import { deepspeedBytes, zeroStepBytes } from './zero';
@@ -20,7 +27,7 @@ export function totalBytes({ weights, gradients, optimizer, dummyGradients, work
 /** Bytes that are always present on one rank. */
 export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticBytes {
   const { training } = inputs;
-  const held = trainedOf(inputs, stage);
+  const held = trainedParameters(inputs, stage);
   const count = {
     megatron: megatronBytes,
     terapipe: megatronBytes,
@@ -28,7 +35,7 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
     fsdp1: shardedBytes,
     ddp: replicatedBytes,
     deepspeed: deepspeedBytes,
-  }[runtimeOf(training).id];
+  }[runtimeProfile(training).id];
   const trained = count(inputs, stage, held);
   const whole = training.adapter === undefined ? trained : withFrozen(inputs, stage, training.adapter, held, trained);
   const bytes = traitsOfOptimizer(training.optimizer).dropsGradients === true ? { ...whole, gradients: 0 } : whole;
@@ -37,9 +44,9 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
 
 /** Held by the optimizer's step in addition to static memory, bytes. */
 export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): number {
-  const { id } = runtimeOf(inputs.training);
-  if (id === 'deepspeed') return zeroStepBytes(inputs, trainedOf(inputs, stage));
-  return id === 'megatron' ? megatronStepBytes(inputs, trainedOf(inputs, stage)) : 0;
+  const { id } = runtimeProfile(inputs.training);
+  if (id === 'deepspeed') return zeroStepBytes(inputs, trainedParameters(inputs, stage));
+  return id === 'megatron' ? megatronStepBytes(inputs, trainedParameters(inputs, stage)) : 0;
 }
 
 /**
@@ -72,7 +79,7 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: RankPar
  */
 function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents, element: number): number {
   if (training.gemmPrecision === undefined) return 0;
-  const matrices = groupsOf(model, stage).reduce(
+  const matrices = layerGroups(model, stage).reduce(
     (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
     0,
   );
@@ -86,7 +93,7 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
  */
 function distinctParameters({ model, layout }: MemoryInputs, stage: StageContents): number {
   const kinds = new Map(
-    groupsOf(model, stage).map(({ kind, layers }) => [
+    layerGroups(model, stage).map(({ kind, layers }) => [
       layers > 0 ? `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? 'attention'}` : '',
       kind,
     ]),
@@ -99,7 +106,7 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageContent
   const alike = new Set<number>();
   for (const kind of kinds.values()) {
     const { attentionOutput, compression, cross, router } = layerParameters(model, kind);
-    const state = stateOf(model, kind);
+    const state = layerStateMixer(model, kind);
     const routed = rankExpertParameters(model, layout, kind);
     const ofAttention = rankProjections(model, layout.tensor, kind) + compression + attentionOutput / layout.tensor;
     const ofState = state === null ? 0 : stateMatrixParameters(model, state, layout.tensor);
@@ -107,13 +114,13 @@ function distinctParameters({ model, layout }: MemoryInputs, stage: StageContent
     crossed = Math.max(crossed, ofCross);
     const crossing = cross === 0 ? 0 : ofCross + attentionOutput / layout.tensor;
     const dense = rankMatrixParameters(model, layout, kind) - router - routed - ofAttention - ofState - crossing;
-    const one = (routed * layout.expert) / (expertsOf(model, kind)?.count ?? 1);
+    const one = (routed * layout.expert) / (layerExperts(model, kind)?.count ?? 1);
     attention = Math.max(attention, ofAttention);
     states = Math.max(states, ofState);
     for (const size of [dense, one]) alike.add(size);
   }
   for (const size of alike) networks += size;
-  const head = model.vocab > 0 ? (headShareOf(stage) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
+  const head = model.vocab > 0 ? (resolveHeadShare(stage) * paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor : 0;
   const projection = stage.last && mtpDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
   return attention + states + crossed + networks + head + projection;
 }
@@ -127,8 +134,8 @@ const workspace = 32 * 2 ** 20;
 const groupedStreams = 4;
 
 function workspaceBytes({ model, layout }: MemoryInputs, stage: StageContents): number {
-  const routed = groupsOf(model, stage).some(({ kind, layers }) => layers > 0 && expertsOf(model, kind) !== null);
-  const head = headShareOf(stage) > 0 && model.vocab > 0;
+  const routed = layerGroups(model, stage).some(({ kind, layers }) => layers > 0 && layerExperts(model, kind) !== null);
+  const head = resolveHeadShare(stage) > 0 && model.vocab > 0;
   const grouped = routed && (model.experts?.count ?? 0) > layout.expert;
   return workspace * (1 + (head || routed ? 1 : 0) + (grouped ? groupedStreams : 0));
 }

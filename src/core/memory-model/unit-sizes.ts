@@ -1,6 +1,6 @@
 import { elementBytes } from '../domain/number-formats';
-import { expertTensorOf } from '../model/parameters';
-import { headsOf, headTokens, stackTokens } from '../model/stacks';
+import { expertTensorSize } from '../model/parameters';
+import { attentionHeads, headTokens, stackTokens } from '../model/stacks';
 import type { LayerKind } from '../domain/model';
 import type { WorkUnit } from '../schedules/schedule';
 import { softmaxCopyBytes } from './plain-modules';
@@ -42,7 +42,7 @@ export function boundaryBytes(inputs: MemoryInputs, unit: WorkUnit): number {
 export function visits(inputs: MemoryInputs, active: number): { readonly sent: number; readonly rows: number } {
   const { training, layout } = inputs;
   const sent = active * hiddenShare(inputs);
-  return { sent, rows: training.sequenceParallel ? sent * expertTensorOf(layout) : sent };
+  return { sent, rows: training.sequenceParallel ? sent * expertTensorSize(layout) : sent };
 }
 
 /**
@@ -57,5 +57,5 @@ export function scoreBytes(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
 
 /** Cells of the attention matrices of one layer on one rank: heads x queries x keys. */
 export function scoreCells({ model, layout }: MemoryInputs, kind: LayerKind, unit: WorkUnit, keys: number): number {
-  return (unit.batch * headsOf(model, kind).heads * unit.tokens * keys) / layout.tensor / layout.context;
+  return (unit.batch * attentionHeads(model, kind).heads * unit.tokens * keys) / layout.tensor / layout.context;
 }

@@ -1,6 +1,6 @@
-import { formatBytes, formatBytesOf } from '../format';
+import { formatBytes, formatUsage } from '../format';
 import { sentence, type Sentence } from '../sentence';
-import { tightestOf, type MemoryProfile, type StageMemory } from './profile';
+import { tightestStage, type MemoryProfile, type StageMemory } from './profile';
 
 /*
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less
@@ -83,8 +83,8 @@ export function verdictOfPeak({
 }
 
 /** The verdict on a step: that of the stage with the least memory left on its GPU. */
-export function verdictOf({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
-  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, gpu } = tightestOf(stages) ?? {};
+export function memoryVerdict({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
+  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, gpu } = tightestStage(stages) ?? {};
   return verdictOfPeak({
     peakBytes,
     capacityBytes,
@@ -108,7 +108,7 @@ export function verdictWord({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight
 
 /** `76.3 / 74.8 GiB`: the peak and what is usable. */
 export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBytes' | 'usableBytes'>): string {
-  return formatBytesOf(peakBytes, usableBytes);
+  return formatUsage(peakBytes, usableBytes);
 }
 
 /** `fits, 3.2 GiB to spare`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */

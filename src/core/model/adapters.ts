@@ -4,8 +4,8 @@ import { hasAttention } from './mixers';
 import {
   attentionWidths,
   expertInput,
-  expertsOf,
-  expertTensorOf,
+  layerExperts,
+  expertTensorSize,
   feedForwardWidth,
   upProjections,
   type AttentionWidths,
@@ -100,11 +100,11 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
     gateUp: [input, upProjections(model) * width],
     down: [width, input],
   });
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
   return [
     network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor),
-    network('experts', expertInput(model, experts), model.ffn / expertTensorOf(division)),
+    network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division)),
   ];
 }
 
@@ -119,14 +119,14 @@ export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: Laye
     if (of === 'experts') ofExpert += adapter.rank * (inner + columns);
     else shared += adapter.rank * (inner + columns);
   }
-  const adapters = adapter.perExpert === true ? (expertsOf(model, kind)?.count ?? 0) / division.expert : 1;
-  return { shared: shared / division.tensor, experts: (ofExpert * adapters) / expertTensorOf(division) };
+  const adapters = adapter.perExpert === true ? (layerExperts(model, kind)?.count ?? 0) / division.expert : 1;
+  return { shared: shared / division.tensor, experts: (ofExpert * adapters) / expertTensorSize(division) };
 }
 
 /** Parameters of the adapters of one layer that a token meets, of the whole layer: those of each expert that it visits. */
 export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind): number {
   return adaptedProducts(model, adapter, kind, undivided).reduce((sum, { of, inner, columns }) => {
-    const visits = of === 'experts' ? (expertsOf(model, kind)?.active ?? 0) : 1;
+    const visits = of === 'experts' ? (layerExperts(model, kind)?.active ?? 0) : 1;
     return sum + visits * adapter.rank * (inner + columns);
   }, 0);
 }

@@ -12,7 +12,7 @@ export function hasAttention({ mixer }: LayerKind): boolean {
 }
 
 /** The mixer with a state of a layer; null when it has none. */
-export function stateOf({ state }: ModelSpec, { mixer }: LayerKind): StateMixer | null {
+export function layerStateMixer({ state }: ModelSpec, { mixer }: LayerKind): StateMixer | null {
   return (mixer === 'state' || mixer === 'both') && state !== undefined ? state : null;
 }
 

@@ -1,5 +1,5 @@
 import { layerGroups, usualKind } from './layers';
-import { hasAttention, stateFlops, stateMatrixParameters, stateOf, stateOtherParameters, sublayers } from './mixers';
+import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
 import { relativeBiasParameters, stackParameters } from './stacks';
@@ -39,7 +39,7 @@ export function feedForwardWidth(model: ModelSpec, { feedForward, stack }: Layer
 }
 
 /** Experts of a layer; null when it has none. */
-export function expertsOf(model: ModelSpec, { feedForward }: LayerKind): ModelSpec['experts'] {
+export function layerExperts(model: ModelSpec, { feedForward }: LayerKind): ModelSpec['experts'] {
   return feedForward === 'experts' ? model.experts : null;
 }
 
@@ -78,7 +78,7 @@ export function expertInput({ hidden }: ModelSpec, experts: Experts | null): num
 export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(model)): LayerParameters {
   const { hidden } = model;
   const ffn = feedForwardWidth(model, kind);
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   const { query, key, value, output, gate } = attentionWidths(model, 1);
   const up = upProjections(model);
   const networks = kind.feedForward === 'none' ? 0 : (experts?.count ?? 1);
@@ -86,7 +86,7 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
   const attends = hasAttention(kind);
   const attentions = kind.stack === 'decoder' ? 2 : 1;
   const keyBias = model.stacks?.keyBias === false ? 0 : key;
-  const state = stateOf(model, kind);
+  const state = layerStateMixer(model, kind);
   const biases =
     attentions * (model.qkvBias && attends ? query + keyBias + value + gate : 0) +
     attentions * (model.attentionOutputBias && attends ? hidden : 0) +
@@ -114,7 +114,7 @@ export function layerParameters(model: ModelSpec, kind: LayerKind = usualKind(mo
 
 function smallParameters(model: ModelSpec, kind: LayerKind): number {
   const { layer = 0, attention = 0, experts = 0 } = model.smallParameters ?? {};
-  return layer + (hasAttention(kind) ? attention : 0) + (expertsOf(model, kind) === null ? 0 : experts);
+  return layer + (hasAttention(kind) ? attention : 0) + (layerExperts(model, kind) === null ? 0 : experts);
 }
 
 function latentUp({ hidden, heads }: ModelSpec, { qRank, kvRank, nopeHeadDim, ropeHeadDim, vHeadDim }: LatentAttention): number {
@@ -142,7 +142,7 @@ export function layerMatrixParameters(model: ModelSpec, kind: LayerKind = usualK
 /** GEMM weights of one layer that one token meets: all but the experts it does not visit. */
 export function activeMatrixParameters(model: ModelSpec, kind: LayerKind): number {
   const whole = layerMatrixParameters(model, kind);
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   if (experts === null) return whole;
   const { mlpUp, mlpDown } = layerParameters(model, kind);
   return whole - ((mlpUp + mlpDown) * (experts.count - experts.active)) / experts.count;
@@ -164,7 +164,7 @@ export interface LayerDivision {
 }
 
 /** Ranks that share one expert. */
-export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number {
+export function expertTensorSize({ tensor, expertTensor }: LayerDivision): number {
   return expertTensor ?? tensor;
 }
 
@@ -172,8 +172,8 @@ export function expertTensorOf({ tensor, expertTensor }: LayerDivision): number 
 export function rankMatrixParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
   const { tensor } = division;
   const { compression, attentionOutput, cross, mlpUp, mlpDown, shared, router } = layerParameters(model, kind);
-  const state = stateOf(model, kind);
-  const dense = expertsOf(model, kind) === null ? mlpUp + mlpDown : 0;
+  const state = layerStateMixer(model, kind);
+  const dense = layerExperts(model, kind) === null ? mlpUp + mlpDown : 0;
   const mixer = rankProjections(model, tensor, kind) + (state === null ? 0 : stateMatrixParameters(model, state, tensor));
   const crossing = cross === 0 ? 0 : rankProjections(model, tensor, kind) + attentionOutput / tensor;
   return (
@@ -190,15 +190,15 @@ export function rankProjections(model: ModelSpec, tensor: number, kind: LayerKin
 
 /** The part of `rankMatrixParameters` that lies in experts: only every `expert`-th replica has the same ones. 0 for a dense layer. */
 export function rankExpertParameters(model: ModelSpec, division: LayerDivision, kind: LayerKind = usualKind(model)): number {
-  if (expertsOf(model, kind) === null) return 0;
+  if (layerExperts(model, kind) === null) return 0;
   const { mlpUp, mlpDown } = layerParameters(model, kind);
-  return (mlpUp + mlpDown) / division.expert / expertTensorOf(division);
+  return (mlpUp + mlpDown) / division.expert / expertTensorSize(division);
 }
 
 /** Ranks that hold the same experts, of `data` x `context` replicas of `tensor` ranks each. */
 export function expertReplicas(division: LayerDivision & { readonly data: number; readonly context: number }): number {
   const { tensor, data, context, expert } = division;
-  return Math.max(1, (tensor * data * context) / expert / expertTensorOf(division));
+  return Math.max(1, (tensor * data * context) / expert / expertTensorSize(division));
 }
 
 /** Token embedding plus learned positions, elements. */
@@ -246,7 +246,7 @@ export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number):
   const mtp = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
   const perToken = [...layerGroups(model), mtp].reduce((sum, { kind, layers }) => {
     const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
-    const state = stateOf(model, kind);
+    const state = layerStateMixer(model, kind);
     const scan = state === null ? 0 : 3 * stateFlops(state);
     return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan);
   }, 0);

@@ -32,7 +32,7 @@ export function headTokens(
 }
 
 /** Heads of a layer's attention, and the size of one. */
-export function headsOf(
+export function attentionHeads(
   { heads, headDim, stacks }: ModelSpec,
   { stack }: Pick<LayerKind, 'stack'>,
 ): { readonly heads: number; readonly headDim: number } {
@@ -42,7 +42,7 @@ export function headsOf(
 
 /** Parameters of one bias of attention scores by distance. */
 export function relativeBiasParameters(model: ModelSpec, kind: Pick<LayerKind, 'stack'>): number {
-  return (model.stacks?.relativeBias?.buckets ?? 0) * headsOf(model, kind).heads;
+  return (model.stacks?.relativeBias?.buckets ?? 0) * attentionHeads(model, kind).heads;
 }
 
 /**

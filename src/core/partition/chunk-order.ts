@@ -7,7 +7,7 @@ import type { MemoryInputs } from '../domain/request';
 import type { GpuMemory, MemoryProfile } from '../memory-model/profile';
 import type { ChunkPasses } from '../schedules/kind';
 import { scheduleOn, unitCount, unlessUnmet } from '../schedules/on-layout';
-import { generateSchedule, problemOf } from '../schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunksOf, type Chunks } from './chunks';
 
@@ -30,7 +30,7 @@ export function scheduleOfChunks(
   gpuMemory: GpuMemory,
   { signal, plannedFor }: { readonly signal?: CancelSignal | undefined; readonly plannedFor?: (first: WorkUnit) => PlannedFor } = {},
 ): Schedule {
-  const problem = problemOf(scheme, inputs.layout.pipeline, kind.chunks);
+  const problem = toScheduleProblem(scheme, inputs.layout.pipeline, kind.chunks);
   const [first] = problem.units;
   if (!kind.planned || first === undefined) return generateSchedule(kind.name, problem);
   const memory = limitedTo(

@@ -4,7 +4,7 @@ import type { Layout, MemoryInputs } from '../domain/request';
 import type { ModelSpec } from '../domain/model';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { StageContents } from '../memory-model/activation-memory';
-import { stageContentsOf } from '../memory-model/count';
+import { joinStageContents } from '../memory-model/count';
 import { scheduleOn, type ScheduleOnLayout } from '../schedules/on-layout';
 import { placeChunks } from '../schedules/registry';
 import { counted, sentence } from '../sentence';
@@ -74,7 +74,7 @@ export function chunksOf(
   const contents = cutContents(cut, model);
   const chunkContents = kind.exchangesAttention === true ? spreadHead(contents, pipeline) : contents;
   const own = layout.virtualStages === chunks ? inputs : { model, training, layout: { ...layout, virtualStages: chunks } };
-  return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: stageContentsOf(pipeline, stageOfChunk, chunkContents) };
+  return { kind, inputs: own, stageOfChunk, chunkContents, stageContents: joinStageContents(pipeline, stageOfChunk, chunkContents) };
 }
 
 /** The head and the loss on the last chunk of every stage, an equal part each. */

@@ -6,7 +6,7 @@ import type { Located } from '../domain/located';
 import { fittingLayout } from './mixed-layout';
 import { placeStages } from './place-stages';
 import type { Layout, PlanRequest } from '../domain/request';
-import { clausesOf, sentence, type Sentence } from '../sentence';
+import { joinClauses, sentence, type Sentence } from '../sentence';
 
 /**
  * One line that compares the step of each group of nodes by itself, with parallel sizes chosen again, with the step of all groups. Both are
@@ -33,7 +33,7 @@ export function groupComparison(request: PlanRequest, signal?: CancelSignal): Se
       throw error;
     }
   });
-  return [sentence`${clausesOf(comparisons)}`];
+  return [sentence`${joinClauses(comparisons)}`];
 }
 
 /** Sizes that a layout keeps on other nodes. */

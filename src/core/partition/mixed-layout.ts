@@ -7,7 +7,7 @@ import { formatCount } from '../format';
 import type { Located, Place } from '../domain/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../domain/model';
-import { divisorsOf, greatestCommonDivisor } from '../numbers';
+import { listDivisors, greatestCommonDivisor } from '../numbers';
 import type { ScheduleName } from '../domain/schedule-names';
 import {
   isBetter,
@@ -106,10 +106,10 @@ function sizesOf(given: LocatedPartial<Layout>, model: ModelSpec, groups: readon
   const gpus = groups.map(gpusOfGroup);
   const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
   const divides = (size: number): boolean => gpus.every((count) => count % size === 0);
-  const tensors = given.tensor === undefined ? divisorsOf(perNode).filter((tensor) => splitsHeads(model, tensor)) : [given.tensor.value];
+  const tensors = given.tensor === undefined ? listDivisors(perNode).filter((tensor) => splitsHeads(model, tensor)) : [given.tensor.value];
   return tensors
     .flatMap((tensor) => {
-      const replicas = given.data === undefined ? divisorsOf(gpus.reduce(greatestCommonDivisor)) : [given.data.value];
+      const replicas = given.data === undefined ? listDivisors(gpus.reduce(greatestCommonDivisor)) : [given.data.value];
       return replicas
         .filter((data) => divides(tensor * data * context))
         .map((data) => ({ tensor, data, pipeline: gpus.reduce((sum, count) => sum + count, 0) / (tensor * data * context) }));
@@ -150,7 +150,7 @@ function sizesWith(
     }),
   );
   const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
-  const tensors = given.tensor === undefined ? divisorsOf(perNode) : [given.tensor.value];
+  const tensors = given.tensor === undefined ? listDivisors(perNode) : [given.tensor.value];
   return tensors
     .map((tensor) => ({ tensor, pipeline, data: given.data?.value ?? Math.floor(room / tensor) }))
     .filter(({ tensor, data }) => data >= 1 && tensor * data <= room)

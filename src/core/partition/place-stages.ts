@@ -7,7 +7,7 @@ import type { CostInputs } from '../time-model/rates';
 import { ExpectedError } from '../errors';
 import { limitsOn } from '../memory-model/reserved';
 import { maximumUnitsInFlight } from '../memory-model/curve';
-import { generateSchedule, placeChunks, problemOf, scheduleKind } from '../schedules/registry';
+import { generateSchedule, placeChunks, toScheduleProblem, scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../domain/request';
@@ -138,7 +138,7 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
     const kind = scheduleOn(name, layout);
     const most = Math.min(microBatches, countedPerStage * layout.pipeline);
     const scheme = Array.from({ length: most }, () => ({ batch: 1, tokens: [1] }));
-    const schedule = generateSchedule(kind.name, problemOf(scheme, layout.pipeline, kind.chunks));
+    const schedule = generateSchedule(kind.name, toScheduleProblem(scheme, layout.pipeline, kind.chunks));
     return Array.from({ length: layout.pipeline }, (_, stage) => {
       const inFlight = maximumUnitsInFlight(schedule, stage) / kind.chunks;
       return inFlight >= most ? microBatches : inFlight;

@@ -4,7 +4,7 @@ import { stackLayerFlops, type SequenceLengths } from '../model/flops';
 import type { ModelSpec } from '../domain/model';
 import { headTokens } from '../model/stacks';
 import type { PlanRequest } from '../domain/request';
-import { clausesOf, sentence, type Sentence, type Value } from '../sentence';
+import { joinClauses, sentence, type Sentence, type Value } from '../sentence';
 
 /**
  * Layers of each stage of an encoder-decoder model by default: a stage has layers of one stack only, as Megatron-LM places them
@@ -72,5 +72,5 @@ export function stacksText({ model, training, layout }: Pick<PlanRequest, 'model
     else if (last?.stack === stack) stages[stages.length - 1] = { stack, text: sentence`${last.text}, ${count}` };
     else stages.push({ stack, text: first === undefined ? '0' : sentence`${stack} ${count}` });
   }
-  return sentence`${clausesOf(stages.map(({ text }) => text))}`;
+  return sentence`${joinClauses(stages.map(({ text }) => text))}`;
 }

@@ -6,11 +6,11 @@ import type { ClusterSpec } from '../domain/cluster';
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { defaultConstants } from '../domain/slice-cost';
 import { limitsOn } from '../memory-model/reserved';
-import { fitsMemory, verdictOf } from '../memory-model/verdict';
+import { fitsMemory, memoryVerdict } from '../memory-model/verdict';
 import { splitsHeads } from '../model/mixers';
 import { refusedTogether, type CapabilitiesWith } from '../domain/capabilities';
 import type { ModelSpec } from '../domain/model';
-import { divisorsOf, greatestCommonDivisor } from '../numbers';
+import { listDivisors, greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { schedulesOfFormat } from '../layout-search/abilities';
@@ -255,7 +255,7 @@ function peakOf(
   const { training, layout } = inputs;
   const scheme = Array.from({ length: 2 * layout.pipeline }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
   const memory = peakMemory(inputs, schedule, scheme, memoryBytes);
-  return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: verdictOf(memory).peakBytes };
+  return memory === null ? { fits: false, peakBytes: Infinity } : { fits: fitsMemory(memory), peakBytes: memoryVerdict(memory).peakBytes };
 }
 
 /**
@@ -305,7 +305,7 @@ function withWholeExperts(layouts: readonly Layout[], given: LayoutSettings, mod
   const unshared = layouts.filter((layout) => layout.tensor > 1 && layout.expert === 1);
   return unshared.flatMap((layout) => {
     const ranks = layout.data * layout.context * layout.tensor;
-    return divisorsOf(count)
+    return listDivisors(count)
       .filter((size) => size <= mostAssumedExpert && ranks % size === 0)
       .map((size) => ({ ...layout, expert: size, expertTensor: 1 }));
   });
@@ -321,7 +321,7 @@ function expertSizes(
   if (layout.expert !== undefined) return [layout.expert.value];
   if (model.experts === null || areExpertsDecided(given)) return [1];
   const replicas = (data * context * tensor) / (layout.expertTensor?.value ?? tensor);
-  return divisorsOf(model.experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
+  return listDivisors(model.experts.count).filter((size) => size <= mostAssumedExpert && replicas % size === 0);
 }
 
 /** A launcher's file decides by what it leaves out, and whole sizes do. */
@@ -347,7 +347,7 @@ function possibleSizes(given: LocatedPartial<Layout>, model: ModelSpec, cluster:
     ];
   }
   const tensors =
-    given.tensor !== undefined ? [given.tensor.value] : divisorsOf(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
+    given.tensor !== undefined ? [given.tensor.value] : listDivisors(cluster.gpusPerNode).filter((tensor) => splitsHeads(model, tensor));
   const pipelines = given.pipeline !== undefined ? [given.pipeline.value] : stageCounts(given, model, gpus);
   const isEven = ({ pipeline }: Sizes): number => (model.layers % pipeline === 0 ? 0 : 1);
   return tensors
@@ -361,7 +361,7 @@ function possibleSizes(given: LocatedPartial<Layout>, model: ModelSpec, cluster:
 /** Numbers of stages: those that divide the layers, and where nothing depends on equal stages those that divide the GPUs too. */
 function stageCounts({ virtualStages }: LocatedPartial<Layout>, { layers, stacks }: ModelSpec, gpus: number): number[] {
   const most = Math.min(layers, mostAssumedStages);
-  const even = divisorsOf(layers).filter((stages) => stages <= most);
+  const even = listDivisors(layers).filter((stages) => stages <= most);
   if ((virtualStages?.value ?? 1) > 1 || stacks !== undefined) return even;
-  return [...new Set([...even, ...divisorsOf(gpus).filter((stages) => stages <= most)])];
+  return [...new Set([...even, ...listDivisors(gpus).filter((stages) => stages <= most)])];
 }

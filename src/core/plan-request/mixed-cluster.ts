@@ -1,4 +1,4 @@
-import { clusterOf, clusterText } from '../cluster/groups';
+import { joinNodeGroups, clusterText } from '../cluster/groups';
 import type { ClusterSpec } from '../domain/cluster';
 import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { ExpectedError } from '../errors';
@@ -33,7 +33,7 @@ export function mixedCluster(run: Run): ClusterSpec | null {
         sentence`remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
         setting.source.kind === 'file' ? setting.source.place : undefined,
       );
-  return clusterOf(run.groups.value);
+  return joinNodeGroups(run.groups.value);
 }
 
 /** Sizes, place and cut of the stages on nodes of several kinds. */

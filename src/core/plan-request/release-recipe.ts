@@ -5,7 +5,7 @@ import { sentence } from '../sentence';
 import { joinedGpus, type ClusterSpec } from '../domain/cluster';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { ValueOrDefault } from './defaults-recorder';
 
 /*
@@ -26,7 +26,7 @@ function releaseOf(runtimeVersion = ''): number | null {
 /** Whether Megatron runs a file without a launcher, so that only the release decides the recipe. */
 export function isOwnMegatron({ training, format }: Pick<RecipeSettings, 'training' | 'format'>): boolean {
   const runtime = training.runtime?.value;
-  return runtimeOf({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
+  return runtimeProfile({ ...(runtime === undefined ? {} : { runtime }) }).id === 'megatron' && !isLauncher(format);
 }
 
 /** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */

@@ -1,4 +1,4 @@
-import { gpuPresets, gpuPresetOf, type GpuPresetName } from '../cluster/presets';
+import { gpuPresets, matchGpuPreset, type GpuPresetName } from '../cluster/presets';
 import type { Run } from '../run/run';
 import { formatCount, formatNumber } from '../format';
 import type { ClusterSpec, GpuSpec } from '../domain/cluster';
@@ -41,7 +41,7 @@ const unknownGpuLinks: GpuPresetName = 'L40S';
 function assumedGpu(run: Run, defaults: ResolveDefaults): { readonly gpu: GpuSpec; readonly reason: Sentence } {
   const profile = run.profile?.value?.profile;
   if (profile === undefined) return { gpu: gpuPresets[defaults.gpu].gpu, reason: reasonOfFace(defaults, 'gpu') };
-  const known = gpuPresetOf(profile.device.name, profile.device.memoryBytes);
+  const known = matchGpuPreset(profile.device.name, profile.device.memoryBytes);
   return { gpu: known === null ? gpuOfProfile(profile) : gpuPresets[known].gpu, reason: sentence`the profile was measured on it` };
 }
 

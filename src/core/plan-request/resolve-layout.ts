@@ -18,7 +18,7 @@ import {
 import { keptFallback, sizesText } from './scenario';
 import { ordersDiffer } from '../cluster/boundaries';
 import type { Layout, PlanRequest } from '../domain/request';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { requireCut } from '../partition/stages';
 import { sentence, type Sentence } from '../sentence';
 
@@ -125,7 +125,7 @@ export function resolveOrder(
   valueOrDefault: ValueOrDefault,
 ): Pick<Layout, 'order'> {
   if (order?.value !== undefined) return { order: order.value };
-  const { name, rankOrder } = runtimeOf(training);
+  const { name, rankOrder } = runtimeProfile(training);
   if (cluster.groups === undefined && ordersDiffer(layout, cluster))
     valueOrDefault('layout.order', undefined, () => ({ value: rankOrder, reason: sentence`${name} numbers ranks so` }));
   return {};

@@ -8,13 +8,13 @@ import { scalesByTensor, type Fp8Recipe } from '../domain/number-formats';
 import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
-import { runtimeOf, usualAccumulation, usualLoss, type Runtime } from '../domain/runtime';
+import { runtimeProfile, usualAccumulation, usualLoss, type Runtime } from '../domain/runtime';
 import { scheduleOn } from '../schedules/on-layout';
 import { openNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import type { ResolveDefaults } from './scenario';
 import type { ValueOrDefault } from './defaults-recorder';
-import { attentionKernelOf } from '../time-model/rates';
+import { fusedAttentionKernel } from '../time-model/rates';
 import { releaseRecipe } from './release-recipe';
 import { resolveAdapter } from './resolve-adapter';
 import type { TrainingDraft } from './first-layout';
@@ -32,7 +32,7 @@ export function resolveTraining(
   const { training: given, profile } = run;
   const noFastBf16 = nodeGroups(cluster).some(({ gpu }) => lacksBf16(gpu));
   const named = runtimeFor(run, valueOrDefault, usualRuntime);
-  const runtime = runtimeOf(named);
+  const runtime = runtimeProfile(named);
   const recipe = releaseRecipe(run, model, cluster, valueOrDefault);
   const draft: Omit<TrainingDraft, 'gradAccumulationFp32'> = {
     ...sequenceLengths(given, model, valueOrDefault, kept),
@@ -107,13 +107,13 @@ function recordKernel(
   say: ValueOrDefault,
 ): void {
   if (training.attention !== 'flash' || training.attentionKernel !== undefined) return;
-  const kernel = attentionKernelOf({ gpu }, training);
+  const kernel = fusedAttentionKernel({ gpu }, training);
   say('training.attentionKernel', undefined, () => ({
     value: kernel ?? 'any',
     reason:
       kernel === null
         ? sentence`none was measured on ${gpu.name}`
-        : sentence`the first that ${runtimeOf(training).name} takes of those measured on ${gpu.name}`,
+        : sentence`the first that ${runtimeProfile(training).name} takes of those measured on ${gpu.name}`,
   }));
 }
 

@@ -4,7 +4,7 @@ import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { NamedProfile } from '../domain/profile';
 import type { Assumption, Layout, PlanRequest, TrainingSpec } from '../domain/request';
-import { runtimeOf, usualSequenceParallel } from '../domain/runtime';
+import { runtimeProfile, usualSequenceParallel } from '../domain/runtime';
 import type { ScheduleChoices } from '../domain/schedule-names';
 import { ExpectedError, type CancelSignal } from '../errors';
 import type { LocatedPartial, MeasuredStepSettings } from '../run/given';
@@ -54,7 +54,7 @@ export function resolveRun(
   const node = mixed ?? resolveNode(written, defaults, valueOrDefault);
   const draft = resolveTraining(written, model, node, valueOrDefault, defaults);
   const run = withLayoutGiven(written, model, valueOrDefault);
-  const abilities = abilitiesOf(run, runtimeOf(draft).id);
+  const abilities = abilitiesOf(run, runtimeProfile(draft).id);
   const planned = { model, draft, signal, kept: defaults.kept, capabilities: abilities.capabilities };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const { cluster, layout } =

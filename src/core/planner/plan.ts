@@ -1,6 +1,6 @@
 import type { StageLimits } from '../time-model/limits';
 import type { CostProvenance } from '../domain/slice-cost';
-import { tightestOf, type MemoryProfile } from '../memory-model/profile';
+import { tightestStage, type MemoryProfile } from '../memory-model/profile';
 import type { IdleTimes } from '../schedules/simulate/gaps';
 import type { Timeline } from '../schedules/schedule';
 import { askedSchedules, otherSchedules, type ScheduleName } from '../domain/schedule-names';
@@ -147,5 +147,5 @@ export function chosenOf(plan: Plan): Candidate {
  * `memory.capacityBytes`.
  */
 export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
-  return tightestOf(memory.stages)?.peakBytes ?? 0;
+  return tightestStage(memory.stages)?.peakBytes ?? 0;
 }

@@ -1,4 +1,4 @@
-import { valuesOf, type LocatedFields } from '../domain/located';
+import { plainValues, type LocatedFields } from '../domain/located';
 import type { Experts, ModelSpec, Stacks } from '../domain/model';
 import { keyRules } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
@@ -46,7 +46,7 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
  * `experts-active` reports it.
  */
 export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
-  const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = valuesOf<WrittenModel>(model);
+  const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = plainValues<WrittenModel>(model);
   const { experts: ofExperts, stacks, ...others } = traits;
   if (encoderLayers !== null)
     return {

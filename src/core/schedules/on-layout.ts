@@ -1,11 +1,11 @@
 import { ExpectedError } from '../errors';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import type { Layout, TrainingSpec } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import { memoized } from '../records';
 import type { ScheduleKind } from './kind';
-import { interleavingOf, scheduleKind } from './registry';
+import { interleavedKind, scheduleKind } from './registry';
 
 /** What a schedule that a config may name is on a layout. */
 export interface ScheduleOnLayout extends ScheduleKind {
@@ -24,7 +24,7 @@ const resolved = new Map<ScheduleName, Map<number, ScheduleOnLayout>>();
 export function scheduleOn(schedule: ScheduleName, { virtualStages }: VirtualStages): ScheduleOnLayout {
   const ofSchedule = memoized(resolved, schedule, () => new Map<number, ScheduleOnLayout>());
   return memoized(ofSchedule, virtualStages, () => {
-    const kind = (virtualStages > 1 ? interleavingOf(schedule) : undefined) ?? scheduleKind(schedule);
+    const kind = (virtualStages > 1 ? interleavedKind(schedule) : undefined) ?? scheduleKind(schedule);
     const free = virtualStages > 1 ? virtualStages : usualChunks;
     return { ...kind, chunks: kind.chunksPerStage === 'several' ? free : kind.chunksPerStage };
   });
@@ -47,7 +47,7 @@ export function runsVirtualStages({ chunksPerStage }: ScheduleKind, virtualStage
 
 /** Whether a stage starts its optimizer and the next step without waiting for the other stages. */
 export function isPostValidated({ postValidated }: Pick<ScheduleKind, 'postValidated'>, training: Pick<TrainingSpec, 'runtime'>): boolean {
-  return postValidated && runtimeOf(training).postValidates;
+  return postValidated && runtimeProfile(training).postValidates;
 }
 
 /** A simulation of more operations is too long to try something that a plan only mentions. */

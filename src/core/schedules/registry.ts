@@ -1,7 +1,7 @@
 import { ExpectedError } from '../errors';
 import type { Runtime } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
-import { roundsOf, type Scheme } from '../domain/scheme';
+import { chunksPerRound, type Scheme } from '../domain/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
 import { scheduleDescriptions } from './descriptions';
 import { dualPipeV } from './kinds/dualpipe-v';
@@ -24,7 +24,7 @@ import { zbH2 } from './kinds/zb-h2';
 import { zbvZeroBubble } from './kinds/zbv-zero-bubble';
 import { zeroBubble } from './kinds/zero-bubble';
 import { zeroBubbleV } from './kinds/zero-bubble-v';
-import { unitsOf, type Schedule } from './schedule';
+import { schemeUnits, type Schedule } from './schedule';
 import { sentence, type Sentence } from '../sentence';
 
 /** Every schedule there is, one line each. */
@@ -69,12 +69,12 @@ export function scheduleKind(name: string): ScheduleKind {
 }
 
 /** The kind that runs a schedule on several virtual stages of each stage; undefined where its own does, or none. */
-export function interleavingOf(schedule: ScheduleName): ScheduleKind | undefined {
+export function interleavedKind(schedule: ScheduleName): ScheduleKind | undefined {
   return interleavings.get(schedule);
 }
 
 /** The schedules that a runtime's launchers ask for by name: interleaved 1F1B is 1F1B on virtual stages. */
-export function schedulesOf(runtime: Runtime): readonly ScheduleName[] {
+export function runtimeSchedules(runtime: Runtime): readonly ScheduleName[] {
   return scheduleKinds
     .filter(({ name, interleaves }) => interleaves === undefined && scheduleDescriptions[name].runtimes.includes(runtime))
     .map(({ name }) => name);
@@ -91,7 +91,7 @@ export function placeChunks(placement: Placement, stages: number, chunksPerStage
  * What to make a schedule for: `scheme` on `stages` stages of `chunksPerStage` chunks. Without times every pass takes 1 ms and no send any;
  * without memory there is no limit.
  */
-export function problemOf(
+export function toScheduleProblem(
   scheme: Scheme,
   stages: number,
   chunksPerStage = 1,
@@ -104,10 +104,10 @@ export function problemOf(
   });
   return {
     stages,
-    units: unitsOf(scheme),
+    units: schemeUnits(scheme),
     microBatches: scheme.length,
     firstUnit,
-    rounds: roundsOf(scheme),
+    rounds: chunksPerRound(scheme),
     chunksPerStage,
     times,
     memory,

@@ -18,7 +18,7 @@ interface Rounds {
 }
 
 /** The rounds of a problem that has no `unmetRounds`. */
-export function roundsOf({
+export function scheduleRounds({
   stages,
   microBatches,
   chunksPerStage,

@@ -1,6 +1,6 @@
 import { anyOf, type Value } from '../sentence';
 import type { PlanRequest, TrainingSpec } from '../domain/request';
-import { runtimeOf, type Runtime } from '../domain/runtime';
+import { runtimeProfile, type Runtime } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
 import { scheduleDescriptions } from './descriptions';
 import type { ModelSpec } from '../domain/model';
@@ -11,14 +11,14 @@ export type RunBy = Pick<PlanRequest, 'launches' | 'training'>;
 
 /** Whether the runtime that a request is costed for runs a schedule; a launcher runs what its own file names. */
 export function isRun(name: ScheduleName, { launches, training }: RunBy): boolean {
-  return name === launches || scheduleDescriptions[name].runtimes.includes(runtimeOf(training).id);
+  return name === launches || scheduleDescriptions[name].runtimes.includes(runtimeProfile(training).id);
 }
 
 /** What runs a schedule that the costed runtime does not run, as a noun: `TorchTitan`; null where it does. */
 export function neededFor(name: ScheduleName, request: RunBy): Value | null {
   if (isRun(name, request)) return null;
   const { runtimes, elsewhere } = scheduleDescriptions[name];
-  const shortName = (runtime: Runtime): string => runtimeOf({ runtime }).shortName;
+  const shortName = (runtime: Runtime): string => runtimeProfile({ runtime }).shortName;
   return anyOf([...runtimes.map(shortName), ...(elsewhere === null ? [] : [elsewhere])]);
 }
 

@@ -65,7 +65,7 @@ export interface Timeline extends Schedule {
 }
 
 /** The work units of a scheme, in order of batch chunk, then token position. */
-export function unitsOf(scheme: Scheme): WorkUnit[] {
+export function schemeUnits(scheme: Scheme): WorkUnit[] {
   return scheme.flatMap(({ batch, tokens: lengths, endsRound, documents }, microBatch) => {
     let context = 0;
     return lengths.map((tokens, slice) => {
@@ -83,7 +83,7 @@ export function forwardOnlySchedule(chunks: readonly number[], stages: number): 
     name: 'prefill',
     stages,
     stageOfChunk: Uint32Array.from({ length: stages }, (_, stage) => stage),
-    units: unitsOf([{ batch: 1, tokens: chunks }]),
+    units: schemeUnits([{ batch: 1, tokens: chunks }]),
     rowStart: Uint32Array.from({ length: stages + 1 }, (_, stage) => stage * chunks.length),
     kind: new Uint8Array(rows).fill(operationKind.forward),
     chunk: Uint32Array.from({ length: rows }, (_, row) => Math.floor(row / chunks.length)),

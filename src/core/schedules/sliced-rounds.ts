@@ -29,15 +29,15 @@ export function slicedOrder(
   { perHop, splits }: { readonly perHop: number; readonly splits: boolean },
 ): (stage: number, emit: Emit) => void {
   const { stages } = problem;
-  const { forward, backward, ahead } = passesOf(problem);
+  const { forward, backward, ahead } = slicedPasses(problem);
   const passes = forward.length;
-  const chunkOf = ({ localChunk }: SlicePass, stage: number): number => localChunk * stages + stage;
+  const globalChunk = ({ localChunk }: SlicePass, stage: number): number => localChunk * stages + stage;
   return (stage, emit) => {
     const warmUp = Math.min(ahead + perHop * (stages - 1 - stage), passes);
     const late = splits ? stage : 0;
     const emitAt = (kind: OperationKind, order: readonly SlicePass[], index: number): void => {
       const pass = order[index];
-      if (pass !== undefined) emit(kind, chunkOf(pass, stage), pass.unit);
+      if (pass !== undefined) emit(kind, globalChunk(pass, stage), pass.unit);
     };
     for (let index = 0; index < passes + warmUp + late; index++) {
       emitAt(operationKind.forward, forward, index);
@@ -47,9 +47,9 @@ export function slicedOrder(
   };
 }
 
-function passesOf({ stages, microBatches, firstUnit, chunksPerStage }: ScheduleProblem): SlicedPasses {
-  const slicesOf = (microBatch: number): number => (firstUnit[microBatch + 1] ?? 0) - (firstUnit[microBatch] ?? 0);
-  const fewest = Array.from({ length: microBatches }, (_, microBatch) => slicesOf(microBatch)).reduce((a, b) => Math.min(a, b), Infinity);
+function slicedPasses({ stages, microBatches, firstUnit, chunksPerStage }: ScheduleProblem): SlicedPasses {
+  const sliceCount = (microBatch: number): number => (firstUnit[microBatch + 1] ?? 0) - (firstUnit[microBatch] ?? 0);
+  const fewest = Array.from({ length: microBatches }, (_, microBatch) => sliceCount(microBatch)).reduce((a, b) => Math.min(a, b), Infinity);
   const rounds = roundCount(stages, microBatches, fewest);
   const forward: SlicePass[] = [];
   const backward: SlicePass[] = [];

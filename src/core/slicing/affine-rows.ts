@@ -31,7 +31,7 @@ export function affineRows(
   withinMs = Infinity,
 ): AffineRows {
   const units = unitCount(problem);
-  const segments = segmentsOf(problem, sequences, units, kinks, withinMs, signal);
+  const segments = affineSegments(problem, sequences, units, kinks, withinMs, signal);
   const lines = linesFrom(units, segments, endTimes(problem, sequences, units));
   const lowerBounds = lineLowerBounds(lines);
   const cheapest = cheapestOn(lines);
@@ -39,25 +39,25 @@ export function affineRows(
   return {
     sequences,
     units,
-    read: readerOf(lines, segmentAt),
+    read: rowReader(lines, segmentAt),
     spans: spansIn(lines, segmentAt),
     lowerBound: lowerBounds.about,
     graph: null,
     suffixCosts: (limitMs, withinMs, suffixCosts, looked) =>
       boundedSuffixCosts(lines, lowerBounds, limitMs, withinMs, suffixCosts, cheapest, looked),
-    series: (length, start, count) => seriesOf(lines.segments, length, start, count),
+    series: (length, start, count) => sumSeries(lines.segments, length, start, count),
   };
 }
 
 /** The segment of every unit. */
 function segmentFinder({ units, segments }: Lines): (start: number) => Segment | undefined {
   if (segments.length === 1) return () => segments[0];
-  const segmentOf = new Uint32Array(units);
-  segments.forEach(({ first, last }, index) => segmentOf.fill(index, first, last + 1));
-  return (start) => segments[segmentOf[start] ?? 0];
+  const segmentIndex = new Uint32Array(units);
+  segments.forEach(({ first, last }, index) => segmentIndex.fill(index, first, last + 1));
+  return (start) => segments[segmentIndex[start] ?? 0];
 }
 
-function readerOf({ units, ends }: Lines, segmentAt: (start: number) => Segment | undefined): SliceRows['read'] {
+function rowReader({ units, ends }: Lines, segmentAt: (start: number) => Segment | undefined): SliceRows['read'] {
   const buffer = new Float64Array(units);
   return (start: number, limitMs: number, row: SliceRow): void => {
     const segment = segmentAt(start);
@@ -137,7 +137,7 @@ function endTimes(problem: SlicingProblem, sequences: number, units: number): Fl
   });
 }
 
-function segmentsOf(
+function affineSegments(
   problem: SlicingProblem,
   sequences: number,
   units: number,
@@ -152,13 +152,13 @@ function segmentsOf(
   for (let index = 1; index < bounds.length && first < units; index++) {
     const last = Math.min(units - 1, Math.floor((bounds[index] ?? tokens) / unit));
     if (last < first) continue;
-    segments.push(segmentOf(problem, sequences, units, first, last, withinMs, signal));
+    segments.push(segmentIndex(problem, sequences, units, first, last, withinMs, signal));
     first = last + 1;
   }
   return segments;
 }
 
-function segmentOf(
+function segmentIndex(
   problem: SlicingProblem,
   sequences: number,
   units: number,
@@ -200,7 +200,7 @@ function segmentOf(
   return segmentFrom(first, last, base, slope);
 }
 
-function seriesOf(segments: readonly Segment[], length: number, start: number, count: number): { totalMs: number; slowestMs: number } {
+function sumSeries(segments: readonly Segment[], length: number, start: number, count: number): { totalMs: number; slowestMs: number } {
   let totalMs = 0;
   let slowestMs = 0;
   let done = 0;

@@ -1,8 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { AffineRows } from './affine-rows';
 import { dynamicChunks, equalWorkLengths, sglangRule } from './chunk-rules';
-import { sliceTimesOf, unitCount, type SlicingProblem } from './problem';
-import { spansOf, type SliceRows, type SliceSpans } from './slice-rows';
+import { schemeSliceTimes, unitCount, type SlicingProblem } from './problem';
+import { rowSpans, type SliceRows, type SliceSpans } from './slice-rows';
 import type { Scheme } from '../domain/scheme';
 
 /** Every sequence cut alike: its slices, the latency and the slowest slice, ms. */
@@ -77,14 +77,14 @@ export function uniformScheme({ batch, tokens, unit }: Pick<SlicingProblem, 'bat
  * The baselines of a problem from the slices of single sequences. O(units) where these are functions, else O(units^2).
  * @throws CancelledError
  */
-export function baselinesOf(
+export function computeBaselines(
   problem: SlicingProblem,
   rows: SliceRows | AffineRows,
   latency: BatchLatency,
   signal: CancelSignal | undefined,
 ): Baselines {
   const units = unitCount(problem);
-  const spans = spansOf(rows);
+  const spans = rowSpans(rows);
   let whole: Baseline | null = null;
   let uniform: Baseline | null = null;
   for (let slices = 1; slices <= units; slices++) {
@@ -130,7 +130,7 @@ function bestCut(
   let best: CutBaseline | null = null;
   for (const tokens of cuts) {
     if (tokens.length === 0 || tokens.some((length) => length < minimumTokens)) continue;
-    const times = sliceTimesOf([{ batch: 1, tokens }], cost);
+    const times = schemeSliceTimes([{ batch: 1, tokens }], cost);
     const series = { totalMs: times.reduce((sum, ms) => sum + ms, 0), slowestMs: times.reduce((most, ms) => Math.max(most, ms), 0) };
     const latencyMs = latency(series, tokens.length);
     if (latencyMs < (best?.latencyMs ?? Infinity) * (1 - sameLatency))

@@ -22,7 +22,7 @@ interface WorkShape {
 }
 
 /** FLOPs of a forward, as Seq1F1B's `get_prefix_tflops` counts them: N [(4 d + 3) a (x c + x^2 / 2) + 8 x h a d + 4 x h ffn] + 4 x h V. */
-export function workOf({ layers, hidden, ffn, heads, headDim, vocab }: WorkShape): SliceWork {
+export function forwardWork({ layers, hidden, ffn, heads, headDim, vocab }: WorkShape): SliceWork {
   return {
     perToken: layers * (8 * hidden * heads * headDim + 4 * hidden * ffn) + 4 * hidden * vocab,
     perTokenContext: layers * (4 * headDim + 3) * heads,
@@ -129,5 +129,5 @@ function fittedQuadratic(
 
 /** Arithmetic of a slice as Seq1F1B counts it; a gated feed-forward has half as much again, and a token visits only the active experts. */
 export function sliceWork(model: ModelSpec): SliceWork {
-  return workOf({ ...model, ffn: model.ffn * (model.gatedMlp ? 1.5 : 1) * (model.experts?.active ?? 1) });
+  return forwardWork({ ...model, ffn: model.ffn * (model.gatedMlp ? 1.5 : 1) * (model.experts?.active ?? 1) });
 }

@@ -92,7 +92,7 @@ export function searchFlowShop(
     }
   const last = growth.size - 1;
   const finished = (done[sequences] ?? []).toSorted((a, b) => (a.state[last] ?? 0) - (b.state[last] ?? 0) || a.slices - b.slices);
-  return { chunks: finished[0] === undefined ? null : chunksOf(finished[0], sizes), complete: true };
+  return { chunks: finished[0] === undefined ? null : tracedChunks(finished[0], sizes), complete: true };
 }
 
 /** What a begun plan takes at least: staying on one stage for all that is left. */
@@ -118,7 +118,7 @@ function nowhereLonger(state: Float64Array, than: Float64Array): boolean {
   return true;
 }
 
-function chunksOf(finished: Label, sizes: readonly number[]): FoundScheme['chunks'] {
+function tracedChunks(finished: Label, sizes: readonly number[]): FoundScheme['chunks'] {
   const chunks: { sequences: number; ends: number[] }[] = [];
   let ends: number[] = [];
   for (let label = finished; label.parent !== null; label = label.parent) {

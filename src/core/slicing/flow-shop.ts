@@ -19,14 +19,14 @@ const sameFactor = 1e-12;
  * entered, and one operation per slice remains. A path that changes all stages at the slowest slice is that long when the first and the
  * last stage both have factor R (equal stages, or both ends the heaviest).
  */
-export function formulaOf(factors: readonly number[]): Objective {
-  const largest = largestOf(factors);
+export function flowShopObjective(factors: readonly number[]): Objective {
+  const largest = largestFactor(factors);
   return { sum: largest, slowest: factors.reduce((total, factor) => total + factor, 0) - largest };
 }
 
-/** Whether `formulaOf` is the time itself, not only an upper bound on it. */
+/** Whether `flowShopObjective` is the time itself, not only an upper bound on it. */
 export function formulaIsExact(factors: readonly number[]): boolean {
-  const largest = largestOf(factors) * (1 - sameFactor);
+  const largest = largestFactor(factors) * (1 - sameFactor);
   return (factors[0] ?? 0) >= largest && (factors.at(-1) ?? 0) >= largest;
 }
 
@@ -34,8 +34,8 @@ export function formulaIsExact(factors: readonly number[]): boolean {
  * Lower bounds on the time of any plan by its sum and its slowest slice: paths that stay on the larger end, or on the largest stage, or
  * change all stages at the slowest slice.
  */
-export function boundsOf(factors: readonly number[]): readonly Objective[] {
-  const largest = largestOf(factors);
+export function flowShopBounds(factors: readonly number[]): readonly Objective[] {
+  const largest = largestFactor(factors);
   const at = factors.indexOf(largest);
   const between = (from: number, to: number): Objective => {
     const least = Math.min(factors[from] ?? 0, factors[to] ?? 0);
@@ -65,7 +65,7 @@ function risingFrom(factors: readonly number[]): boolean[] {
   });
 }
 
-function largestOf(factors: readonly number[]): number {
+function largestFactor(factors: readonly number[]): number {
   return factors.reduce((most, factor) => Math.max(most, factor), 0);
 }
 

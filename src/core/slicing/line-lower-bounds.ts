@@ -1,5 +1,5 @@
 import type { CancelSignal } from '../errors';
-import { reach, stridesOf, type Lines, type Strides } from './lines';
+import { reach, lineStrides, type Lines, type Strides } from './lines';
 import type { CutLowerBound } from './slice-rows';
 
 /**
@@ -30,16 +30,16 @@ export interface LineLowerBounds {
 export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const { units } = lines;
   const prices = new Float64Array(units + 1);
-  const residuals = residualsOf(lines, prices);
-  const before = hullOf(residuals);
+  const residuals = lengthResiduals(lines, prices);
+  const before = lowerHull(residuals);
   const farthest = new Uint32Array(units + 1);
-  const totalOf = ({ perUnit, perSlice }: Line, slices: number): number => (prices[units] ?? 0) + perUnit * units + perSlice * slices;
+  const lineTotal = ({ perUnit, perSlice }: Line, slices: number): number => (prices[units] ?? 0) + perUnit * units + perSlice * slices;
   const at: LineLowerBounds['at'] = (limitMs, signal) => {
-    const strides = stridesOf(lines, limitMs, farthest, signal);
+    const strides = lineStrides(lines, limitMs, farthest, signal);
     const { slices, longest } = strides;
     if (slices === Infinity) return { totalMs: Infinity, slices, perUnit: 0, perSlice: 0, strides };
     const line = lineUnder(residuals, before, longest, units / slices);
-    return { totalMs: totalOf(line, slices), slices, ...line, strides };
+    return { totalMs: lineTotal(line, slices), slices, ...line, strides };
   };
   const [start] = lines.segments;
   return {
@@ -50,7 +50,7 @@ export function lineLowerBounds(lines: Lines): LineLowerBounds {
       const longest = lines.steady && start !== undefined ? reach(start, 0, limitMs, units) : 0;
       if (longest > 0 && enoughMs < Infinity) {
         const slices = Math.ceil(units / longest);
-        const totalMs = totalOf(lineUnder(residuals, before, longest, units / slices), slices);
+        const totalMs = lineTotal(lineUnder(residuals, before, longest, units / slices), slices);
         if (totalMs > enoughMs) return { totalMs, slices };
       }
       return at(limitMs);
@@ -65,7 +65,7 @@ interface Line {
 }
 
 /** r(l), ms, by length; writes the sums of prices. */
-function residualsOf({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
+function lengthResiduals({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
   const residuals = new Float64Array(units + 1).fill(Infinity);
   let steepest = 0;
   let price = 0;
@@ -114,7 +114,7 @@ function sharedRise(base: Float64Array, slope: Float64Array, longest: number): n
  * For every length the corner before it on the lower hull of all values up to it; 0: none. A length without a value (Infinity) gets the
  * previous corner.
  */
-function hullOf(values: Float64Array): Uint32Array {
+function lowerHull(values: Float64Array): Uint32Array {
   const before = new Uint32Array(values.length);
   let last = 0;
   for (let length = 1; length < values.length; length++) {

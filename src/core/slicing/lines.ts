@@ -115,7 +115,7 @@ export interface Strides {
 }
 
 /** How far slices under a limit lead at most. O(slices) where lines are steady, else O(units). */
-export function stridesOf(lines: Lines, limitMs: number, farthest: Uint32Array, signal?: CancelSignal): Strides {
+export function lineStrides(lines: Lines, limitMs: number, farthest: Uint32Array, signal?: CancelSignal): Strides {
   return lines.steady ? steadyStrides(lines, limitMs, farthest) : anyStrides(lines, limitMs, farthest, signal);
 }
 

@@ -1,8 +1,8 @@
 import { ExpectedError, type CancelSignal } from '../errors';
 import { bestEqualMs, type Baselines } from './baselines';
-import { boundsOf, flowShopMs, type Objective } from './flow-shop';
+import { flowShopBounds, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
-import { jointRows, partitionsOf } from './one-scheme';
+import { jointRows, batchPartitions } from './one-scheme';
 import type { SlicingProblem } from './problem';
 import { solveRounds } from './rounds';
 import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
@@ -59,8 +59,8 @@ export function chooseMethod(
     );
   const limited = inRounds(problem, kinds, formula, options);
   if (judgedBy === 'formula' || limited === null) return limited;
-  const bounds = boundsOf(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
-  const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(timesOf(kinds, chunks), problem.stageFactors ?? []), 0);
+  const bounds = flowShopBounds(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
+  const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(chunkSliceTimes(kinds, chunks), problem.stageFactors ?? []), 0);
   const boundMs = Math.min(ms, Math.max(...bounds.map((bound) => bound?.boundMs ?? 0)));
   return { ...limited, boundMs, exact: boundMs >= ms * (1 - roundingSlack) };
 }
@@ -109,7 +109,7 @@ function withOneScheme(
 ): Solved {
   const chunks = unlimited.rounds.flat();
   if (new Set(chunks.map(({ ends }) => ends.join())).size === 1) return unlimited;
-  const { partitions, complete } = partitionsOf(batch, Math.min(batch, maximumBatchSlice));
+  const { partitions, complete } = batchPartitions(batch, Math.min(batch, maximumBatchSlice));
   let best: Solved | null = null;
   let bestMs = Infinity;
   let boundMs = Infinity;
@@ -120,7 +120,7 @@ function withOneScheme(
     const ends = joint.rounds[0]?.[0]?.ends ?? new Uint32Array(0);
     evaluations += joint.evaluations;
     boundMs = Math.min(boundMs, joint.boundMs);
-    const ms = objectiveOf(
+    const ms = chunksObjective(
       kinds,
       sizes.map((sequences) => ({ sequences, ends })),
       formula,
@@ -164,7 +164,7 @@ function onFlowShop(
   signal: CancelSignal | undefined,
 ): Solved {
   const { batch, stageFactors: factors = [], oneScheme = false } = problem;
-  const simulate = (chunks: FoundScheme['chunks']): number => flowShopMs(timesOf(kinds, chunks), factors);
+  const simulate = (chunks: FoundScheme['chunks']): number => flowShopMs(chunkSliceTimes(kinds, chunks), factors);
   let chunks: FoundScheme['chunks'] = first.rounds.flat();
   let ms = simulate(chunks);
   let { evaluations } = first;
@@ -175,7 +175,7 @@ function onFlowShop(
     [chunks, ms] = [other, otherMs];
   };
   offer(chunks.toReversed());
-  for (const bound of boundsOf(factors)) {
+  for (const bound of flowShopBounds(factors)) {
     const found = search(kinds, batch, bound, ms);
     if (found === null) continue;
     evaluations += found.evaluations;
@@ -193,7 +193,7 @@ function onFlowShop(
 }
 
 /** Times of all slices in order, ms. */
-function timesOf(kinds: readonly SliceRows[], chunks: FoundScheme['chunks']): number[] {
+function chunkSliceTimes(kinds: readonly SliceRows[], chunks: FoundScheme['chunks']): number[] {
   const row = emptyRow();
   return chunks.flatMap(({ sequences, ends }) => {
     const rows = kinds[sequences - 1];
@@ -205,7 +205,7 @@ function timesOf(kinds: readonly SliceRows[], chunks: FoundScheme['chunks']): nu
   });
 }
 
-function objectiveOf(kinds: readonly SliceRows[], chunks: FoundScheme['chunks'], { sum, slowest }: Objective): number {
-  const times = timesOf(kinds, chunks);
+function chunksObjective(kinds: readonly SliceRows[], chunks: FoundScheme['chunks'], { sum, slowest }: Objective): number {
+  const times = chunkSliceTimes(kinds, chunks);
   return sum * times.reduce((total, ms) => total + ms, 0) + slowest * times.reduce((most, ms) => Math.max(most, ms), 0);
 }

@@ -4,7 +4,7 @@ import { emptyRow, type SliceRow, type SliceRows } from './slice-rows';
 const mostPartitions = 1000;
 
 /** Ways to compose a batch of chunks of up to `largest` sequences: sizes, descending. `complete`: all of them. */
-export function partitionsOf(
+export function batchPartitions(
   batch: number,
   largest: number,
 ): { readonly partitions: readonly (readonly number[])[]; readonly complete: boolean } {

@@ -87,7 +87,7 @@ export function unitCount({ tokens, unit }: Pick<SlicingProblem, 'tokens' | 'uni
 }
 
 /** Tokens between unit boundaries: the least common multiple of `unit` and `multiples`, or something longer than the sequence. */
-export function unitOf({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'unit' | 'tokens' | 'multiples'>): number {
+export function commonUnit({ unit, tokens, multiples = [] }: Pick<SlicingProblem, 'unit' | 'tokens' | 'multiples'>): number {
   let common = unit;
   for (const multiple of multiples) {
     if (common >= tokens) break;
@@ -111,7 +111,7 @@ export function requireSizes(problem: SlicingProblem): void {
 }
 
 /** Times of all slices of a scheme in order, ms. */
-export function sliceTimesOf(scheme: Scheme, cost: SliceMs): Float64Array {
+export function schemeSliceTimes(scheme: Scheme, cost: SliceMs): Float64Array {
   const times = new Float64Array(scheme.reduce((slices, { tokens }) => slices + tokens.length, 0));
   let index = 0;
   for (const { batch, tokens: lengths } of scheme) {
@@ -132,8 +132,8 @@ interface SchemeLatency {
 }
 
 /** Evaluates eq. 5 for `scheme` on `stages` equal stages. */
-export function latencyOf(scheme: Scheme, stages: number, cost: SliceMs): SchemeLatency {
-  const times = sliceTimesOf(scheme, cost);
+export function schemeLatency(scheme: Scheme, stages: number, cost: SliceMs): SchemeLatency {
+  const times = schemeSliceTimes(scheme, cost);
   const totalMs = times.reduce((sum, ms) => sum + ms, 0);
   const slowestMs = times.reduce((most, ms) => Math.max(most, ms), 0);
   return { latencyMs: totalMs + (stages - 1) * slowestMs, totalMs, slowestMs };

@@ -89,14 +89,14 @@ function bestRound(
   const top = solve(Infinity);
   if (top.totalMs === Infinity) return { plan: null, boundMs: Infinity, evaluations };
   const open = [{ lowMs: -1, highMs: top.slowestMs, sumMs: top.totalMs }];
-  const boundOf = (interval: { lowMs: number; sumMs: number }): number => interval.sumMs + weight * Math.max(0, interval.lowMs);
+  const intervalBound = (interval: { lowMs: number; sumMs: number }): number => interval.sumMs + weight * Math.max(0, interval.lowMs);
   for (let interval = open.pop(); interval !== undefined; interval = open.pop()) {
     const { lowMs, highMs, sumMs } = interval;
     const uselessMs = weight === 0 ? -1 : (capMs() - sumMs) / weight;
     const limitMs = Math.min(highMs * (1 - Number.EPSILON), uselessMs);
     if (limitMs <= lowMs || limitMs < 0) continue;
     if (evaluations >= maximumEvaluations)
-      return { plan, boundMs: Math.min(capMs(), boundOf(interval), ...open.map(boundOf)), evaluations };
+      return { plan, boundMs: Math.min(capMs(), intervalBound(interval), ...open.map(intervalBound)), evaluations };
     const pivotMs =
       evaluations % 2 === 0 && highMs - limitMs < (highMs - Math.max(0, lowMs)) / 4 ? (Math.max(0, lowMs) + limitMs) / 2 : limitMs;
     const step = solve(pivotMs);
@@ -125,8 +125,8 @@ function cheapestWithFew(
   const cuts = kinds.map((rows) => cheapestByCount(rows, Math.min(most, rows.units), limitMs, signal));
   const width = most + 1;
   const totals = new Float64Array((size + 1) * width).fill(Infinity);
-  const kindOf = new Uint32Array(totals.length);
-  const countOf = new Uint32Array(totals.length);
+  const lastKinds = new Uint32Array(totals.length);
+  const lastCounts = new Uint32Array(totals.length);
   totals[0] = 0;
   for (let done = 1; done <= size; done++)
     kinds.forEach((rows, kind) => {
@@ -138,8 +138,8 @@ function cheapestWithFew(
           const total = (totals[before + slices - count] ?? Infinity) + ms;
           if (total >= (totals[done * width + slices] ?? 0)) continue;
           totals[done * width + slices] = total;
-          kindOf[done * width + slices] = kind;
-          countOf[done * width + slices] = count;
+          lastKinds[done * width + slices] = kind;
+          lastCounts[done * width + slices] = count;
         }
       });
     });
@@ -151,8 +151,8 @@ function cheapestWithFew(
   const chunks: { sequences: number; ends: Uint32Array }[] = [];
   let slowestMs = 0;
   for (let done = size, left = slices; done > 0;) {
-    const kind = kindOf[done * width + left] ?? 0;
-    const count = countOf[done * width + left] ?? 0;
+    const kind = lastKinds[done * width + left] ?? 0;
+    const count = lastCounts[done * width + left] ?? 0;
     const cut = cuts[kind]?.cut(count);
     slowestMs = Math.max(slowestMs, cut?.slowestMs ?? 0);
     chunks.push({ sequences: kinds[kind]?.sequences ?? 1, ends: cut?.ends ?? new Uint32Array(0) });

@@ -5,7 +5,7 @@ import { pruneScratch, wantedSlices } from './prune';
 import { graphRows, type SliceRows } from './slice-rows';
 import { stepSolver, type Step, type StepSolver } from './steps';
 import { cheapestSuffixes } from './token-program';
-import { distinctPeaks, rankAbove, rankOf } from './values';
+import { distinctPeaks, rankAbove, valueRank } from './values';
 
 export interface SearchOptions {
   readonly signal: CancelSignal | undefined;
@@ -73,7 +73,7 @@ interface OpenMs {
  * Drops the slices of a chunk of `size` sequences that no better plan can hold. `totals`: what the batch takes at least by its number of
  * sequences. Null: no plan has such a chunk.
  */
-function prunerOf({ sequences, weight }: SearchProblem, { scratch }: StepSolver, signal: CancelSignal | undefined) {
+function createPruner({ sequences, weight }: SearchProblem, { scratch }: StepSolver, signal: CancelSignal | undefined) {
   const columns = pruneScratch();
   return (rows: SliceRows, size: number, { aboveMs, limitMs, withinMs }: OpenMs, totals: Float64Array): SliceRows | null => {
     const leftMs = withinMs - (totals[sequences - size] ?? Infinity);
@@ -106,13 +106,13 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     if (step.totalMs === Infinity || objectiveMs > within()) return step;
     const slices = step.batch.counts[sequences] ?? 0;
     if (best !== null && objectiveMs >= best.objectiveMs * (1 - roundingSlack) && slices >= best.slices) return step;
-    best = { ...planOf(step, sequences, sizes), objectiveMs, slices };
+    best = { ...toFoundScheme(step, sequences, sizes), objectiveMs, slices };
     capMs = Math.min(capMs, objectiveMs);
     return step;
   };
   const done = (boundMs: number, exact: boolean): SearchResult => ({ best, boundMs, exact, evaluations });
   const uselessAbove = (above: Step): number => (within() - above.totalMs) / weight;
-  const pruned = prunerOf(problem, solver, signal);
+  const pruned = createPruner(problem, solver, signal);
 
   const bounds = thresholdBounds(problem, within());
   solver.kinds = solver.kinds.map((rows, kind) => (bounds.useful[kind] === true ? rows : null));
@@ -132,14 +132,14 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
 
   const open: Interval[] = [];
   let values: Float64Array | null = null;
-  const boundOf = (lowMs: number, highMs: number, above: Step): number => {
+  const stepBound = (lowMs: number, highMs: number, above: Step): number => {
     if (values === null) return above.totalMs + weight * Math.max(0, lowMs);
     const next = values[rankAbove(values, lowMs)] ?? Infinity;
     return next < highMs ? above.totalMs + weight * next : Infinity;
   };
   const push = (lowMs: number, highMs: number, below: Step | null, above: Step): void => {
     if (lowMs >= highMs || (below !== null && above.totalMs >= below.totalMs)) return;
-    const boundMs = boundOf(lowMs, highMs, above);
+    const boundMs = stepBound(lowMs, highMs, above);
     if (boundMs <= within()) open.push({ lowMs, highMs, below, above, boundMs });
   };
   const prune = (): void => {
@@ -170,7 +170,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     const { lowMs, highMs, below, above, boundMs } = interval;
     const gapMs = capMs - Math.min(capMs, boundMs);
     const limitMs = Math.min(highMs, uselessAbove(above));
-    if (boundOf(lowMs, highMs, above) > within() || limitMs <= lowMs || onlyTies(boundMs, above)) continue;
+    if (stepBound(lowMs, highMs, above) > within() || limitMs <= lowMs || onlyTies(boundMs, above)) continue;
     options.onMove(best, Math.min(capMs, boundMs));
     if (evaluations >= options.maximumEvaluations || solver.scratch.visits > mostVisits || gapMs < options.tolerance * capMs)
       return done(Math.min(capMs, boundMs), false);
@@ -183,7 +183,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
       continue;
     }
     const halve = evaluations < halvingEvaluations && evaluations % 2 === 0 && highMs - limitMs < peelShare * (highMs - Math.max(0, lowMs));
-    const pivotMs = pivotOf(values, lowMs, highMs, uselessAbove(above), halve);
+    const pivotMs = choosePivot(values, lowMs, highMs, uselessAbove(above), halve);
     if (pivotMs === null) continue;
     const spareMs = within() - weight * Math.max(0, lowMs);
     const step = solve(pivotMs, { below, above, spareMs });
@@ -196,19 +196,19 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
 }
 
 /** A threshold inside the interval to solve next; null: no slice time lies there. */
-function pivotOf(values: Float64Array | null, lowMs: number, highMs: number, uselessMs: number, halve: boolean): number | null {
+function choosePivot(values: Float64Array | null, lowMs: number, highMs: number, uselessMs: number, halve: boolean): number | null {
   if (values === null) {
     const last = Math.min(highMs * (1 - Number.EPSILON), uselessMs);
     if (last <= lowMs) return null;
     return halve ? (Math.max(0, lowMs) + last) / 2 : last;
   }
   const first = rankAbove(values, lowMs);
-  const last = Math.min(rankOf(values, highMs), rankAbove(values, uselessMs)) - 1;
+  const last = Math.min(valueRank(values, highMs), rankAbove(values, uselessMs)) - 1;
   if (last < first) return null;
   return values[halve ? (first + last) >> 1 : last] ?? null;
 }
 
-function planOf(
+function toFoundScheme(
   { batch, cuts, totalMs, slowestMs }: Step,
   sequences: number,
   sizes: readonly number[],

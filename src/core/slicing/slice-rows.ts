@@ -74,7 +74,7 @@ export function emptyRow(): SliceRow {
 }
 
 /** Single slices of rows that have to be read for them. */
-export function spansOf(rows: SliceRows): SliceSpans {
+export function rowSpans(rows: SliceRows): SliceSpans {
   if (rows.spans !== undefined) return rows.spans;
   const row = emptyRow();
   const ms = (start: number, length: number): number => {

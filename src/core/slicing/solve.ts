@@ -1,10 +1,10 @@
 import { memoized } from '../records';
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
-import { baselinesOf, bestEqualMs, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
+import { computeBaselines, bestEqualMs, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
 import { chooseMethod, type Solved } from './methods';
-import { flowShopMs, formulaIsExact, formulaOf, type Objective } from './flow-shop';
-import { requireSizes, sliceTimesOf, unitOf, type SlicingProblem } from './problem';
+import { flowShopMs, formulaIsExact, flowShopObjective, type Objective } from './flow-shop';
+import { requireSizes, schemeSliceTimes, commonUnit, type SlicingProblem } from './problem';
 import type { SliceRows } from './slice-rows';
 import type { BatchSlice, Scheme } from '../domain/scheme';
 import { tabulatedRows } from './tabulated-rows';
@@ -68,23 +68,23 @@ const tabulateShare = 0.5;
  */
 export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncumbent }: SolveOptions = {}): SlicingSolution {
   requireSizes(given);
-  const problem: SlicingProblem = { ...given, unit: unitOf(given) };
+  const problem: SlicingProblem = { ...given, unit: commonUnit(given) };
   const report = growingOnly(onProgress);
   const factors = problem.stageFactors ?? [];
-  const formula: Objective = factors.length === 0 ? { sum: 1, slowest: problem.stages - 1 } : formulaOf(factors);
+  const formula: Objective = factors.length === 0 ? { sum: 1, slowest: problem.stages - 1 } : flowShopObjective(factors);
   const judgedBy = factors.length === 0 || formulaIsExact(factors) ? 'formula' : 'simulation';
-  const single = rowsOf(problem, 1, signal, Infinity);
-  const estimated = baselinesOf(problem, single, batchLatency(problem, formula), signal);
+  const single = sliceRowsFor(problem, 1, signal, Infinity);
+  const estimated = computeBaselines(problem, single, batchLatency(problem, formula), signal);
   const capMs = problem.grows === true && problem.oneScheme !== true && judgedBy === 'formula' ? bestEqualMs(estimated) : Infinity;
   const withinMs = longestUsefulMs(problem, single, formula, capMs);
-  const kinds = kindsOf(problem, single, withinMs, signal, (fraction) => report(tabulateShare * fraction));
+  const kinds = rowsByChunkSize(problem, single, withinMs, signal, (fraction) => report(tabulateShare * fraction));
 
   const solved = chooseMethod(problem, kinds, formula, judgedBy, estimated, {
     signal,
     onMove: (best, boundMs, startGapMs) => {
       if (best !== null) {
         const latencyMs = formula.sum * best.objectiveMs;
-        onIncumbent?.({ scheme: schemeOf(best.chunks, problem), latencyMs, lowerBoundMs: Math.min(latencyMs, formula.sum * boundMs) });
+        onIncumbent?.({ scheme: toScheme(best.chunks, problem), latencyMs, lowerBoundMs: Math.min(latencyMs, formula.sum * boundMs) });
       }
       if (best !== null && startGapMs > 0) report(tabulateShare + (1 - tabulateShare) * (1 - (best.objectiveMs - boundMs) / startGapMs));
     },
@@ -97,7 +97,7 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
         ? sentence`allow shorter slices or fewer sequences at a time`
         : sentence`allow more slices in flight, or longer ones`,
     );
-  const rounds = solved.rounds.map((chunks) => schemeOf(chunks, problem));
+  const rounds = solved.rounds.map((chunks) => toScheme(chunks, problem));
   const ordered = judgedBy === 'formula' ? rounds.map((round) => longFirst(round, problem)) : rounds;
   const judged = judge(ordered, problem, formula, judgedBy);
   report(1);
@@ -114,7 +114,7 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
 }
 
 /** Chunks of 1, 2, ... sequences, of which those of one are known; of the others slices that take at most `withinMs`. */
-function kindsOf(
+function rowsByChunkSize(
   problem: SlicingProblem,
   single: SliceRows,
   withinMs: number,
@@ -124,13 +124,13 @@ function kindsOf(
   const largest = Math.min(problem.batch, problem.maximumBatchSlice ?? problem.batch);
   return Array.from({ length: largest }, (_, index) => {
     throwIfCancelled(signal);
-    const rows = index === 0 ? single : rowsOf(problem, index + 1, signal, withinMs);
+    const rows = index === 0 ? single : sliceRowsFor(problem, index + 1, signal, withinMs);
     onProgress((index + 1) / largest);
     return rows;
   });
 }
 
-function rowsOf(problem: SlicingProblem, sequences: number, signal: CancelSignal | undefined, withinMs: number): SliceRows {
+function sliceRowsFor(problem: SlicingProblem, sequences: number, signal: CancelSignal | undefined, withinMs: number): SliceRows {
   const { contextKinks } = problem;
   const kinks = typeof contextKinks === 'function' ? contextKinks(sequences) : contextKinks;
   return kinks === undefined
@@ -147,7 +147,7 @@ function batchLatency({ batch, maximumInFlight = Infinity, forwardOnly = false }
   };
 }
 
-function schemeOf(chunks: Solved['rounds'][number], { tokens, unit }: SlicingProblem): Scheme {
+function toScheme(chunks: Solved['rounds'][number], { tokens, unit }: SlicingProblem): Scheme {
   return chunks.map(({ sequences, ends }) => ({
     batch: sequences,
     tokens: Array.from(ends, (end, index) => Math.min(tokens, end * unit) - (ends[index - 1] ?? 0) * unit),
@@ -155,7 +155,7 @@ function schemeOf(chunks: Solved['rounds'][number], { tokens, unit }: SlicingPro
 }
 
 function judge(rounds: readonly Scheme[], problem: SlicingProblem, formula: Objective, by: SlicingSolution['judgedBy']) {
-  const times = rounds.map((round) => sliceTimesOf(round, problem.cost));
+  const times = rounds.map((round) => schemeSliceTimes(round, problem.cost));
   const totals = times.map((each) => each.reduce((sum, ms) => sum + ms, 0));
   const slowest = times.map((each) => each.reduce((most, ms) => Math.max(most, ms), 0));
   const totalMs = totals.reduce((sum, ms) => sum + ms, 0);
@@ -169,7 +169,7 @@ function judge(rounds: readonly Scheme[], problem: SlicingProblem, formula: Obje
 /** The same baselines with their simulated times. */
 function simulated({ uniform, equalTime, equalWork, dynamicChunks }: Baselines, problem: SlicingProblem): Baselines {
   const latency = (tokens: readonly number[]): number => {
-    const times = sliceTimesOf([{ batch: 1, tokens }], problem.cost);
+    const times = schemeSliceTimes([{ batch: 1, tokens }], problem.cost);
     return flowShopMs(repeated(times, problem.batch), problem.stageFactors ?? []);
   };
   const judged = (baseline: CutBaseline): CutBaseline => ({ ...baseline, latencyMs: latency(baseline.tokens) });
@@ -204,7 +204,7 @@ function longFirstChunk({ batch, tokens }: BatchSlice, { cost, unit }: SlicingPr
   const sorted = tokens.toSorted((a, b) => b - a);
   if (!sorted.slice(0, -1).every((length) => length % unit === 0)) return tokens;
   const [before, after] = [tokens, sorted].map((lengths) => {
-    const times = sliceTimesOf([{ batch, tokens: lengths }], cost);
+    const times = schemeSliceTimes([{ batch, tokens: lengths }], cost);
     return { totalMs: times.reduce((sum, ms) => sum + ms, 0), slowestMs: times.reduce((most, ms) => Math.max(most, ms), 0) };
   });
   const no = (afterMs = Infinity, beforeMs = 0): boolean => afterMs > beforeMs * (1 + sameLatency);

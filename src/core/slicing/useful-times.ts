@@ -63,11 +63,11 @@ export function longestUsefulMs(problem: SlicingProblem, single: SliceRows, { su
     if (sequences === mostSequences && length === mostLength) break;
     asked++;
     if (mostSequences * length > sequences * mostLength) {
-      const middle = middleOf(sequences, mostSequences);
+      const middle = geometricMiddle(sequences, mostSequences);
       add(sequences, middle - 1, length, mostLength, ms);
       add(middle, mostSequences, length, mostLength);
     } else {
-      const middle = middleOf(length, mostLength);
+      const middle = geometricMiddle(length, mostLength);
       add(sequences, mostSequences, length, middle - 1, ms);
       add(sequences, mostSequences, middle, mostLength);
     }
@@ -76,6 +76,6 @@ export function longestUsefulMs(problem: SlicingProblem, single: SliceRows, { su
 }
 
 /** The middle of two sizes by their ratio, above the lower one. */
-function middleOf(from: number, to: number): number {
+function geometricMiddle(from: number, to: number): number {
   return Math.min(to, Math.max(from + 1, Math.round(Math.sqrt(from * to))));
 }

@@ -35,7 +35,7 @@ export function distinctPeaks(
 }
 
 /** Number of values below `value`. */
-export function rankOf(values: Float64Array, value: number): number {
+export function valueRank(values: Float64Array, value: number): number {
   let low = 0;
   let high = values.length;
   while (low < high) {
@@ -48,6 +48,6 @@ export function rankOf(values: Float64Array, value: number): number {
 
 /** Number of values up to and including `value`. */
 export function rankAbove(values: Float64Array, value: number): number {
-  const rank = rankOf(values, value);
+  const rank = valueRank(values, value);
   return values[rank] === value ? rank + 1 : rank;
 }

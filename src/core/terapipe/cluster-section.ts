@@ -1,5 +1,5 @@
 import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/presets';
-import { clusterOf } from '../cluster/groups';
+import { joinNodeGroups } from '../cluster/groups';
 import { instances, type InstanceName } from '../cluster/instances';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../domain/cluster';
 import { configError, type ExpectedError } from '../errors';
@@ -144,7 +144,7 @@ function readGroups(cluster: Section): GivenCluster {
       place,
     );
   const source = { kind: 'file', place, key: 'cluster.groups' } as const;
-  const { groups, gpu, links, nodes, gpusPerNode } = clusterOf([first, ...others]);
+  const { groups, gpu, links, nodes, gpusPerNode } = joinNodeGroups([first, ...others]);
   if (groups !== undefined) return { groups: { value: [first, ...others], source } };
   const at = <T>(value: T): Located<T> => ({ value, source });
   const usual = read.every(({ usual: each }) => each !== null) ? read[0]?.usual : null;

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { datasetNames } from '../run/elastic';
 import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../run/elastic';
 import type { Fields } from './fields';
-import { boolean, fraction, integer, integerOr, list, nonNegative, oneOf, paths, positive } from '../domain/settings/rules';
+import { boolean, fraction, integer, integerOr, list, nonNegative, choiceRule, paths, positive } from '../domain/settings/rules';
 
 const throughputs = list(
   v.strictTuple([
@@ -18,11 +18,11 @@ const throughputs = list(
 
 export const elasticFields: Fields<WrittenElastic> = {
   epochs: integer(1, 10_000),
-  dataset: oneOf(datasetNames),
+  dataset: choiceRule(datasetNames),
   datasetSize: integer(1, 1_000_000_000),
   batch: integer(1, 10_000_000),
-  batchScaling: oneOf(['scaled', 'kept']),
-  freezing: oneOf(freezingNames),
+  batchScaling: choiceRule(['scaled', 'kept']),
+  freezing: choiceRule(freezingNames),
   alpha: fraction,
   gradientNorms: paths,
   frozenLayers: list(
@@ -32,11 +32,11 @@ export const elasticFields: Fields<WrittenElastic> = {
     'a list of whole numbers from 0, one an epoch',
   ),
   pipelineLength: integer(1, 100_000),
-  balance: oneOf(balanceNames),
+  balance: choiceRule(balanceNames),
   microBatches: integerOr(['search', 'table'], 1, 10_000),
-  schedule: oneOf(elasticScheduleNames),
+  schedule: choiceRule(elasticScheduleNames),
   tokenSlices: integerOr(['search'], 1, 64),
-  shrink: oneOf(shrinkNames),
+  shrink: choiceRule(shrinkNames),
   cache: boolean,
   hostMemoryGB: nonNegative(1_000_000),
   diskGB: nonNegative(1_000_000_000),

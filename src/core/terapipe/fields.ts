@@ -4,7 +4,7 @@ import type { GpuSpec, LinkSpec } from '../domain/cluster';
 import type { CostConstants } from '../domain/slice-cost';
 import type { Layout } from '../domain/request';
 import { namedSchedules, type ScheduleChoices } from '../domain/schedule-names';
-import { integer, list, nonNegative, oneOf, positive, type Rule } from '../domain/settings/rules';
+import { integer, list, nonNegative, choiceRule, positive, type Rule } from '../domain/settings/rules';
 import { keyRules } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import type { CalibrationSettings, TrainingSettings } from '../run/given';
@@ -23,7 +23,7 @@ export const layoutFields: Fields<Layout> = keyRules(settings.layout);
 export const clusterFields = keyRules(settings.cluster);
 
 /** Under `cluster` and in its groups. */
-export const instanceFields = { instance: oneOf(instanceNames) };
+export const instanceFields = { instance: choiceRule(instanceNames) };
 
 /** Under `cluster.gpu`, next to `preset` and `peakTflops`. `memoryGB` is in GiB. */
 export interface GpuNumbers {

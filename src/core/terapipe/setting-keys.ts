@@ -1,10 +1,10 @@
-import { keyOf, settingNamed, settingsByName, type SettingName } from '../domain/settings/table';
+import { settingKey, settingNamed, settingsByName, type SettingName } from '../domain/settings/table';
 import { closest } from '../suggest';
 import { currentKey } from './renamed-keys';
 
 /** Names of settings in the field by our keys. */
 const fieldNames = (Object.keys(settingsByName) as SettingName[]).map(
-  (name) => [keyOf(name), settingNamed(name).fieldNames ?? []] as const,
+  (name) => [settingKey(name), settingNamed(name).fieldNames ?? []] as const,
 );
 
 /** What a key of a setting was found to be. */

@@ -1,7 +1,7 @@
 import { adaptedProducts, adapterParameters, isCompression, type AdaptedProduct } from '../model/adapters';
 import type { LayerKind, ModelSpec } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
-import { expertTensorOf } from '../model/parameters';
+import { expertTensorSize } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { rowsOfExperts } from './expert-time';
 import type { CostInputs, DeviceRates } from './rates';
@@ -23,11 +23,11 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
   const trained: DeviceRates = { ...rates, linear: gemm, weightGradient: gemm, cast: () => 0, unpack: null, frozen: false };
   for (const product of adaptedProducts(model, adapter, kind, layout)) {
     const { of, inner, columns } = product;
-    const ranks = ranksOf(product, layout);
+    const ranks = dividingRanks(product, layout);
     const low = isScattered(product) ? adapter.rank : adapter.rank / ranks;
     const out = gathersOutput(model, product) ? columns / ranks : columns;
     const floor = of === 'experts' ? rates.expertFloor : rates.floor;
-    const rows = rowsOf(inputs, product, tokens);
+    const rows = adapterRows(inputs, product, tokens);
     const adapters = of === 'experts' && adapter.perExpert === true ? Math.min((model.experts?.count ?? 0) / layout.expert, rows) : 1;
     if (adapter.dropout === true) addOperation(sum, floor, traffic(5 * rows * inner), traffic(5 * rows * inner));
     addProduct(sum, { ...trained, floor }, [rows / adapters, low, inner], adapters);
@@ -39,12 +39,12 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
 }
 
 /** Ranks that divide the matrix with the adapter. */
-function ranksOf({ of }: AdaptedProduct, layout: CostInputs['layout']): number {
-  return of === 'experts' ? expertTensorOf(layout) : layout.tensor;
+function dividingRanks({ of }: AdaptedProduct, layout: CostInputs['layout']): number {
+  return of === 'experts' ? expertTensorSize(layout) : layout.tensor;
 }
 
 /** Rows of an adapter for the tokens of a rank: on experts the visits. */
-function rowsOf(inputs: CostInputs, { of }: AdaptedProduct, tokens: number): number {
+function adapterRows(inputs: CostInputs, { of }: AdaptedProduct, tokens: number): number {
   return of === 'experts' ? rowsOfExperts(inputs, inputs.model.experts?.active ?? 0, tokens) : tokens;
 }
 
@@ -67,9 +67,9 @@ export function adapterCollectiveSeconds(inputs: CostInputs, tokens: number, kin
   const { adapter } = training;
   if (adapter === undefined || layout.tensor <= 1) return 0;
   return adaptedProducts(model, adapter, kind, layout).reduce((sum, product) => {
-    const ranks = ranksOf(product, layout);
+    const ranks = dividingRanks(product, layout);
     if (ranks <= 1) return sum;
-    const perRow = elementBytes(training) * rowsOf(inputs, product, tokens);
+    const perRow = elementBytes(training) * adapterRows(inputs, product, tokens);
     const low = perRow * adapter.rank;
     const middle = isScattered(product) ? allReduceSeconds(low, ranks, cluster) : gatherSeconds(low, ranks, cluster);
     return sum + middle + (gathersOutput(model, product) ? gatherSeconds(perRow * product.columns, ranks, cluster) : 0);

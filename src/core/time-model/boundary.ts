@@ -1,7 +1,7 @@
 import { sendingGpus, someStagesJoined, stagesJoined } from '../cluster/boundaries';
 import { joinedGpus } from '../domain/cluster';
 import { elementBytes } from '../domain/number-formats';
-import { rankOrderOf, runtimeOf } from '../domain/runtime';
+import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import { gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { gpusUsed } from '../domain/request';
@@ -18,18 +18,18 @@ export const sendLatencySeconds = 20e-6;
 
 /** Time to send a boundary of `batch * tokens` hidden states to another stage, one way, ms, as the runtime sends. */
 export function boundaryMs(inputs: CostInputs, batch: number, tokens: number, place: BoundaryPlace = {}): number {
-  return (runtimeOf(inputs.training).sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
+  return (runtimeProfile(inputs.training).sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
 }
 
 /** What lies between two stages of a pipeline on nodes of one kind, counted from 0. */
 export function boundaryBetween(inputs: CostInputs, from: number, to: number): Pick<BoundaryPlace, 'joined'> {
-  return { joined: stagesJoined(inputs.layout, inputs.cluster, rankOrderOf(inputs), from, to) };
+  return { joined: stagesJoined(inputs.layout, inputs.cluster, resolveRankOrder(inputs), from, to) };
 }
 
 /** The least that a boundary of the pipeline takes, ms. */
 export function leastBoundaryMs(inputs: CostInputs, batch: number, tokens: number): number {
   const over = boundaryMs(inputs, batch, tokens);
-  if (!someStagesJoined(inputs.layout, inputs.cluster, rankOrderOf(inputs))) return over;
+  if (!someStagesJoined(inputs.layout, inputs.cluster, resolveRankOrder(inputs))) return over;
   return Math.min(over, boundaryMs(inputs, batch, tokens, { joined: true }));
 }
 
@@ -53,7 +53,7 @@ export function pipelineLinkSeconds(
 ): number {
   const { layout, cluster } = inputs;
   if (joined) return bytes / layout.tensor / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode);
-  return (bytes * sendingGpus(layout, cluster, rankOrderOf(inputs))) / layout.tensor / slowerNetwork(inputs, to);
+  return (bytes * sendingGpus(layout, cluster, resolveRankOrder(inputs))) / layout.tensor / slowerNetwork(inputs, to);
 }
 
 /**
@@ -69,7 +69,7 @@ export function terapipeBoundary(
 ): number {
   const { layout, cluster } = inputs;
   const bytes = boundaryBytes(inputs, batch, tokens);
-  const copies = Math.max(1, sendingGpus(layout, cluster, rankOrderOf(inputs)) / layout.tensor);
+  const copies = Math.max(1, sendingGpus(layout, cluster, resolveRankOrder(inputs)) / layout.tensor);
   const seconds = joined ? bytes / nodeBusBandwidth(to.cluster.links, 2) : (copies * bytes) / slowerNetwork(inputs, to);
   const { tensor } = layout;
   const handedOn =

@@ -1,6 +1,6 @@
 import { timeKinks } from '../measured-profile/fit';
 import type { Profile } from '../domain/profile';
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
 import { headSizes } from './layer-time';
@@ -21,7 +21,7 @@ export function analyticKinks(inputs: CostInputs, batch: number, lengths: readon
   if (training.attention !== 'flash' || isRing || isMixed || kinds.some(({ window }) => window !== null)) return null;
   if ((training.activationOffloadLayers ?? 0) > 0) return null;
   const { fused, floor } = deviceRates(inputs);
-  const { forwardFloors = 1 } = runtimeOf(training);
+  const { forwardFloors = 1 } = runtimeProfile(training);
   const [scored, summed] = headSizes(model);
   const perPair = fused((2 * batch * model.heads * (scored + summed)) / layout.tensor / layout.context);
   return lengths.flatMap((tokens) => [forwardFloors, 1 / 2.5].map((floors) => (floors * floor) / (perPair * tokens) - tokens / 2));

@@ -1,6 +1,6 @@
 import { elementBytes, inputBytes } from '../domain/number-formats';
 import { attentionWidths } from '../model/parameters';
-import { headsOf } from '../model/stacks';
+import { attentionHeads } from '../model/stacks';
 import { fusesGradAccumulation } from '../domain/runtime';
 import type { LayerKind } from '../domain/model';
 import { allReduceSeconds, gatherSeconds } from './collectives';
@@ -81,6 +81,6 @@ export function addRelativeBias(
   kind: LayerKind,
   tokens: number,
 ): void {
-  const bytes = (2 * headsOf(model, kind).heads * tokens * tokens) / layout.tensor;
+  const bytes = (2 * attentionHeads(model, kind).heads * tokens * tokens) / layout.tensor;
   addOperation(sum, floor, traffic(bytes), traffic(2 * bytes));
 }

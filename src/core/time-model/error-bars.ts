@@ -1,6 +1,6 @@
 import type { NodeGroup } from '../domain/cluster';
 import type { ModelSpec } from '../domain/model';
-import { runtimeOf, type Runtime } from '../domain/runtime';
+import { runtimeProfile, type Runtime } from '../domain/runtime';
 import type { TrainingSpec } from '../domain/request';
 import { measuredKinds, unseenWidening } from './measured-kinds';
 import { sentence, type Sentence } from '../sentence';
@@ -36,14 +36,19 @@ type GpuGeneration = keyof typeof generations;
 const kinds: readonly MeasuredKind[] = measuredKinds;
 
 /** The kind of a run. */
-export function runKindOf(
+export function classifyRun(
   gpuName: string,
   training: Pick<TrainingSpec, 'runtime' | 'gemmPrecision'>,
   model: Pick<ModelSpec, 'experts'>,
 ): RunKind {
   const names = Object.keys(generations) as GpuGeneration[];
   const generation = names.find((name) => generations[name].test(gpuName)) ?? null;
-  return { runtime: runtimeOf(training).id, generation, experts: model.experts !== null, narrow: training.gemmPrecision !== undefined };
+  return {
+    runtime: runtimeProfile(training).id,
+    generation,
+    experts: model.experts !== null,
+    narrow: training.gemmPrecision !== undefined,
+  };
 }
 
 /** A range of measured runs as it holds for runs that none of them is like. */
@@ -86,9 +91,9 @@ export function nearestRuns(
   training: TrainingSpec,
   model: ModelSpec,
 ): { readonly runs: MeasuredKind; readonly text: Sentence } {
-  const wanted = runKindOf(gpu.name, training, model);
+  const wanted = classifyRun(gpu.name, training, model);
   const { runs, isExact } = statedKind(wanted, kinds, unseenWidening);
-  const name = runtimeOf(training).name;
+  const name = runtimeProfile(training).name;
   const what = wanted.experts ? sentence`models with experts` : sentence`models without experts`;
   const format = wanted.narrow ? sentence`with GEMMs in FP8 or NVFP4` : sentence`with GEMMs in 16 bits or more`;
   const text = isExact

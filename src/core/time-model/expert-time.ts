@@ -1,6 +1,6 @@
 import { elementBytes } from '../domain/number-formats';
-import { expertInput, expertTensorOf, upProjections } from '../model/parameters';
-import { runtimeOf } from '../domain/runtime';
+import { expertInput, expertTensorSize, upProjections } from '../model/parameters';
+import { runtimeProfile } from '../domain/runtime';
 import type { RecomputeModule } from '../domain/recompute';
 import type { Experts } from '../domain/model';
 import { joinedGpus } from '../domain/cluster';
@@ -28,7 +28,7 @@ export function addExperts(
   const { gemm, traffic, floor: floorOfRouter, expertFloor: floor } = rates;
   const { hidden: h, gatedMlp } = model;
   const { count, active, sharedFfn = 0 } = experts;
-  const f = model.ffn / expertTensorOf(layout);
+  const f = model.ffn / expertTensorSize(layout);
   const up = upProjections(model);
   const routed = training.sequenceParallel ? localTokens / layout.tensor : localTokens;
   within(['moe'], () => {
@@ -100,7 +100,7 @@ function hasGroupedExperts(training: CostInputs['training']): boolean {
 }
 
 function isMegatron(training: CostInputs['training']): boolean {
-  return runtimeOf(training).id === 'megatron';
+  return runtimeProfile(training).id === 'megatron';
 }
 
 /**
@@ -109,10 +109,10 @@ function isMegatron(training: CostInputs['training']): boolean {
  * (`get_permuted_hidden_states_by_experts`, `dispatch_with_permute`).
  */
 function sortsTwice({ training, layout }: CostInputs): boolean {
-  return layout.expert > 1 && dispatcherOf(training) === 'alltoall' && !hasGroupedExperts(training);
+  return layout.expert > 1 && expertDispatcher(training) === 'alltoall' && !hasGroupedExperts(training);
 }
 
-function dispatcherOf({ expertDispatcher }: CostInputs['training']): ExpertDispatcher {
+function expertDispatcher({ expertDispatcher }: CostInputs['training']): ExpertDispatcher {
   return expertDispatcher ?? 'alltoall';
 }
 
@@ -141,7 +141,7 @@ const biasBytes = { forward: 28, backward: 40 } as const;
 
 /** Rows that the experts of a rank work on: every visit of its tokens, and of those gathered from the ranks that share each expert. */
 export function rowsOfExperts({ training, layout }: CostInputs, active: number, localTokens: number): number {
-  return localTokens * active * (training.sequenceParallel ? expertTensorOf(layout) / layout.tensor : 1);
+  return localTokens * active * (training.sequenceParallel ? expertTensorSize(layout) / layout.tensor : 1);
 }
 
 /**
@@ -153,7 +153,7 @@ export function expertSeconds(inputs: CostInputs, experts: Experts, localTokens:
   const { model, training, layout, cluster } = inputs;
   const rows = localTokens * (training.sequenceParallel ? 1 / layout.tensor : 1);
   const bytes = elementBytes(training) * rows * expertInput(model, experts);
-  const shared = expertTensorOf(layout);
+  const shared = expertTensorSize(layout);
   const gathered = training.sequenceParallel ? 2 * gatherSeconds(bytes * experts.active * shared, shared, cluster) : 0;
   return 2 * dispatchSeconds(inputs, experts, bytes, shared) + gathered;
 }
@@ -169,7 +169,7 @@ const kernelShare = { bus: 0.93, network: 0.89 } as const;
 /** One exchange of what each rank has `bytes` of for each expert that a token visits, between experts that lie `stride` GPUs apart. */
 function dispatchSeconds({ training, layout, cluster }: CostInputs, experts: Experts, bytes: number, stride: number): number {
   const { expert } = layout;
-  if (dispatcherOf(training) === 'alltoall') return allToAllSeconds(experts.active * bytes, expert, stride, cluster);
+  if (expertDispatcher(training) === 'alltoall') return allToAllSeconds(experts.active * bytes, expert, stride, cluster);
   const inside = Math.min(expert, Math.max(1, Math.floor(joinedGpus(cluster) / stride)));
   const nodes = expert / inside;
   // what arrives at a rank comes over its node's links, and from other nodes once for all of a node's ranks

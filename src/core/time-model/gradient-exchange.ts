@@ -1,6 +1,6 @@
 import { replicaLinks } from '../cluster/boundaries';
 import { elementBytes } from '../domain/number-formats';
-import { rankOrderOf, runtimeOf } from '../domain/runtime';
+import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import { adapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
@@ -31,15 +31,15 @@ export function localParameters(
   const { adapter } = training;
   if (adapter !== undefined) {
     const adapters = (part: 'shared' | 'experts'): number =>
-      share * sumOf(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
+      share * sumBy(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
     const experts = adapters('experts');
     return [
       { parameters: adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks },
       ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
     ];
   }
-  const experts = share * sumOf(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
-  const matrices = share * sumOf(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
+  const experts = share * sumBy(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
+  const matrices = share * sumBy(kinds, (group) => group.layers * rankMatrixParameters(model, layout, group.kind));
   const depths = mtpDepths(model);
   const mtp = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
@@ -83,13 +83,13 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const sharded = training.zeroStage >= 1;
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
-  const isScattered = sharded && !(layout.pipeline > 1 && runtimeOf(training).reducesWhole);
-  const isReplicated = runtimeOf(training).id === 'ddp';
+  const isScattered = sharded && !(layout.pipeline > 1 && runtimeProfile(training).reducesWhole);
+  const isReplicated = runtimeProfile(training).id === 'ddp';
   const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
-  const { joined: inNode, sharing } = replicaLinks(layout, cluster, rankOrderOf(inputs), ranks);
+  const { joined: inNode, sharing } = replicaLinks(layout, cluster, resolveRankOrder(inputs), ranks);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : collectiveBandwidth(cluster) / sharing;
-  const volume = sumOf(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
+  const volume = sumBy(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
   const bucket = Math.max(
     ...parts.map(
       (part) =>
@@ -117,6 +117,6 @@ function bucketParameters(ranks: number): number {
   return Math.max(40e6, 1e6 * ranks);
 }
 
-function sumOf<T>(parts: readonly T[], value: (part: T) => number): number {
+function sumBy<T>(parts: readonly T[], value: (part: T) => number): number {
   return parts.reduce((sum, part) => sum + value(part), 0);
 }

@@ -1,12 +1,12 @@
 import type { LayerKind, ModelSpec } from '../domain/model';
 import { sameKind, usualKind } from '../model/layers';
-import { hasAttention, normOfState, stateOf, sublayers } from '../model/mixers';
+import { hasAttention, normOfState, layerStateMixer, sublayers } from '../model/mixers';
 import { isRecomputed } from '../domain/recompute';
-import { attendedKeys, attentionWidths, expertsOf, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
-import { fusesGradAccumulation, runtimeOf } from '../domain/runtime';
-import { headsOf, stackTokens } from '../model/stacks';
+import { attendedKeys, attentionWidths, layerExperts, feedForwardWidth, rankMatrixParameters, upProjections } from '../model/parameters';
+import { fusesGradAccumulation, runtimeProfile } from '../domain/runtime';
+import { attentionHeads, stackTokens } from '../model/stacks';
 import { addCross, addRelativeBias, crossCollectiveSeconds } from './cross-attention';
-import { projectionsOf, tensorParallelSeconds } from './tensor-parallel';
+import { attentionProjections, tensorParallelSeconds } from './tensor-parallel';
 import { adapterCollectiveSeconds, addAdapters } from './adapter-time';
 import { addExperts, expertSeconds } from './expert-time';
 import { exposedSeconds, allToAllSeconds, collectiveBandwidth, nodeBusBandwidth } from './collectives';
@@ -58,15 +58,15 @@ const layerTimes = new WeakMap<CostInputs, { readonly kind: LayerKind; readonly 
 function makeLayerTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   const computed = tokenwiseTime(inputs, kind);
   // A state restarts with each sequence, and a decoder's sequences have a length of their own; all else counts tokens, whosever they are.
-  const ofTokens = stateOf(inputs.model, kind) === null && kind.stack !== 'decoder';
+  const ofTokens = layerStateMixer(inputs.model, kind) === null && kind.stack !== 'decoder';
   const tokenwise = ofTokens ? cachedByTokens((tokens) => computed(1, tokens)) : cachedBySlice(computed);
-  const attentionOf = attentionTime(inputs, kind);
+  const kindAttention = attentionTime(inputs, kind);
   // Stages of a pipeline are asked for the same slice one after the other.
   let last: LastSlice = { batch: NaN, tokens: NaN, context: NaN, documents: undefined, seconds: noSeconds };
   return (batch, tokens, context, documents) => {
     if (last.batch === batch && last.tokens === tokens && last.context === context && last.documents === documents) return last.seconds;
     const base = tokenwise(batch, tokens);
-    const attention = attentionOf(batch, tokens, context, documents);
+    const attention = kindAttention(batch, tokens, context, documents);
     const seconds = {
       forward: base.forward + attention.forward,
       backward: base.backward + attention.backward,
@@ -124,16 +124,16 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
   const { model, training, layout } = inputs;
   const rates = deviceRates(inputs);
   const { traffic, floor } = rates;
-  const { forwardFloors } = runtimeOf(training);
+  const { forwardFloors } = runtimeProfile(training);
   const h = model.hidden;
   const { query, key, value, gate } = attentionWidths(model, layout.tensor);
   const width = query + key + value;
-  const attentionProducts = projectionsOf(inputs);
+  const attentionProducts = attentionProjections(inputs);
   const up = upProjections(model);
   const f = feedForwardWidth(model, kind) / layout.tensor;
-  const experts = expertsOf(model, kind);
+  const experts = layerExperts(model, kind);
   const attends = hasAttention(kind);
-  const state = stateOf(model, kind);
+  const state = layerStateMixer(model, kind);
   const isDense = kind.feedForward === 'dense';
   const parts = sublayers(kind);
   const norms = normOfState(kind);
@@ -232,8 +232,8 @@ export function collectiveSeconds(
   compute: { readonly forward: number; readonly backward: number } = { forward: 0, backward: 0 },
 ): { forward: number; backward: number } {
   const tensor = tensorParallelSeconds(inputs, localTokens, kind);
-  const routed = expertsOf(inputs.model, kind);
-  const state = stateOf(inputs.model, kind);
+  const routed = layerExperts(inputs.model, kind);
+  const state = layerStateMixer(inputs.model, kind);
   const experts = routed === null ? 0 : expertSeconds(inputs, routed, localTokens);
   const hidden = inputs.training.overlapExpertComm === true;
   const others =
@@ -248,9 +248,9 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
   if (!hasAttention(kind)) return () => noSeconds;
   const rates = deviceRates(inputs);
   const { scores: headProducts, traffic, moved, fused, floor } = rates;
-  const { softmaxBytes, forwardFloors, cachePasses } = runtimeOf(training);
+  const { softmaxBytes, forwardFloors, cachePasses } = runtimeProfile(training);
   const { key, value } = attentionWidths(model, layout.tensor);
-  const { heads, headDim } = headsOf(model, kind);
+  const { heads, headDim } = attentionHeads(model, kind);
   const [scored, summed] = model.latent ? headSizes(model) : [headDim, headDim];
   const exchange = layout.context === 1 ? () => 0 : cachedByTokens((tokens) => contextParallelSeconds(inputs, tokens / layout.context));
   const isRepeated = repeatsScores(training);
@@ -308,7 +308,7 @@ function attentionTime(inputs: CostInputs, kind: LayerKind): LayerTime {
  * attention out (its `op` option saves the output).
  */
 function repeatsScores(training: CostInputs['training']): boolean {
-  return isRecomputed(training, 'core_attn') && (training.attention === 'unfused' || runtimeOf(training).id !== 'torchtitan');
+  return isRecomputed(training, 'core_attn') && (training.attention === 'unfused' || runtimeProfile(training).id !== 'torchtitan');
 }
 
 /** Elements of a head over which scores are summed, and of the values it sums. */

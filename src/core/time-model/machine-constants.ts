@@ -21,7 +21,7 @@ export const machineConstants: readonly MachineConstant[] = [
     key: 'cluster.gpu.gemmEfficiency',
     spread: 1,
     valueOf: ({ cluster }) => cluster.gpu.gemmEfficiency,
-    faster: (machine, factor) => withGpu(machine, { gemmEfficiency: fractionOf(machine.cluster.gpu.gemmEfficiency, factor) }),
+    faster: (machine, factor) => withGpu(machine, { gemmEfficiency: scaledFraction(machine.cluster.gpu.gemmEfficiency, factor) }),
   },
   {
     key: 'cluster.gpu.attentionEfficiency',
@@ -30,7 +30,7 @@ export const machineConstants: readonly MachineConstant[] = [
     faster: (machine, factor) => {
       const { attentionEfficiency } = machine.cluster.gpu;
       if (attentionEfficiency === undefined) return machine;
-      const scaled = Object.entries(attentionEfficiency).map(([kernel, fraction]) => [kernel, fractionOf(fraction, factor)]);
+      const scaled = Object.entries(attentionEfficiency).map(([kernel, fraction]) => [kernel, scaledFraction(fraction, factor)]);
       return withGpu(machine, { attentionEfficiency: Object.fromEntries(scaled) as typeof attentionEfficiency });
     },
   },
@@ -40,7 +40,7 @@ export const machineConstants: readonly MachineConstant[] = [
     valueOf: ({ constants }) => constants.memoryEfficiency,
     faster: ({ cluster, constants }, factor) => ({
       cluster,
-      constants: { ...constants, memoryEfficiency: fractionOf(constants.memoryEfficiency, factor) },
+      constants: { ...constants, memoryEfficiency: scaledFraction(constants.memoryEfficiency, factor) },
     }),
   },
   {
@@ -65,8 +65,8 @@ export const machineConstants: readonly MachineConstant[] = [
     faster: (machine, factor) => {
       const { nicEfficiency, nicSharedEfficiency: shared } = machine.cluster.links;
       return withLinks(machine, {
-        nicEfficiency: fractionOf(nicEfficiency, factor),
-        ...(shared === undefined ? {} : { nicSharedEfficiency: fractionOf(shared, factor) }),
+        nicEfficiency: scaledFraction(nicEfficiency, factor),
+        ...(shared === undefined ? {} : { nicSharedEfficiency: scaledFraction(shared, factor) }),
       });
     },
   },
@@ -75,7 +75,7 @@ export const machineConstants: readonly MachineConstant[] = [
 /** What all constants of a machine share, over how far machines of one kind differ in their GEMM rate. */
 export const commonSpread = 0.6;
 
-function fractionOf(fraction: number, factor: number): number {
+function scaledFraction(fraction: number, factor: number): number {
   return Math.min(1, fraction * factor);
 }
 

@@ -7,7 +7,7 @@ import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
 import { floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
-import { clausesOf, counted, listOf, say, sentence, type Sentence } from '../sentence';
+import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../sentence';
 
 /**
  * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
@@ -112,7 +112,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
 export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
   const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
   const descriptions = new Map([first, ...others].map(({ description }) => [say(description), description]));
-  return { ...widest, description: sentence`${clausesOf([...descriptions.values()])}` };
+  return { ...widest, description: sentence`${joinClauses([...descriptions.values()])}` };
 }
 
 /** Half width that settings ask for which the plan leaves out, percent: as what was never measured. */
@@ -165,7 +165,7 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Profil
   const measuredBy = source === 'imported' ? sentence`imported times` : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
   const measured = sentence`Measured on ${device.name} (${measuredBy}), ${counted(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}`;
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
-  const exchanges = collectivesOf(profile, asked.layout);
+  const exchanges = missingCollectives(profile, asked.layout);
   const beyond = extrapolations(profile, asked);
   const analytic = [
     ...exchanges,
@@ -176,9 +176,9 @@ export function profileProvenance({ file, profile }: NamedProfile, asked: Profil
   const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
-    description: sentence`${clausesOf([status === 'partial' ? sentence`${measured}, measuring was stopped early` : measured, ...errorClause(errors)])}`,
+    description: sentence`${joinClauses([status === 'partial' ? sentence`${measured}, measuring was stopped early` : measured, ...errorClause(errors)])}`,
     ...halfWidth(Math.round(Math.max(least, worst))),
-    errorBecause: sentence`${clausesOf([
+    errorBecause: sentence`${joinClauses([
       sentence`layer times are measured; ${listOf(analytic)} are not`,
       sentence`weight gradients' share of a split backward is from the analytic model`,
       ...beyond,
@@ -194,7 +194,7 @@ function errorClause(errors: Profile['errors']): Sentence[] {
   ];
 }
 
-function collectivesOf({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): Sentence[] {
+function missingCollectives({ shape }: Profile, { tensor, expert }: Pick<Layout, 'tensor' | 'expert'>): Sentence[] {
   const expertParallel = shape.experts !== null && expert > 1;
   if (tensor > 1 && expertParallel) return [sentence`exchanges between tensor- and expert-parallel ranks`];
   if (tensor > 1) return [sentence`exchanges between tensor-parallel ranks`];

@@ -4,7 +4,7 @@ import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-form
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
 import type { GpuSpec, NodeGroup } from '../domain/cluster';
-import { fusesGradAccumulation, runtimeOf, type FusedAttentionKernel } from '../domain/runtime';
+import { fusesGradAccumulation, runtimeProfile, type FusedAttentionKernel } from '../domain/runtime';
 import type { CostConstants } from '../domain/slice-cost';
 
 /**
@@ -77,13 +77,13 @@ const powerExponent = 2 / 3;
 /**
  * The kernel of fused attention: as asked for, else the first that the runtime takes and the GPU has. Null: none was measured on this GPU.
  */
-export function attentionKernelOf(
+export function fusedAttentionKernel(
   { gpu }: Pick<NodeGroup, 'gpu'>,
   training: Pick<TrainingSpec, 'attentionKernel' | 'runtime'>,
 ): FusedAttentionKernel | null {
   if (training.attentionKernel !== undefined) return training.attentionKernel;
   const has = gpu.attentionEfficiency ?? {};
-  return runtimeOf(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;
+  return runtimeProfile(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;
 }
 
 /** Fraction of the GEMM rate that fused attention is given where no kernel was measured on the GPU. */
@@ -92,14 +92,14 @@ const unmeasuredAttention = 0.7;
 /** Fused attention, FLOP per second, causal half counted. A power limit leaves it: it is far from the peak that draws the power. */
 function attentionRate(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): number {
   const { gpu } = cluster;
-  const kernel = attentionKernelOf(cluster, training);
+  const kernel = fusedAttentionKernel(cluster, training);
   const measured = kernel === null ? undefined : gpu.attentionEfficiency?.[kernel];
   return gpu.peakTflops[training.precision] * 1e12 * (measured ?? unmeasuredAttention * gpu.gemmEfficiency);
 }
 
 /** How often element-wise operations read and write their tensors, once where they are fused. */
 function elementwisePasses(training: TrainingSpec): number {
-  const { compiles, eagerTraffic } = runtimeOf(training);
+  const { compiles, eagerTraffic } = runtimeProfile(training);
   return (training.compile ?? compiles) ? 1 : eagerTraffic;
 }
 
@@ -125,11 +125,11 @@ const misalignedEfficiency = 0.53;
 /** A listed operation, one to three kernels, takes at least this where a CUDA graph issues it: some microseconds a kernel, assumed. */
 const graphFloorSeconds = 10e-6;
 
-const ratesOf = new WeakMap<CostInputs, DeviceRates>();
+const knownRates = new WeakMap<CostInputs, DeviceRates>();
 
 /** Rates of the GPU in SI units: `gemm(m, n, k, batch)` and `traffic(bytes)` give seconds of device time. Made once for the same inputs. */
 export function deviceRates(inputs: CostInputs): DeviceRates {
-  return memoized(ratesOf, inputs, () => makeRates(inputs));
+  return memoized(knownRates, inputs, () => makeRates(inputs));
 }
 
 function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
@@ -137,7 +137,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const powered = underPowerLimit(gpu);
   const bandwidth = gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
   const factors = gpu.gemmFactors ?? {};
-  const efficiency = gpu.gemmEfficiency * powered * (factors[runtimeOf(training).id] ?? 1);
+  const efficiency = gpu.gemmEfficiency * powered * (factors[runtimeProfile(training).id] ?? 1);
   const best = gpu.peakTflops[training.precision] * 1e12 * efficiency;
   const element = elementBytes(training);
   const gradient = training.gradAccumulationFp32 ? 4 : element;
@@ -174,7 +174,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
     cast: (elements: number): number => (castPerElement * elements) / bandwidth,
     frozen: training.adapter !== undefined,
     unpack: unpacked === null ? null : (elements: number): number => (unpacked * elements) / bandwidth,
-    castsApart: !runtimeOf(training).keepsNarrow,
+    castsApart: !runtimeProfile(training).keepsNarrow,
     traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,
     moved: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
     fused: (flops: number): number => flops / attention,

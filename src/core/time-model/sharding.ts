@@ -55,7 +55,7 @@ export function shardedWaits(
 ): ((forward: number, backward: number) => ShardedWaits) | null {
   const { weights, gradients } = shardsEachPass(inputs);
   if (!gradients) return null;
-  const { gather, scatter } = collectivesOf(inputs, groups, ends);
+  const { gather, scatter } = shardedCollectives(inputs, groups, ends);
   const layers = groups.reduce((sum, group) => sum + group.layers, 0);
   return (forward, backward) => ({
     forward: weights ? waited(gather, forward, layers) : 0,
@@ -63,7 +63,7 @@ export function shardedWaits(
   });
 }
 
-function collectivesOf(
+function shardedCollectives(
   inputs: CostInputs,
   groups: readonly LayerGroup[],
   ends: { readonly first: boolean; readonly last: boolean },

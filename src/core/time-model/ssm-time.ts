@@ -110,7 +110,7 @@ function mambaWork({ v, n }: ChunkSizes): ScanWork {
  */
 const vectorWork = { forward: 7, backward: 7 + 14 } as const;
 
-const workOf = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaWork, lightning: lightningWork } as const;
+const mixerWork = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaWork, lightning: lightningWork } as const;
 
 /**
  * Adds a mixer with a state for `rows` tokens of a rank, `tokens` of each sequence at once: projections, convolution, the kernels of the
@@ -130,7 +130,7 @@ export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, sta
     addProduct(sum, rates, [rows, v, rank]);
     addBackward(sum, floor, linear(rows, v, rank));
   }
-  const { forward, backward } = workOf[state.kind]({ v, k, n: state.stateDim, q: Math.min(state.chunk, tokens), heads });
+  const { forward, backward } = mixerWork[state.kind]({ v, k, n: state.stateDim, q: Math.min(state.chunk, tokens), heads });
   const seconds = ({ flops, bytes }: Work, vector: number): number =>
     Math.max(chunked(rows * flops), traffic(rows * bytes), (rows * vector * v * state.stateDim) / (cluster.gpu.peakTflops.fp32 * 1e12));
   const isMamba = state.kind === 'mamba';

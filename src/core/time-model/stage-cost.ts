@@ -1,4 +1,4 @@
-import { runtimeOf } from '../domain/runtime';
+import { runtimeProfile } from '../domain/runtime';
 import { wholeLayers } from '../domain/recompute';
 import type { SliceCost, SliceTime } from '../domain/slice-cost';
 import { layerGroups, layersByKind, usualKind } from '../model/layers';
@@ -42,7 +42,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     : inputs.model.stacks === undefined
       ? cachedByTokens((tokens) => atEnds(1, tokens))
       : cachedBySlice(atEnds);
-  const waitsForSends = runtimeOf(inputs.training).sends === 'blocking';
+  const waitsForSends = runtimeProfile(inputs.training).sends === 'blocking';
   const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
   return (batch, tokens, context, documents): SliceTime => {
     const end = endSeconds(batch, tokens);

@@ -1,9 +1,9 @@
 import { elementBytes, inputBytes } from '../domain/number-formats';
 import { usualKind } from '../model/layers';
 import type { LayerKind } from '../domain/model';
-import { hasAttention, stateOf, stateWidths } from '../model/mixers';
-import { expertsOf, feedForwardWidth, upProjections, attentionWidths } from '../model/parameters';
-import { runtimeOf } from '../domain/runtime';
+import { hasAttention, layerStateMixer, stateWidths } from '../model/mixers';
+import { layerExperts, feedForwardWidth, upProjections, attentionWidths } from '../model/parameters';
+import { runtimeProfile } from '../domain/runtime';
 import { allReduceSeconds, exposedSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
 import type { Product } from './tally';
@@ -16,12 +16,12 @@ interface Sublayer {
 }
 
 /** The sublayers of a layer that all tokens pass, for `rows` rows. */
-function sublayersOf(inputs: CostInputs, rows: number, kind: LayerKind): readonly Sublayer[] {
+function layerSublayers(inputs: CostInputs, rows: number, kind: LayerKind): readonly Sublayer[] {
   const { model, layout } = inputs;
-  const state = stateOf(model, kind);
-  const experts = expertsOf(model, kind);
+  const state = layerStateMixer(model, kind);
+  const experts = layerExperts(model, kind);
   const ffn = (experts === null ? feedForwardWidth(model, kind) : (experts.sharedFfn ?? 0)) / layout.tensor;
-  const { before, up, out } = projectionsOf(inputs)(rows);
+  const { before, up, out } = attentionProjections(inputs)(rows);
   const projected = state === null ? 0 : stateWidths(state, layout.tensor).projected;
   return [
     ...(hasAttention(kind) ? [{ first: model.latent ? up : before, last: out }] : []),
@@ -47,9 +47,9 @@ export function tensorParallelSeconds(
   const { model, training, layout, cluster } = inputs;
   if (layout.tensor <= 1) return { forward: 0, backward: 0 };
   const bytes = elementBytes(training) * localTokens * model.hidden;
-  const sublayers = sublayersOf(inputs, localTokens, kind);
+  const sublayers = layerSublayers(inputs, localTokens, kind);
   if (!training.sequenceParallel) {
-    const exchange = sublayers.length * allReduceSeconds(bytes / runtimeOf(training).tensorBusShare, layout.tensor, cluster);
+    const exchange = sublayers.length * allReduceSeconds(bytes / runtimeProfile(training).tensorBusShare, layout.tensor, cluster);
     return { forward: exchange, backward: exchange };
   }
   const { linear, floor, frozen } = deviceRates(inputs);
@@ -65,7 +65,7 @@ export function tensorParallelSeconds(
     const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
     const weightGradient = frozen ? 0 : sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
     forward += isAsync ? exposedSeconds(gather, ofFirst) + exposedSeconds(scatter, product(...last)) : gather + scatter;
-    if (runtimeOf(training).overlapsTensorParallel)
+    if (runtimeProfile(training).overlapsTensorParallel)
       backward +=
         (isAsync ? exposedSeconds(gather, product(last[0], last[2], last[1])) : gather) +
         Math.max(0, gather - inputGradient) +
@@ -86,7 +86,7 @@ function sum<T>(parts: readonly T[], value: (part: T) => number): number {
 type Projections = (rows: number) => { readonly before: readonly Product[]; readonly up: readonly Product[]; readonly out: Product };
 
 /** `before` of latent attention compress the rank's share of the tokens; `up` has nothing in any other. */
-export function projectionsOf({ model, training, layout }: CostInputs): Projections {
+export function attentionProjections({ model, training, layout }: CostInputs): Projections {
   const { query, key, value, output, gate } = attentionWidths(model, layout.tensor);
   const { hidden, latent, heads } = model;
   const width = query + key + value + gate;

@@ -3,12 +3,12 @@ import type { Layout } from '../../core/domain/request';
 import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
-import { tightestOf } from '../../core/memory-model/profile';
+import { tightestStage } from '../../core/memory-model/profile';
 import { chosenOf } from '../../core/planner/plan';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from '../../features/elastic/vscode/explanations';
 import { wayText } from '../../core/planner/lengths/length-reasons';
-import { explanationOf, settingOfKey } from '../../core/domain/settings/table';
+import { explainSetting, settingOfKey } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
 
 /** What a plan makes of a setting, by its key in terapipe.json. */
@@ -85,19 +85,19 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'training.optimizer': {
     derived: (plan, t) => [
-      t('{0} a GPU on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.optimizer ?? 0)),
+      t('{0} a GPU on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.optimizer ?? 0)),
     ],
   },
   'training.recompute': {
     derived: (plan, t) => [
-      t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
     ],
   },
   'training.offloadOptimizer': { derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))] },
   'training.overlapGradReduce': { derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))] },
   'training.activationOffloadLayers': {
     derived: (plan, t) => [
-      t('Activations: {0} on the fullest stage.', formatBytes(tightestOf(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
     ],
   },
   'training.lengths': {
@@ -181,7 +181,7 @@ const others: Readonly<Record<string, Explanation>> = {
 export function explanationFor(key: string): Explanation | undefined {
   const setting = settingOfKey(key);
   if (setting === null) return others[key];
-  return { meaning: (t) => say(explanationOf(setting).meaning, t), ...numbers[key] };
+  return { meaning: (t) => say(explainSetting(setting).meaning, t), ...numbers[key] };
 }
 
 /** `704, 688, 656`; runs of equal lengths as `112 x 6`, the paper's way. */

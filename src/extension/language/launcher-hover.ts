@@ -1,6 +1,6 @@
 import type { FactName, Facts, LauncherFile } from '../../core/run/facts';
 import { formatCount, formatNumber } from '../../core/format';
-import { explanationOf } from '../../core/domain/settings/table';
+import { explainSetting } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
 import { explanationFor } from './explanations';
@@ -36,7 +36,7 @@ export function valueText(value: unknown): string {
 }
 
 function linesOf(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
-  const { key, meaning } = explanationOf(name);
+  const { key, meaning } = explainSetting(name);
   const numbers = numbersOf(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
   return [say(meaning, t), ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
 }

@@ -1,4 +1,4 @@
-import { sectionOf, type Section } from '../../core/domain/settings/table';
+import { settingSection, type Section } from '../../core/domain/settings/table';
 import { formatCount, formatNumber, plural } from '../../core/format';
 import { microBatchesOf } from '../../core/launchers/layout-sizes';
 import type { Place } from '../../core/domain/located';
@@ -46,7 +46,7 @@ export function factRows(state: SessionState, group: Section, t: Translate): rea
   const { file, launcher } = state;
   return namedFacts(factsOfRun(state))
     .flatMap(({ key, fact }) => {
-      if (sectionOf(key) !== group || fact.source.kind !== 'file') return [];
+      if (settingSection(key) !== group || fact.source.kind !== 'file') return [];
       return [{ key, fact, place: fact.source.place }];
     })
     .sort((a, b) => Number(a.place.file !== file) - Number(b.place.file !== file) || a.place.range.start - b.place.range.start)

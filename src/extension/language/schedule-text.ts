@@ -1,6 +1,6 @@
 import { formatPercent, plural } from '../../core/format';
 import { linkKind, waitedFor } from '../../core/schedules/simulate/critical-path';
-import { indexParts, rowOf } from '../../core/schedules/parts';
+import { indexParts, findRow } from '../../core/schedules/parts';
 import { actionType, isPass } from '../../core/schedules/pytorch-csv/actions';
 import { actionsAround, type LocatedAction } from '../../core/schedules/pytorch-csv/cells';
 import type { OperationKind, Timeline } from '../../core/schedules/schedule';
@@ -41,7 +41,7 @@ function actionTexts(timeline: Timeline, action: LocatedAction, t: Translate): s
   const { type, chunk, microBatch } = action;
   const rank = timeline.stageOfChunk[chunk] ?? 0;
   if (!isPass(type)) return [transferText(timeline, action, rank, t)];
-  const row = rowOf(timeline, indexParts(timeline), type as OperationKind, chunk, microBatch);
+  const row = findRow(timeline, indexParts(timeline), type as OperationKind, chunk, microBatch);
   const what = t('Rank {0} runs the {1} of stage {2}, micro-batch {3}', rank, passName(type, t), chunk, microBatch);
   return row < 0 ? [what] : [what, t('{0}, {1}', whenText(timeline, row, t), waitText(timeline, row, t))];
 }

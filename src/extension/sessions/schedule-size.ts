@@ -1,6 +1,6 @@
 import type { Finding } from '../../core/findings';
 import { formatCount } from '../../core/format';
-import { findingOf, problemOfFile } from '../../core/schedules/pytorch-csv/problems';
+import { toCsvFinding, problemOfFile } from '../../core/schedules/pytorch-csv/problems';
 import { sentence } from '../../core/sentence';
 
 /**
@@ -20,7 +20,7 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
         : null;
   if (what === null) return null;
   const message = sentence`The file has over ${what}, more than are drawn in the editor`;
-  return findingOf(problemOfFile(text, 'too-large', message, sentence`check it on the terminal, or write a shorter schedule`), file);
+  return toCsvFinding(problemOfFile(text, 'too-large', message, sentence`check it on the terminal, or write a shorter schedule`), file);
 }
 
 /** Counts cells without making an object for each; what follows the last line break is not one. */

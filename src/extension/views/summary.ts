@@ -1,6 +1,6 @@
 import type { ElasticPlan } from '../../features/elastic/core/plan';
 import { formatDuration, formatNumber, formatPercent } from '../../core/format';
-import { usedText, verdictOf, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
+import { usedText, memoryVerdict, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
 import { chosenOf, type Plan } from '../../core/planner/plan';
 import { say, type Translate } from '../../core/sentence';
 
@@ -19,7 +19,7 @@ export function summaryOf(plan: Plan): PlanSummary {
   return {
     stepText: formatDuration(chosen.iterationMs),
     bubbleText: formatPercent(chosen.bubbleRate),
-    verdict: verdictOf(chosen.memory),
+    verdict: memoryVerdict(chosen.memory),
     isWithoutEnds: plan.request.model.vocab === 0,
   };
 }

@@ -187,7 +187,7 @@ function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
     formatCount(epoch.steps),
     column.duration(epoch.stepMs),
     column.duration(epoch.epochMs),
-    `${column.bytesOf(peakBytes, usableBytes)}${fits ? '' : ', does not fit'}`,
+    `${column.usage(peakBytes, usableBytes)}${fits ? '' : ', does not fit'}`,
     cache.state === 'none' ? '' : cache.state,
     epoch.stageUnits.join(' '),
   ];

@@ -1,6 +1,6 @@
 import { ExpectedError, type CancelSignal } from '../../core/errors';
 import { formatCount, formatNumber } from '../../core/format';
-import { verdictOf } from '../../core/memory-model/verdict';
+import { memoryVerdict } from '../../core/memory-model/verdict';
 import { layerMatrixParameters } from '../../core/model/parameters';
 import { unlessUnmet } from '../../core/schedules/on-layout';
 import { chosenOf, type Plan } from '../../core/planner/plan';
@@ -10,7 +10,7 @@ import { counted, sentence, type Sentence } from '../../core/sentence';
 import { elementBytes } from '../../core/domain/number-formats';
 import { masterBytes, stateBytes } from '../../core/domain/optimizer';
 import type { PlanRequest } from '../../core/domain/request';
-import { rankOrderOf } from '../../core/domain/runtime';
+import { resolveRankOrder } from '../../core/domain/runtime';
 import type { Scheme } from '../../core/domain/scheme';
 import type { SliceCost } from '../../core/domain/slice-cost';
 import { networkBandwidth } from '../../core/time-model/collectives';
@@ -122,7 +122,7 @@ function struckBy({ layout, cluster, training }: PlanRequest, node: number): Str
     const place = Math.floor((node * cluster.gpusPerNode + gpu) / inner);
     if (place >= data * pipeline) continue;
     const [stage, replica] =
-      rankOrderOf({ layout, training }) === 'tp-cp-ep-dp-pp'
+      resolveRankOrder({ layout, training }) === 'tp-cp-ep-dp-pp'
         ? [Math.floor(place / data), place % data]
         : [place % pipeline, Math.floor(place / pipeline)];
     byStage.set(stage, (byStage.get(stage) ?? new Set()).add(replica));
@@ -298,7 +298,7 @@ function replicas(question: Question): Way {
     if (found === null) continue;
     const stepMs = (found.step.iterationMs * sequencesOf(spec.scheme) * data) / globalBatch;
     const says = sentence`${counted(left, 'replica')} of ${formatCount(data)}, ${counted(count, 'micro-batch', 'micro-batches')} each; no state is sent`;
-    return { ...none, stepMs, fits: verdictOf(found.step.memory).fits, moveMs: regroupMs, says };
+    return { ...none, stepMs, fits: memoryVerdict(found.step.memory).fits, moveMs: regroupMs, says };
   }
   return { ...none, says: sentence`${spec.name} cannot run on the stages that are left` };
 }

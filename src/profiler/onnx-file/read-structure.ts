@@ -1,7 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { ModelProtoSchema, type ModelProto } from 'onnx-buf';
 import { open, stat } from 'node:fs/promises';
-import { messageOf, throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
+import { errorMessage, throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
 import { fileSource, type ByteSource } from './byte-source';
 import { onnxError } from './errors';
 import { pruneModel } from './prune';
@@ -41,7 +41,7 @@ function decoded(pruned: Uint8Array, file: string): ModelProto {
   try {
     return fromBinary(ModelProtoSchema, pruned);
   } catch (error) {
-    const why = messageOf(error);
+    const why = errorMessage(error);
     throw onnxError(
       'onnx-syntax',
       file,

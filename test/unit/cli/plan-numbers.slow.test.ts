@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { planAnswer } from '../../../src/cli/answers/plan';
-import { column, formatBytesOf, formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../src/core/format';
+import { column, formatUsage, formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../src/core/format';
 import { costsText, stepCosts } from '../../../src/core/planner/explain/limit-labels';
 import { largestLoss } from '../../../src/core/planner/explain/losses';
 import { chosenOf } from '../../../src/core/planner/plan';
@@ -76,7 +76,7 @@ describe('the numbers of a plan', () => {
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
       assert.equal(line(text, 'bubble'), bubbleRate > 0 && bubbleRate < 0.001 ? '< 0.1 %' : formatPercent(bubbleRate));
       assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s, MFU ${formatPercent(plan.mfu)}`);
-      assert.ok(line(text, 'memory').startsWith(formatBytesOf(plan.memory.peakBytes, plan.memory.usableBytes)), line(text, 'memory'));
+      assert.ok(line(text, 'memory').startsWith(formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)), line(text, 'memory'));
       assert.equal(
         plan.fits,
         plan.memory.stages.every(({ peakBytes, usableBytes }) => peakBytes <= usableBytes),

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import {
   column,
   formatBytes,
-  formatBytesOf,
+  formatUsage,
   formatCount,
   formatDuration,
   formatDurationRange,
@@ -105,7 +105,7 @@ describe('the numbers of a search', () => {
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
       assert.equal(line(text, 'bubble'), formatPercent(plan.bubbleRate));
       assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s, MFU ${formatPercent(plan.mfu)}`);
-      assert.ok(line(text, 'memory').startsWith(`${formatBytesOf(plan.memory.peakBytes, plan.memory.usableBytes)}, fits, `));
+      assert.ok(line(text, 'memory').startsWith(`${formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)}, fits, `));
       assert.equal(line(text, 'budget'), `${formatCount(search.tokenBudget)} tokens in ${formatCount(plan.gpuHours)} GPU hours`);
       for (const [, name = '', share = ''] of line(text, 'costs most').matchAll(/([a-zA-Z][a-zA-Z\-2 ]+?) ([\d.,]+ %)/gu)) {
         const part = stepParts.find((each) => say(stepPartNames[each]) === name.replace(/^of the step, /u, '').trim());

@@ -4,7 +4,7 @@ import {
   column,
   durationQuantity,
   formatBytes,
-  formatBytesOf,
+  formatUsage,
   formatCount,
   formatDuration,
   formatNumber,
@@ -35,8 +35,8 @@ describe('format', () => {
     assert.equal(formatBytes(1023.9 * 2 ** 20), '1 GiB');
     assert.equal(formatBytes(1), '1 byte');
     assert.equal(formatBytes(0), '0 bytes');
-    assert.equal(formatBytesOf(9.1 * bytesPerGiB, 16 * bytesPerGiB), '9.1 / 16 GiB');
-    assert.equal(formatBytesOf(0.5 * bytesPerGiB, 80 * bytesPerGiB), '0.5 / 80 GiB');
+    assert.equal(formatUsage(9.1 * bytesPerGiB, 16 * bytesPerGiB), '9.1 / 16 GiB');
+    assert.equal(formatUsage(0.5 * bytesPerGiB, 80 * bytesPerGiB), '0.5 / 80 GiB');
   });
 
   it('keeps trailing zeros in the columns of a table, so that they are under each other', () => {
@@ -53,7 +53,7 @@ describe('format', () => {
     assert.equal(column.duration(1500), '1.50 s');
     assert.equal(column.duration(3.3e-14), '0 ms');
     assert.equal(column.bytes(63 * bytesPerGiB), '63.0 GiB');
-    assert.equal(column.bytesOf(9 * bytesPerGiB, 16 * bytesPerGiB), '9.00 / 16.0 GiB');
+    assert.equal(column.usage(9 * bytesPerGiB, 16 * bytesPerGiB), '9.00 / 16.0 GiB');
     assert.equal(column.percent(0.052), '5.20 %');
     for (const text of [column.number(NaN), column.duration(Infinity), column.percent(NaN)]) assert.equal(text, '–');
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { generateSchedule, problemOf } from '../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../src/core/schedules/registry';
 import type { Timeline } from '../../../src/core/schedules/schedule';
 import { plannedSchedules } from '../../../src/core/domain/schedule-names';
 import { noTransfers, simulate } from '../../../src/core/schedules/simulate/simulate';
@@ -7,7 +7,7 @@ import { noTransfers, simulate } from '../../../src/core/schedules/simulate/simu
 /** A simulated timeline of equal chunks: forward of a unit takes its tokens in ms, whole backward twice that. */
 export function timelineOf(name: string, chunks: readonly (readonly number[])[], stages: number, chunksPerStage = 1): Timeline {
   const scheme = chunks.map((tokens) => ({ batch: 1, tokens }));
-  const schedule = generateSchedule(name, problemOf(scheme, stages, chunksPerStage));
+  const schedule = generateSchedule(name, toScheduleProblem(scheme, stages, chunksPerStage));
   const forwardMs = Float64Array.from(
     { length: schedule.stageOfChunk.length * schedule.units.length },
     (_, cell) => schedule.units[cell % schedule.units.length]!.tokens,

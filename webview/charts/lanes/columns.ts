@@ -1,4 +1,4 @@
-import { partOf } from '../../../src/core/schedules/parts';
+import { operationPart } from '../../../src/core/schedules/parts';
 import { at, firstEndingAfter, rowsOf, shadeOfRow, type Operations } from '../../base/operations';
 
 /**
@@ -162,7 +162,7 @@ function spread(operations: Operations, row: number, startMs: number, msPerPx: n
   const { timeline } = operations;
   const from = (at(timeline.startMs, row) - startMs) / msPerPx;
   const until = (at(timeline.endMs, row) - startMs) / msPerPx;
-  const covered = [columns.forward, columns.backward, columns.weight][partOf(timeline.kind[row])] ?? columns.forward;
+  const covered = [columns.forward, columns.backward, columns.weight][operationPart(timeline.kind[row])] ?? columns.forward;
   const level = levelOf(operations, row);
   const last = Math.min(columns.forward.length - 1, Math.ceil(until) - 1);
   for (let pixel = Math.max(0, Math.floor(from)); pixel <= last; pixel++) {

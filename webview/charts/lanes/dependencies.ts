@@ -1,5 +1,5 @@
 import { criticalPath as pathOf, waitedFor } from '../../../src/core/schedules/simulate/critical-path';
-import { sourceOf } from '../../../src/core/schedules/parts';
+import { findSourceRow } from '../../../src/core/schedules/parts';
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import type { Page } from '../../base/pages';
 import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
@@ -62,10 +62,10 @@ const kinds = Object.values(operationKind);
 /** The neighbours of an operation in the order of the step; of what is drawn alone. */
 export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Operation): Flows {
   const { timeline, parts } = operations;
-  const before = new Set([sourceOf(timeline, parts, row), waitedFor(timeline, parts, row).row].filter((each) => each >= 0));
+  const before = new Set([findSourceRow(timeline, parts, row), waitedFor(timeline, parts, row).row].filter((each) => each >= 0));
   const handed = [chunk - 1, chunk, chunk + 1]
     .flatMap((next) => kinds.map((kind) => rowAt(operations, next, kind, unitIndex)))
-    .filter((next) => next >= 0 && next !== row && sourceOf(timeline, parts, next) === row);
+    .filter((next) => next >= 0 && next !== row && findSourceRow(timeline, parts, next) === row);
   const stageEnd = timeline.rowStart[(timeline.stageOfChunk[chunk] ?? 0) + 1] ?? 0;
   const next = row + 1 < stageEnd && waitedFor(timeline, parts, row + 1).row === row ? [row + 1] : [];
   const all = (rows: Iterable<number>): Operation[] => [...rows].map((each) => operationAt(operations, each));

@@ -1,4 +1,4 @@
-import { part as parts, partOf, type Part } from '../../../src/core/schedules/parts';
+import { part as parts, operationPart, type Part } from '../../../src/core/schedules/parts';
 import { css } from '../../base/color';
 import type { Theme } from '../../base/theme';
 import { evenColumns, fillColumns, fillColumnsOf, makeColumns, type Columns } from './columns';
@@ -164,7 +164,7 @@ function paintWide(
     const row = at(wide, index);
     const from = Math.round((at(timeline.startMs, row) - startMs) / msPerPx);
     const until = Math.max(from + 1, Math.round((at(timeline.endMs, row) - startMs) / msPerPx));
-    const part = partOf(timeline.kind[row]);
+    const part = operationPart(timeline.kind[row]);
     const shade = shadeOfRow(operations, row);
     line.fill(paints.pixel(part, shade), Math.max(0, from), Math.max(0, until - hairlinePx));
     line.fill(paints.hairline(part, shade, (until - from) / scale), Math.max(0, until - hairlinePx), Math.max(0, until));
@@ -252,7 +252,7 @@ function drawWide(
     const x0 = Math.max(left - 1, left + Math.round((at(timeline.startMs, row) - viewport.startMs) / msPerPx));
     const x1 = Math.min(right + 1, left + Math.round((at(timeline.endMs, row) - viewport.startMs) / msPerPx));
     const unit = timeline.units[at(timeline.unit, row)];
-    const part = partOf(timeline.kind[row]);
+    const part = operationPart(timeline.kind[row]);
     const width = Math.max(1, x1 - x0);
     if (theme.highContrast) outline(context, x0, box, Math.max(1, width - 1), part, paints);
     if (!hasText || width < 30 * scale || unit === undefined) continue;

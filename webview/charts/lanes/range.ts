@@ -1,6 +1,6 @@
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
 import type { MemoryProfile } from '../../../src/core/memory-model/profile';
-import { gapsOf, linkWait, type Gap, type GapCause, type IdleCause, type IdleTimes } from '../../../src/core/schedules/simulate/gaps';
+import { idleGaps, linkWait, type Gap, type GapCause, type IdleCause, type IdleTimes } from '../../../src/core/schedules/simulate/gaps';
 import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** A dragged range: times, and stages, both included. */
@@ -17,7 +17,7 @@ const knownGaps = new WeakMap<Operations, Map<number, readonly Gap[]>>();
 export function stageGaps(operations: Operations, stage: number): readonly Gap[] {
   const known = knownGaps.get(operations) ?? new Map<number, readonly Gap[]>();
   knownGaps.set(operations, known);
-  const gaps = known.get(stage) ?? gapsOf(operations.timeline, stage, operations.parts);
+  const gaps = known.get(stage) ?? idleGaps(operations.timeline, stage, operations.parts);
   known.set(stage, gaps);
   return gaps;
 }

@@ -1,7 +1,7 @@
 import {
   memoryParts,
   optimizerStepName,
-  tightestOf,
+  tightestStage,
   type MemoryPart,
   type MemoryProfile,
   type StageMemory,
@@ -10,7 +10,7 @@ import { t } from '../../base/strings';
 
 /** The stage with the least memory left on its GPU: where all GPUs are alike, the one with the highest peak. Null without stages. */
 export function worstStage({ stages }: MemoryProfile): StageMemory | null {
-  return tightestOf(stages) ?? null;
+  return tightestStage(stages) ?? null;
 }
 
 /** The stage of a number; undefined where the plan has none. */
@@ -31,7 +31,7 @@ export function gpuRuns({ stages }: MemoryProfile): readonly GpuRun[] {
   const starts = stages.flatMap(({ gpu }, index) => (index === 0 || gpu !== stages[index - 1]?.gpu ? [index] : []));
   return starts.flatMap((from, index) => {
     const to = starts[index + 1] ?? stages.length;
-    const tightest = tightestOf(stages.slice(from, to));
+    const tightest = tightestStage(stages.slice(from, to));
     return tightest === undefined ? [] : [{ from, to, tightest }];
   });
 }

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../src/core/format';
 import type { CandidateId, Plan } from '../../../src/core/planner/plan';
 import { neededFor } from '../../../src/core/schedules/runtimes';
-import { runtimeOf } from '../../../src/core/domain/runtime';
+import { runtimeProfile } from '../../../src/core/domain/runtime';
 import { h, icon } from '../../base/dom';
 import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
@@ -71,7 +71,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
     const needs = neededFor(shown.schedule, plan.request);
-    const { shortName } = runtimeOf(plan.request.training);
+    const { shortName } = runtimeProfile(plan.request.training);
     note.textContent = needs === null ? '' : t('{0} does not run {1}; {2} does.', shortName, say(shown.name, t), say(needs, t));
   };
   return { element, update };

@@ -1,4 +1,4 @@
-import { formatBytesOf, formatDuration } from '../../../src/core/format';
+import { formatUsage, formatDuration } from '../../../src/core/format';
 import { verdictText } from '../../../src/core/memory-model/verdict';
 import { say } from '../../../src/core/sentence';
 import type { HistoryState, PastPlan } from '../../../src/protocol/what-if';
@@ -51,7 +51,7 @@ function row({ host }: Store, plan: PastPlan, { plans: [now] }: HistoryState): H
   const cells = [
     formatDuration(iterationMs),
     now === undefined || isNow ? '' : differenceText(plan, now),
-    formatBytesOf(verdict.peakBytes, verdict.usableBytes),
+    formatUsage(verdict.peakBytes, verdict.usableBytes),
     say(verdictText(verdict), t),
   ];
   return h(

@@ -1,5 +1,5 @@
 import { bytesOfQuantity, column } from '../../../src/core/format';
-import { verdictOf, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
+import { memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../../src/core/planner/plan';
 import { isTie } from '../../../src/core/planner/explain/reasons';
 import { neededFor } from '../../../src/core/schedules/runtimes';
@@ -41,7 +41,7 @@ export interface CompareRow {
 /** Makes the row of a candidate; `withheld` says when a timeline comes that the host has. */
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: Withheld, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
-  const verdict = verdictOf(memory);
+  const verdict = memoryVerdict(memory);
   const needs = neededFor(candidate.schedule, plan.request);
   const surface = miniTimeline(candidate, scale.longestMs);
   const button = h(

@@ -1,7 +1,7 @@
 import { totalBytes } from '../../../src/features/elastic/core/memory';
 import type { ElasticEpoch, VariantId } from '../../../src/features/elastic/core/plan';
 import type { BalanceName } from '../../../src/features/elastic/core/request';
-import { formatBytes, formatBytesOf, formatCount, formatDuration, plural } from '../../../src/core/format';
+import { formatBytes, formatUsage, formatCount, formatDuration, plural } from '../../../src/core/format';
 import { usablePeakBytes } from '../../../src/core/memory-model/verdict';
 import type { PageElastic } from '../../../src/protocol/page';
 import { capitalised, sentence } from '../../shared/sentence';
@@ -122,7 +122,7 @@ export function tooltipLines(elastic: PageElastic, box: SpanBox, epochIndex: num
             )
           : t('; the {0} run here too', plural(epoch.frozenLayers, t('frozen layer'), t('frozen layers')))),
     t('{0} parameters train', formatCount(epoch.stageParameters[on.stage] ?? 0)),
-    ...(bytes === undefined ? [] : [t('Memory: {0}', formatBytesOf(totalBytes(bytes), usablePeakBytes(request.cluster.gpu.memoryBytes)))]),
+    ...(bytes === undefined ? [] : [t('Memory: {0}', formatUsage(totalBytes(bytes), usablePeakBytes(request.cluster.gpu.memoryBytes)))]),
     ...timeLines(elastic, epoch),
   ];
 }

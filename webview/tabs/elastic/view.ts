@@ -180,7 +180,7 @@ function showTable(
           column.number(epoch.stepMs),
           column.number(epoch.epochMs / 1e3),
           epoch.cache.state === 'none' ? '–' : column.number(cacheBytes(epoch) / bytesPerGiB),
-          column.bytesOf(peakBytes, usableBytes),
+          column.usage(peakBytes, usableBytes),
           cacheWord(epoch),
         ];
       }),

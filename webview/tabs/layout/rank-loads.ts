@@ -1,4 +1,4 @@
-import { peersOf, rankGroups, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
+import { rankPeers, rankGroups, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { chosenOf, type Plan } from '../../../src/core/planner/plan';
 import { meanParts } from '../../../src/core/planner/explain/step-part-names';
 
@@ -52,7 +52,7 @@ export function linksOf(rank: PlacedRank, peers: readonly PlacedRank[]): Readonl
 /** Over which links each kind of group talks, as of one rank of each place on the first node. */
 export function linksOfKind(ranks: readonly PlacedRank[], kind: RankGroup): ReadonlySet<LinkClass> {
   const first = ranks.filter(({ node }) => node === ranks[0]?.node);
-  return new Set(first.flatMap((rank) => [...linksOf(rank, peersOf(ranks, rank, kind))]));
+  return new Set(first.flatMap((rank) => [...linksOf(rank, rankPeers(ranks, rank, kind))]));
 }
 
 /** Share of the step that the ranks of the first nodes talk over each of their links; null where a part of it is not known. */
@@ -73,7 +73,7 @@ export function nodeLoads(
     const sum: Record<LinkClass, number | null> = { node: 0, network: 0 };
     for (const { kinds, share } of loads) {
       const used = new Set(
-        kinds.flatMap((kind) => own.flatMap((rank) => [...linksOf(rank, peersOf(byGroup(kind, rank.groups[kind]), rank, kind))])),
+        kinds.flatMap((kind) => own.flatMap((rank) => [...linksOf(rank, rankPeers(byGroup(kind, rank.groups[kind]), rank, kind))])),
       );
       // A collective that leaves the node runs at the network's speed; a send takes the link to each neighbour.
       const links: readonly LinkClass[] = kinds.includes('pipeline') ? [...used] : used.has('network') ? ['network'] : [...used];

@@ -1,7 +1,7 @@
-import { peersOf, placeRanks, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
+import { rankPeers, placeRanks, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
 import { formatCount, formatDuration, formatPercent, plural } from '../../../src/core/format';
 import { joinedGpus } from '../../../src/core/domain/cluster';
-import { type RankOrder, rankOrderOf } from '../../../src/core/domain/runtime';
+import { type RankOrder, resolveRankOrder } from '../../../src/core/domain/runtime';
 import type { Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
@@ -48,7 +48,7 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
     const rank = ranks[shown.rank] ?? ranks[0];
     if (rank === undefined) return;
     const { kind } = shown;
-    const peers = peersOf(ranks, rank, kind);
+    const peers = rankPeers(ranks, rank, kind);
     fill(choices, ...kinds.map((each) => kindButton(each, each === kind, () => pick({ kind: each }))));
     fill(grid, ...gridOf(placed, kind, rank, new Set(peers.map((peer) => peer.rank))));
     fill(detail, ...detailOf(placed, rank));
@@ -94,7 +94,7 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
 
 /** On groups of nodes each stage takes the next GPUs of its group. */
 function orderOf({ request }: Plan): RankOrder {
-  return request.cluster.groups === undefined ? rankOrderOf(request) : 'tp-cp-ep-dp-pp';
+  return request.cluster.groups === undefined ? resolveRankOrder(request) : 'tp-cp-ep-dp-pp';
 }
 
 function placedOf(plan: Plan): Placed | null {
@@ -210,7 +210,7 @@ function placesText({ rank, places }: PlacedRank): string {
 
 function detailOf({ ranks, kinds }: Placed, rank: PlacedRank): HTMLElement[] {
   const pairs = kinds.map((kind): readonly [string, string] => {
-    const peers = peersOf(ranks, rank, kind);
+    const peers = rankPeers(ranks, rank, kind);
     const names = [rank, ...peers].map((one) => one.rank).sort((a, b) => a - b);
     const links = linksText(linksOf(rank, peers));
     return [

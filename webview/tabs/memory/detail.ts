@@ -1,6 +1,6 @@
 import { column, formatDuration, formatNumber } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
-import { limitText, verdictOf, verdictText } from '../../../src/core/memory-model/verdict';
+import { limitText, memoryVerdict, verdictText } from '../../../src/core/memory-model/verdict';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { say } from '../../../src/core/sentence';
 import { h } from '../../base/dom';
@@ -27,7 +27,7 @@ export function detailsOf(
   const shareOrDifference = (bytes: number, otherBytes: number | undefined): string =>
     otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
   const isWorst = worstStage(profile)?.stage === stage.stage;
-  const verdict = verdictOf({ stages: [stage] });
+  const verdict = memoryVerdict({ stages: [stage] });
   /** To the right of the bytes at the peak: those at the selected time, and the share or difference. */
   const right = (thenText: string, shareText: string): (HTMLElement | null)[] => [
     then === null ? null : h('span', { class: 'then' }, thenText),

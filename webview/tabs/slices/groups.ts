@@ -1,5 +1,5 @@
 import { formatDuration, formatTokens } from '../../../src/core/format';
-import { operationKind, unitsOf, type Timeline } from '../../../src/core/schedules/schedule';
+import { operationKind, schemeUnits, type Timeline } from '../../../src/core/schedules/schedule';
 import type { BatchSlice, Scheme } from '../../../src/core/domain/scheme';
 import { t } from '../../base/strings';
 
@@ -58,7 +58,7 @@ export interface SliceRow {
 export function sliceRows(scheme: Scheme, timeline: Timeline | null, stage: number): SliceRow[] {
   const times = timeline === null ? null : unitTimes(timeline, stage);
   return groupScheme(scheme).flatMap(({ chunk, times: repeats, firstUnit }) =>
-    unitsOf([chunk]).map(({ slice, tokens, context, batch }) => ({
+    schemeUnits([chunk]).map(({ slice, tokens, context, batch }) => ({
       batch,
       times: repeats,
       slice,

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatPercent, formatTokens, plural } from '../../../src/core/format';
-import { verdictOf } from '../../../src/core/memory-model/verdict';
+import { memoryVerdict } from '../../../src/core/memory-model/verdict';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
 import { worstStage } from '../../charts/memory/summary';
@@ -54,7 +54,7 @@ function usualLength(rows: readonly SliceRow[]): number {
 /** What a trial takes compared with the plan, and whether it fits. */
 export function costText(trial: Candidate | null, plan: Candidate): string {
   if (trial === null) return t('The schedule cannot run these slices.');
-  const { fits, roomBytes, stage } = verdictOf(trial.memory);
+  const { fits, roomBytes, stage } = memoryVerdict(trial.memory);
   const room = fits
     ? t('Fits, {0} free.', formatBytes(roomBytes))
     : t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage);

@@ -1,5 +1,5 @@
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
-import { partOf } from '../../../src/core/schedules/parts';
+import { operationPart } from '../../../src/core/schedules/parts';
 import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** What to look for; a field left out matches everything. */
@@ -97,5 +97,5 @@ export function nextMatch(rows: Uint32Array, after: number, direction: 1 | -1): 
 
 /** Backward finds whole ones and those of the input; the parts of a split backward find themselves. */
 function matchesKind(kind: number, wanted: OperationKind): boolean {
-  return wanted === operationKind.backward ? partOf(kind) === partOf(wanted) : kind === wanted;
+  return wanted === operationKind.backward ? operationPart(kind) === operationPart(wanted) : kind === wanted;
 }

@@ -1,4 +1,4 @@
-import { partOf, type Part } from '../../../src/core/schedules/parts';
+import { operationPart, type Part } from '../../../src/core/schedules/parts';
 import { isRecord } from '../../../src/core/records';
 import type { Timeline } from '../../../src/core/schedules/schedule';
 import { setting } from '../../base/view-state';
@@ -85,7 +85,7 @@ function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }
   const starts = new Uint32Array(stages + 1);
   for (let stage = 0; stage < stages; stage++) {
     for (let row = at(rowStart, stage); row < at(rowStart, stage + 1); row++)
-      if (!hiddenKinds.includes(kindOfPart[partOf(kind[row])]) && !hiddenChunks.includes(at(places, at(chunk, row)))) rows.push(row);
+      if (!hiddenKinds.includes(kindOfPart[operationPart(kind[row])]) && !hiddenChunks.includes(at(places, at(chunk, row)))) rows.push(row);
     starts[stage + 1] = rows.length;
   }
   return indexOperations(

@@ -1,7 +1,7 @@
 import { placeRanks, stageNodes, type StageNode } from '../../../src/core/cluster/rank-groups';
 import type { StageMemory } from '../../../src/core/memory-model/profile';
 import { gpusUsed, type PlanRequest } from '../../../src/core/domain/request';
-import { rankOrderOf } from '../../../src/core/domain/runtime';
+import { resolveRankOrder } from '../../../src/core/domain/runtime';
 import type { Operation, Operations } from '../../base/operations';
 import { comparedDrawn, selectedOperation, shownDrawn, type Drawn, type Store } from '../../base/store';
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
@@ -61,7 +61,7 @@ function nodesOf(request: PlanRequest): readonly StageNode[] {
   const known = knownNodes.get(request);
   if (known !== undefined) return known;
   const ranks = gpusUsed(layout);
-  const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, rankOrderOf({ layout, training })));
+  const nodes = ranks > mostRanks ? [] : stageNodes(placeRanks(layout, cluster, resolveRankOrder({ layout, training })));
   knownNodes.set(request, nodes);
   return nodes;
 }

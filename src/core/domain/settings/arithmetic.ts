@@ -2,7 +2,7 @@ import { sentence } from '../../sentence';
 import { attentionKernels, type FusedAttentionKernel } from '../runtime';
 import { fp8Recipes, narrowFormats } from '../number-formats';
 import { masterWidths, optimizers, type MasterBytes } from '../optimizer';
-import { amount, boolean, flag, integer, nonNegative, oneOf, text, valueOf } from './rules';
+import { amount, boolean, flag, integer, nonNegative, choiceRule, text, valueOf } from './rules';
 import type { SettingTable } from './setting';
 
 /** PyTorch's names of precisions; GEMMs in 8 and 4 bits are a setting of their own. */
@@ -21,7 +21,7 @@ const precisionWords = {
 export const precision = {
   precision: {
     read: valueOf<'fp32' | 'fp16' | 'bf16' | 'fp8' | 'nvfp4'>(),
-    key: oneOf(['fp32', 'fp16', 'bf16'], precisionWords),
+    key: choiceRule(['fp32', 'fp16', 'bf16'], precisionWords),
     assumed: true,
     title: sentence`precision`,
     compared: {},
@@ -35,13 +35,13 @@ export const precision = {
    * else stay in `precision`. Absent: they too.
    */
   gemmPrecision: {
-    key: oneOf(narrowFormats),
+    key: choiceRule(narrowFormats),
     title: sentence`GEMMs in`,
     compared: {},
     meaning: sentence`Number format of the layers’ GEMMs: faster but needs casts; the rest keeps the training precision.`,
   },
   /** Transformer Engine, torchao; absent: one scale a tensor. */
-  fp8Recipe: { type: oneOf(fp8Recipes), meaning: sentence`How FP8 inputs are scaled: it decides what the casts cost.` },
+  fp8Recipe: { type: choiceRule(fp8Recipes), meaning: sentence`How FP8 inputs are scaled: it decides what the casts cost.` },
   /** Megatron-LM's `--fp8-param-gather`; absent: in the training precision, with copies in FP8. */
   fp8ParamGather: {
     type: boolean,
@@ -58,7 +58,7 @@ export const precision = {
 export const optimizer = {
   optimizer: {
     read: text,
-    key: { ...oneOf(optimizers), expects: sentence`the name of an optimizer, as "adam", "adamw_bnb_8bit" or "muon"` },
+    key: { ...choiceRule(optimizers), expects: sentence`the name of an optimizer, as "adam", "adamw_bnb_8bit" or "muon"` },
     assumed: { value: 'adam', reason: sentence`usual practice` },
     meaning: sentence`The optimizer's state per parameter: Adam keeps two moments and an fp32 copy.`,
   },
@@ -76,7 +76,7 @@ export const optimizer = {
   /** Absent: 4. */
   masterWeightBytes: {
     read: valueOf<MasterBytes>(),
-    key: oneOf(masterWidths),
+    key: choiceRule(masterWidths),
     meaning: sentence`Bytes of the master copy of each 16-bit weight; 0 if the optimizer updates the weights themselves.`,
   },
   /** Of GaLore and APOLLO; absent: 128. */
@@ -93,7 +93,7 @@ export const optimizer = {
   /** 0 nothing, 1 optimizer state (Megatron's distributed optimizer), 2 gradients too, 3 weights too. */
   zeroStage: {
     read: amount,
-    key: oneOf([0, 1, 2, 3]),
+    key: choiceRule([0, 1, 2, 3]),
     assumed: true,
     title: sentence`ZeRO stage`,
     compared: {},
@@ -116,14 +116,14 @@ export const optimizer = {
 /** Kernels whose choice changes time or memory. */
 export const kernels = {
   attention: {
-    type: oneOf(['flash', 'unfused']),
+    type: choiceRule(['flash', 'unfused']),
     assumed: true,
     meaning: sentence`FlashAttention never stores the score matrix; unfused attention does: memory grows quadratically.`,
   },
   /** Absent: what the runtime uses on the GPU. `unfused` is the same as `attention: unfused`. */
   attentionKernel: {
     read: valueOf<FusedAttentionKernel>(),
-    key: oneOf(attentionKernels),
+    key: choiceRule(attentionKernels),
     meaning: sentence`Attention kernel: it decides the rate, most of all for long sequences.`,
   },
   fusedCrossEntropy: { type: boolean, assumed: true, meaning: sentence`Computes the loss without a second copy of the logits.` },

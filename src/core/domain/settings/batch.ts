@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { namedSchedules } from '../schedule-names';
 import type { SplitRule } from '../scheme';
-import { count, flag, integer, list, numbers, oneOf, text, texts, valueOf } from './rules';
+import { count, flag, integer, list, numbers, choiceRule, text, texts, valueOf } from './rules';
 import { mostSequences, mostTokens, type SettingTable } from './setting';
 
 /** What a step trains on, and in which order. Lengths in tokens, batches in sequences. */
@@ -80,7 +80,7 @@ export const batch = {
   },
   schedule: {
     read: text,
-    key: oneOf(namedSchedules),
+    key: choiceRule(namedSchedules),
     keySection: '',
     meaning: sentence`Pipeline schedule. Default: the fastest that fits; within 5 %, the one with the least memory.`,
   },

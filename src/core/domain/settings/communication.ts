@@ -1,6 +1,6 @@
 import { sentence } from '../../sentence';
 import { runtimes } from '../runtime';
-import { boolean, flag, oneOf, version } from './rules';
+import { boolean, flag, choiceRule, version } from './rules';
 import type { SettingTable } from './setting';
 
 const cudaGraphScopes = ['layers', 'iteration'] as const;
@@ -23,7 +23,7 @@ export const communication = {
   },
   /** Heads for tokens by all-to-all, or keys and values round a ring (Megatron-LM's p2p); absent: all-to-all. */
   contextParallelComm: {
-    key: oneOf(['all-to-all', 'ring']),
+    key: choiceRule(['all-to-all', 'ring']),
     title: sentence`context-parallel collectives`,
     compared: {},
     meaning: sentence`How context-parallel GPUs communicate: all-to-all, or a ring of keys and values (P2P).`,
@@ -48,18 +48,18 @@ export const communication = {
    * all-to-all.
    */
   expertDispatcher: {
-    type: oneOf(expertDispatchers),
+    type: choiceRule(expertDispatchers),
     meaning: sentence`Token dispatcher: one copy per expert, or one per GPU and node.`,
   },
   /** Megatron-LM's `--overlap-moe-expert-parallel-comm`; absent: it does not. */
   overlapExpertComm: { type: boolean, meaning: sentence`The all-to-all of experts overlaps with the compute of another micro-batch.` },
   /** Parts of each layer except the experts, or a whole iteration; absent: nothing. */
   cudaGraphs: {
-    type: oneOf(cudaGraphScopes),
+    type: choiceRule(cudaGraphScopes),
     meaning: sentence`What runs as CUDA graphs: no kernel-launch overhead.`,
   },
   /** Whose habits time and memory are counted by; absent: Megatron-LM with Transformer Engine. */
-  runtime: { key: oneOf(runtimes), meaning: sentence`Framework that memory is counted for: what it keeps, shards and gathers.` },
+  runtime: { key: choiceRule(runtimes), meaning: sentence`Framework that memory is counted for: what it keeps, shards and gathers.` },
   /** As its makers number it, `26.06`; absent: the one that the constants were measured on. */
   runtimeVersion: { key: version, meaning: sentence`Release of the runtime: its kernels differ from one to the next.` },
 } as const satisfies SettingTable;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { rankOrders } from '../runtime';
-import { amount, count, flag, integer, list, numbers, oneOf, text } from './rules';
+import { amount, count, flag, integer, list, numbers, choiceRule, text } from './rules';
 import { mostLayers, mostRanks, type SettingTable } from './setting';
 
 /** Most groups that `cluster.groups` may have. */
@@ -80,7 +80,7 @@ export const layout = {
   },
   /** Which groups lie inside a node; absent: as the runtime numbers ranks. */
   order: {
-    key: oneOf(rankOrders),
+    key: choiceRule(rankOrders),
     title: sentence`order of ranks`,
     compared: {},
     meaning: sentence`Rank order: replicas (tp-cp-ep-dp-pp) or pipeline stages (tp-cp-ep-pp-dp) next to each other.`,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { recomputeModes, recomputeModules } from '../recompute';
-import { boolean, count, flag, integer, list, oneOf, text, texts } from './rules';
+import { boolean, count, flag, integer, list, choiceRule, text, texts } from './rules';
 import { mostLayers, type SettingTable } from './setting';
 
 /** What is computed again, and what waits on the host. */
@@ -9,7 +9,7 @@ export const memory = {
   /** As each launcher names its modes. */
   recomputeGranularity: { read: text, sets: ['recompute'] },
   recompute: {
-    key: oneOf(recomputeModes),
+    key: choiceRule(recomputeModes),
     assumed: true,
     title: sentence`recompute`,
     compared: {},

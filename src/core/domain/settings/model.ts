@@ -1,5 +1,5 @@
 import { sentence } from '../../sentence';
-import { boolean, count, flag, integer, oneOf, orNull, text, amount, valueOf } from './rules';
+import { boolean, count, flag, integer, choiceRule, orNull, text, amount, valueOf } from './rules';
 import type { RopeScaling } from '../model';
 import { mostLayers, mostRanks, mostWidth, type SettingTable } from './setting';
 
@@ -61,7 +61,7 @@ export const modelSizes = {
     meaning: sentence`Whether the head shares its weights with the embedding; in a pipeline both ends keep a copy.`,
   },
   positions: {
-    type: oneOf(['learned', 'rotary', 'none']),
+    type: choiceRule(['learned', 'rotary', 'none']),
     meaning: sentence`Position encoding: learned positions are weights of the first stage; rotary ones store nothing.`,
   },
   rotaryBase: { read: amount, meaning: sentence`Base of the frequencies of rotary positions; no time and no memory.` },
@@ -71,7 +71,7 @@ export const modelSizes = {
     meaning: sentence`How rotary positions are scaled to longer sequences; no time and no memory.`,
   },
   norm: {
-    type: oneOf(['layernorm', 'rmsnorm']),
+    type: choiceRule(['layernorm', 'rmsnorm']),
     meaning: sentence`Kind of the norms of every layer. RMS norm has no bias and is a little faster.`,
   },
   normEpsilon: { read: amount, meaning: sentence`Added to the variance in every norm; no time and no memory.` },

@@ -99,7 +99,7 @@ export const version: Rule<string> = {
 };
 
 /** One of a few words or numbers. @param meant other words for them, in lower case; a sentence explains what to do instead. */
-export function oneOf<const T extends readonly (string | number)[]>(
+export function choiceRule<const T extends readonly (string | number)[]>(
   options: T,
   meant: NonNullable<Rule<unknown>['meant']> = {},
 ): Rule<T[number]> {
@@ -120,7 +120,7 @@ export function sameWord(a: string, b: string): boolean {
 
 /** One of a few words, or a whole number between two bounds. */
 export function integerOr<const T extends readonly string[]>(words: T, minimum: number, maximum: number): Rule<T[number] | number> {
-  const [word, whole] = [oneOf(words), integer(minimum, maximum)];
+  const [word, whole] = [choiceRule(words), integer(minimum, maximum)];
   return { schema: v.union([word.schema, whole.schema]), type: 'number', expects: sentence`${word.expects} or ${whole.expects}` };
 }
 

@@ -29,31 +29,31 @@ export function settingNamed(name: SettingName): Setting {
 }
 
 /** What a setting is called in a message about its value. */
-export function titleOf(name: SettingName): Sentence {
+export function settingTitle(name: SettingName): Sentence {
   return settingNamed(name).title ?? sentence`${name}`;
 }
 
 /** The section of a setting. */
-export function sectionOf(name: SettingName): Section {
+export function settingSection(name: SettingName): Section {
   const sections = Object.keys(settings) as Section[];
   return sections.find((section) => name in settings[section]) ?? 'model';
 }
 
 /** The key of a setting in terapipe.json, or what it would be called there: `training.microBatch`. */
-export function keyOf(name: SettingName): string {
-  const { keySection = sectionOf(name) } = settingNamed(name);
+export function settingKey(name: SettingName): string {
+  const { keySection = settingSection(name) } = settingNamed(name);
   return keySection === '' ? name : `${keySection}.${name}`;
 }
 
 /** What a setting means and the key that its numbers in a plan go by: its own, or those of what the reader of runs makes of it. */
-export function explanationOf(name: SettingName): { readonly key: string; readonly meaning: Sentence } {
+export function explainSetting(name: SettingName): { readonly key: string; readonly meaning: Sentence } {
   const { meaning, sets: [instead] = [] } = settingNamed(name);
-  if (meaning !== undefined) return { key: keyOf(name), meaning };
-  return explanationOf(instead as SettingName);
+  if (meaning !== undefined) return { key: settingKey(name), meaning };
+  return explainSetting(instead as SettingName);
 }
 
 /** The setting that a dotted key of terapipe.json is of; null for other keys. */
 export function settingOfKey(key: string): SettingName | null {
   const name = key.slice(key.lastIndexOf('.') + 1);
-  return Object.hasOwn(settingsByName, name) && keyOf(name as SettingName) === key ? (name as SettingName) : null;
+  return Object.hasOwn(settingsByName, name) && settingKey(name as SettingName) === key ? (name as SettingName) : null;
 }

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../format';
 import { memoryParts, optimizerStepName, type MemoryPart, type MemoryProfile, type StageMemory } from '../../memory-model/profile';
-import { limitText, usedText, verdictOf } from '../../memory-model/verdict';
+import { limitText, usedText, memoryVerdict } from '../../memory-model/verdict';
 import { element, section, text } from './markup';
 import { say } from '../../sentence';
 
@@ -40,7 +40,7 @@ export function memorySection(memory: MemoryProfile): string {
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">GPU memory in use</th><th scope="col">In</th></tr>';
-  const kept = `${say(limitText(verdictOf(memory)))}. Counted as ${memory.runtime} does.`;
+  const kept = `${say(limitText(memoryVerdict(memory)))}. Counted as ${memory.runtime} does.`;
   return section(
     'Memory',
     `<p class="key">${key}</p>\n<table class="memory"><thead>${head}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>\n${element('p', text(kept), 'note')}`,

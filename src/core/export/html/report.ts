@@ -11,9 +11,9 @@ import {
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import { lengthsText } from '../../plan-request/scenario';
-import { usedText, verdictOf, verdictText, verdictWord } from '../../memory-model/verdict';
+import { usedText, memoryVerdict, verdictText, verdictWord } from '../../memory-model/verdict';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
-import { hasAttention, stateOf } from '../../model/mixers';
+import { hasAttention, layerStateMixer } from '../../model/mixers';
 import type { ModelSpec, StateMixer } from '../../domain/model';
 import { operationKind } from '../../schedules/schedule';
 import { limitedBy } from '../../planner/explain/limit-labels';
@@ -72,7 +72,7 @@ function headSection(title: string, { request, parameters }: Plan, chosen: Candi
 
 function numbersSection({ cost }: Plan, chosen: Candidate): string {
   const step = durationQuantity(chosen.iterationMs);
-  const verdict = verdictOf(chosen.memory);
+  const verdict = memoryVerdict(chosen.memory);
   const memory = bytesOfQuantity(verdict.peakBytes, verdict.usableBytes);
   const numbers = [
     { name: 'Step', value: step.value, unit: step.unit, note: formatDurationRange(chosen.iterationMs, cost.range) },
@@ -154,7 +154,7 @@ function candidatesSection(plan: Plan): string {
         `${text(say(candidate.name))}${candidate.id === chosen ? ' <em>chosen</em>' : isTie(plan, candidate) ? ' <em>tie</em>' : ''}`,
         text(formatDuration(candidate.iterationMs)),
         text(formatPercent(candidate.bubbleRate)),
-        text(usedText(verdictOf(candidate.memory))),
+        text(usedText(memoryVerdict(candidate.memory))),
         text(formatCount(candidate.tokensPerSecond)),
         text(formatPercent(candidate.mfu)),
         candidate.fits ? text(say(verdictWord(candidate))) : element('em', say(verdictWord(candidate)), 'bad'),
@@ -187,7 +187,7 @@ function timesSection({ cost, request, analytic, limits }: Plan, { certificate }
 /** The sizes of what the layers consist of: attention, a state, a feed-forward network, each where a layer has it. */
 function layersText(model: ModelSpec): string {
   const kinds = model.layerKinds ?? [];
-  const states = kinds.filter((kind) => stateOf(model, kind) !== null).length;
+  const states = kinds.filter((kind) => layerStateMixer(model, kind) !== null).length;
   const { state } = model;
   return [
     ...(kinds.length > 0 && !kinds.some(hasAttention)

@@ -8,10 +8,10 @@ import { otherwiseWritten, type LaunchSettings, type Recompute } from '../../lau
 import { requestOf } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
-import { attentionKernelOf } from '../../time-model/rates';
+import { fusedAttentionKernel } from '../../time-model/rates';
 import { scheduleKind } from '../../schedules/registry';
 import { ordersDiffer } from '../../cluster/boundaries';
-import { rankOrderOf } from '../../domain/runtime';
+import { resolveRankOrder } from '../../domain/runtime';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import { sentence } from '../../sentence';
@@ -115,11 +115,11 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     stageLayers,
     schedule,
     expertTensor: model.experts === null ? null : (layout.expertTensor ?? tensor),
-    ...(cluster.groups === undefined && ordersDiffer(layout, cluster) ? { order: rankOrderOf({ layout, training }) } : {}),
+    ...(cluster.groups === undefined && ordersDiffer(layout, cluster) ? { order: resolveRankOrder({ layout, training }) } : {}),
     ...effective(training, layout, model),
     ...(training.adapter === undefined ? {} : { trainsAdapters: true as const }),
     recompute: recomputeOf(training),
-    attentionBackend: training.attention === 'flash' && attentionKernelOf(cluster, training) === 'cudnn' ? 'fused' : training.attention,
+    attentionBackend: training.attention === 'flash' && fusedAttentionKernel(cluster, training) === 'cudnn' ? 'fused' : training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
     predicted: `${formatDuration(iterationMs)} a step (${formatDurationRange(iterationMs, range)}); ${usedText({ peakBytes, usableBytes })} on the fullest GPU`,

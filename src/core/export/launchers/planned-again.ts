@@ -12,8 +12,8 @@ import { dataOf } from '../../launchers/layout-sizes';
 import { launchFindings } from '../../rules/launch-findings';
 import { withStageLayers } from '../../launchers/stage-layers';
 import { ordersDiffer } from '../../cluster/boundaries';
-import { sectionOf, settingNamed, titleOf } from '../../domain/settings/table';
-import { rankOrderOf } from '../../domain/runtime';
+import { settingSection, settingNamed, settingTitle } from '../../domain/settings/table';
+import { resolveRankOrder } from '../../domain/runtime';
 import type { Located } from '../../domain/located';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { measure } from '../../planner/predict/predict';
@@ -90,7 +90,7 @@ function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlyS
   const read = stepOfFile(step, run, written.launcher);
   for (const name of planSettings.filter((setting) => carried.has(setting))) {
     const { of } = comparedSetting(name);
-    const words = name === 'slicing' ? 'slices' : titleOf(name);
+    const words = name === 'slicing' ? 'slices' : settingTitle(name);
     const [wanted, given] = [of(step), of(read)];
     if (JSON.stringify(given) !== JSON.stringify(wanted))
       throw unsound(written.launcher, sentence`${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
@@ -126,7 +126,7 @@ function compared<T>(of: (step: Step) => T, part: (value: T) => Part = () => ({}
 
 /** A setting that is compared as a request has it. */
 function asRequested(name: Exclude<PlanSetting, 'slicing'>): ComparedSetting {
-  const section = sectionOf(name) === 'layout' ? 'layout' : 'training';
+  const section = settingSection(name) === 'layout' ? 'layout' : 'training';
   const silent = settingNamed(name).compared?.silent;
   const fieldsOf = ({ request }: Step): Readonly<Partial<Record<string, unknown>>> => ({ ...request[section] });
   return compared((step) => fieldsOf(step)[name] ?? silent, (value) => ({ [section]: { [name]: value } })); // prettier-ignore
@@ -162,7 +162,7 @@ const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
     (sequenceParallel) => ({ training: { sequenceParallel } }),
   ),
   order: compared(
-    ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? rankOrderOf({ layout, training }) : null),
+    ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? resolveRankOrder({ layout, training }) : null),
     (order) => (order === null ? {} : { layout: { order } }),
   ),
   recompute: compared(recomputeOf, ({ granularity, every }) => ({

@@ -12,7 +12,7 @@ import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type Predict
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { splitRules, type SequenceSplit } from '../../domain/scheme';
-import { runtimeOf, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
+import { runtimeProfile, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
 import type { Remark } from '../../launchers/writing/launch-settings';
 
 /** Refuses what a runtime does not run. */
@@ -108,8 +108,8 @@ const assumedByRuntime = [
 /** The request under Megatron-LM instead of the runtime that it was planned for: settings that were assumed are as Megatron-LM has them. */
 export function onMegatron(request: PlanRequest): PlanRequest {
   const { training, layout, model, assumptions } = request;
-  if (runtimeOf(training).id === 'megatron') return request;
-  const megatron = runtimeOf({});
+  if (runtimeProfile(training).id === 'megatron') return request;
+  const megatron = runtimeProfile({});
   const others = without(training, 'runtime');
   const assumed = new Set(assumptions.map(({ key }) => key));
   const unless = <T>(name: keyof TrainingSpec, usual: { readonly value: T }, own: T): T =>

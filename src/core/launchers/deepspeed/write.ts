@@ -1,7 +1,7 @@
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../counts';
-import { schedulesOf } from '../../schedules/registry';
+import { runtimeSchedules } from '../../schedules/registry';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import {
   never,
@@ -81,7 +81,7 @@ function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
       'schedule',
       sentence`schedule ${plan.schedule}`,
       sentence`DeepSpeed's pipeline engine runs 1F1B`,
-      pipeline > 1 && !schedulesOf('deepspeed').includes(plan.schedule),
+      pipeline > 1 && !runtimeSchedules('deepspeed').includes(plan.schedule),
     ),
     ...unsupported('sequenceLength', sentence`sequence length ${formatCount(sequenceLength)}`, script),
     ...unsupported(

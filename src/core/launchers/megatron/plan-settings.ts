@@ -4,7 +4,7 @@ import { worldOf } from '../counts';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
 import { silentSize, type LauncherTraits } from '../traits';
 import { plainName } from '../../schedules/on-layout';
-import { schedulesOf } from '../../schedules/registry';
+import { runtimeSchedules } from '../../schedules/registry';
 import { gpusSetting, nodesOf } from '../writing/common-settings';
 import { recomputeSetting } from './recompute-setting';
 import { plainDialect, stagesSetting, type MegatronDialect } from './stages-setting';
@@ -203,7 +203,7 @@ function worldSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSe
 function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
   const { schedule } = plan;
   const isSliced = runsSlices(plan);
-  const isRun = schedulesOf('megatron').includes(plainName(schedule, plan));
+  const isRun = runtimeSchedules('megatron').includes(plainName(schedule, plan));
   const runs = sentence`Megatron runs 1F1B, interleaved where there are virtual stages`;
   const named: DesiredSetting = {
     what: sentence`schedule ${schedule}`,

@@ -1,7 +1,7 @@
 import type { SettingValue } from '../../languages/text-edits';
 import type { FactName, Facts } from '../../run/facts';
 import { comparedNames } from '../../domain/settings/setting';
-import { settings, titleOf } from '../../domain/settings/table';
+import { settings, settingTitle } from '../../domain/settings/table';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../counts';
@@ -67,7 +67,7 @@ export function sizeSettings<Size extends Extract<Counted, PlanSetting>>(
   fallbacks: Readonly<Record<Size, number | null>>,
 ): readonly DesiredSetting[] {
   return (Object.entries(fallbacks) as [Size, number | null][]).map(([size, fallback]) =>
-    countSetting(titleOf(size), size, plan[size], fallback),
+    countSetting(settingTitle(size), size, plan[size], fallback),
   );
 }
 

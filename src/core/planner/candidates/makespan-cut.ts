@@ -2,7 +2,7 @@ import { formatCount, formatPercent } from '../../format';
 import { leastCommonMultiple } from '../../numbers';
 import { uniformLengths } from '../../slicing/baselines';
 import { equalWorkLengths, sliceWork } from '../../slicing/chunk-rules';
-import { makespanOf } from '../../slicing/makespan/pass-graph';
+import { graphMakespan } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem, MakespanSolution } from '../../slicing/makespan/problem';
 import { shortestMakespan } from '../../slicing/makespan/search';
 import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
@@ -228,16 +228,16 @@ function comparedCuts(problem: MakespanProblem, equalWork: readonly (readonly nu
 }
 
 /** The makespan of a cut, ms; `Infinity` where the schedule cannot run it. */
-function simulatedMs({ times, timesOf, graphOf }: MakespanProblem, lengths: readonly number[]): number {
-  const graph = graphOf(lengths.length);
+function simulatedMs({ times, writeTimes, buildGraph }: MakespanProblem, lengths: readonly number[]): number {
+  const graph = buildGraph(lengths.length);
   if (graph === null) return Infinity;
   const ms = new Float64Array(lengths.length * times + 1);
   const out = new Float64Array(times);
   let context = 0;
   lengths.forEach((length, slice) => {
-    timesOf(length, context, out);
+    writeTimes(length, context, out);
     ms.set(out, slice * times);
     context += length;
   });
-  return makespanOf(graph, ms);
+  return graphMakespan(graph, ms);
 }

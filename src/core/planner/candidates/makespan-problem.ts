@@ -1,4 +1,4 @@
-import { generateSchedule, problemOf } from '../../schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../schedules/registry';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import type { SliceCost } from '../../domain/slice-cost';
@@ -51,7 +51,7 @@ export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batc
     unit,
     mostSlices,
     times,
-    timesOf: (length, context, out) => {
+    writeTimes: (length, context, out) => {
       const sends = sendsOf(microBatch, length);
       const busy = mode === 'blocking' ? sends : sends.held;
       const known = new Map<SliceCost, ReturnType<SliceCost>>();
@@ -76,13 +76,13 @@ export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batc
         });
     },
     ...(contextKinks === null ? {} : { contextKinks }),
-    graphOf: (slices) =>
+    buildGraph: (slices) =>
       unlessUnmet(() => {
         const scheme = cutAlike(
           batch,
           Array.from({ length: slices }, () => 1),
         );
-        const made = generateSchedule(kind.name, problemOf(scheme, stages, kind.chunks));
+        const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, kind.chunks));
         const withSends = chunkTimes.map((own, chunk): ChunkTimes => {
           const [sendForward, sendBackward] =
             perChunk === true ? [firstSend + 2 * chunk, firstSend + 2 * chunk + 1] : [firstSend, firstSend];

@@ -1,7 +1,7 @@
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../../errors';
-import { equalWorkLengths, workOf } from '../../slicing/chunk-rules';
+import { equalWorkLengths, forwardWork } from '../../slicing/chunk-rules';
 import type { PlanRequest } from '../../domain/request';
 import { splitName, splitRules, type Scheme, type SequenceSplit, type SplitRule } from '../../domain/scheme';
 import type { Pipeline } from '../predict/pipeline';
@@ -36,7 +36,7 @@ export function splitLengths(
     return fits(cut) ? cut : null;
   }
   const cut = equalWorkLengths(tokens, slices, multiple, {
-    ...workOf({
+    ...forwardWork({
       ...model,
       ffn: ffn ?? model.denseFfn ?? model.ffn,
       headDim: Math.floor(model.hidden / model.heads),

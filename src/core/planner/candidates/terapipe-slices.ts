@@ -17,7 +17,7 @@ import { slicesGrow, slicingStages, type SlicingStages } from './terapipe-cost';
 import { slicedStepTime } from './terapipe-time';
 import { leastCommonMultiple } from '../../numbers';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
-import { clausesOf, counted, sentence, type Sentence } from '../../sentence';
+import { joinClauses, counted, sentence, type Sentence } from '../../sentence';
 
 /** How far the solver is. */
 export interface SlicingListener {
@@ -387,5 +387,5 @@ function certificateNote(
     }
   };
   const otherwise = instead === null ? [] : [sentence`simulated, ${instead} are faster by ${formatDuration(solvedMs - bestMs)} and taken`];
-  return sentence`${clausesOf([...proved(), ...otherwise])}`;
+  return sentence`${joinClauses([...proved(), ...otherwise])}`;
 }

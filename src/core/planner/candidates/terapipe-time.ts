@@ -1,7 +1,7 @@
 import { memoized } from '../../records';
 import { gradientExchangeTime } from '../../time-model/gradient-exchange';
 import type { SliceCost } from '../../domain/slice-cost';
-import { unitsOf, type WorkUnit } from '../../schedules/schedule';
+import { schemeUnits, type WorkUnit } from '../../schedules/schedule';
 import type { Scheme } from '../../domain/scheme';
 import type { Pipeline } from '../predict/pipeline';
 import { transfersOf } from '../predict/transfers';
@@ -83,7 +83,7 @@ function passesOf(): Passes {
 
 /** @param isLate whether the first forward and the last backward wait for sends that hold no stage. */
 function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } = { isLate: true }): DrainedStep {
-  const units = unitsOf(scheme);
+  const units = schemeUnits(scheme);
   const ofCost = new Map<SliceCost, UnitPasses>();
   const own = pipeline.stages.map(({ cost }) => memoized(ofCost, cost, () => passes(cost, units)));
   const stages = own.length;

@@ -1,4 +1,4 @@
-import { clausesOf, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
+import { joinClauses, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
 import { reportedAssumptions, type Assumption } from '../../domain/request';
 import { costOf } from './slower';
 
@@ -47,5 +47,5 @@ export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence
     if (last !== undefined && say(last.cost) === say(cost)) last.names.push(to);
     else alike.push({ names: [to], cost });
   }
-  return sentence`${clausesOf(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
+  return sentence`${joinClauses(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
 }

@@ -21,7 +21,7 @@ import { sentence, type Sentence } from '../../sentence';
 import { ordersDiffer } from '../../cluster/boundaries';
 import { formatDuration } from '../../format';
 import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
-import { rankOrderOf, type RankOrder } from '../../domain/runtime';
+import { resolveRankOrder, type RankOrder } from '../../domain/runtime';
 import { stepMs } from '../predict/predict';
 import { worthSaying } from './slower';
 
@@ -117,7 +117,7 @@ function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSign
   const kind = scheduleOn(chosen.schedule, layout);
   if (cluster.groups !== undefined || request.costTable !== null || kind.planned || !ordersDiffer(layout, cluster)) return [];
   if (operationCount(kind, layout, chosen.scheme) > mostTriedOperations) return [];
-  const order = rankOrderOf(request);
+  const order = resolveRankOrder(request);
   const other = otherOrder(order);
   const inOther = { ...request, layout: { ...layout, order: other } };
   const otherMs = unlessUnmet(() => stepMs(pipelineOf(inOther), chosen, signal));

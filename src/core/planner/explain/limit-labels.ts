@@ -4,7 +4,7 @@ import { mean } from '../../numbers';
 import type { Candidate, Plan } from '../plan';
 import { meanParts, stepPartNames, stepParts, type StepPart } from './step-part-names';
 import { worthSaying } from './slower';
-import { clausesOf, listOf, sentence, type Sentence, type Value } from '../../sentence';
+import { joinClauses, listOf, sentence, type Sentence, type Value } from '../../sentence';
 
 /** A smaller share of the step is not worth a row of a table, whose rows add up to the step. */
 export const worthARow = 0.0005;
@@ -70,7 +70,7 @@ export function limitedBy(limits: readonly StageLimits[] | null): Sentence | nul
   const runs = runsOf(limits ?? []);
   if (runs.length < 2) return null;
   const more = runs.length > shownRuns ? [sentence`and ${formatCount(runs.length - shownRuns)} more`] : [];
-  return sentence`${clausesOf([...runs.slice(0, shownRuns).map(runText), ...more])}`;
+  return sentence`${joinClauses([...runs.slice(0, shownRuns).map(runText), ...more])}`;
 }
 
 /** Most runs of stages that are reported. */

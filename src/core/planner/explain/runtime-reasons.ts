@@ -4,7 +4,7 @@ import { isRun, neededFor, settingsAgainst } from '../../schedules/runtimes';
 import { scheduleKind } from '../../schedules/registry';
 import { sentence, type Sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
-import { runtimeOf } from '../../domain/runtime';
+import { runtimeProfile } from '../../domain/runtime';
 import { peakBytesOf, type Candidate } from '../plan';
 import { bestPerSchedule, requestedSchedule } from '../choose';
 import { tie } from './reasons';
@@ -12,7 +12,7 @@ import { tie } from './reasons';
 /** By what rule the schedule was chosen (`choose`), and the fastest that it ties with; nothing where one was asked for. */
 export function ruleOfChoice(chosen: Candidate, candidates: readonly Candidate[], request: PlanRequest): Sentence[] {
   if (requestedSchedule(request) !== null || request.layout.pipeline === 1) return [];
-  const { shortName } = runtimeOf(request.training);
+  const { shortName } = runtimeProfile(request.training);
   const areRun = request.runs?.every((name) => isRun(name, request)) ?? false;
   const among = areRun ? sentence`the schedules that ${shortName} runs` : sentence`the schedules to choose from`;
   if (!chosen.fits) return [sentence`of ${among} none fits: the one with the least memory`];
@@ -27,7 +27,7 @@ export function ruleOfChoice(chosen: Candidate, candidates: readonly Candidate[]
 export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[], request: PlanRequest): Sentence[] {
   const needs = neededFor(chosen.schedule, request);
   if (needs === null) return [];
-  const { shortName } = runtimeOf(request.training);
+  const { shortName } = runtimeProfile(request.training);
   const needed = sentence`${shortName}, for which times are predicted, does not run ${chosen.name}; ${needs} does`;
   const run = candidates.filter(({ schedule }) => isRun(schedule, request));
   const fitting = run.filter(({ fits }) => fits);

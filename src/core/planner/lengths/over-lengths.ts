@@ -7,7 +7,7 @@ import type { BatchSlice, Scheme, LengthShare } from '../../domain/scheme';
 import { scheduleOfChunks } from '../../partition/chunk-order';
 import { unitCount, unlessUnmet } from '../../schedules/on-layout';
 import { countMemory } from '../../memory-model/count';
-import { mayFit, verdictOf } from '../../memory-model/verdict';
+import { mayFit, memoryVerdict } from '../../memory-model/verdict';
 import { chunksOn, type Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
@@ -122,7 +122,7 @@ function policyEvaluator(
         pipeline.gpuMemory,
       ),
     );
-    const verdicts = held.map(verdictOf);
+    const verdicts = held.map(memoryVerdict);
     return {
       peakBytes: Math.max(...verdicts.map(({ peakBytes }) => peakBytes)),
       fits: verdicts.every(({ fits }) => fits),

@@ -4,7 +4,7 @@ import { linearPeak } from '../../time-model/rates';
 import type { SliceCost } from '../../domain/slice-cost';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
 import { countMemory } from '../../memory-model/count';
-import { fitsMemory, verdictOf } from '../../memory-model/verdict';
+import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
 import { sequenceFlops } from '../../model/flops';
 import { mean } from '../../numbers';
@@ -187,7 +187,7 @@ function simulateOrder(
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
     memory,
     fits: fitsMemory(memory),
-    tight: verdictOf(memory).tight,
+    tight: memoryVerdict(memory).tight,
   };
   return { measured, timeline, durations, transfers };
 }

@@ -2,7 +2,7 @@ import { cachedBySlice, cachedByTokens } from '../../time-model/layer-time';
 import { someStagesJoined, stagesJoined } from '../../cluster/boundaries';
 import { boundaryBetween, boundaryMs } from '../../time-model/boundary';
 import { headTokens } from '../../model/stacks';
-import { paysForChunks, rankOrderOf, runtimeOf, type RuntimeProfile } from '../../domain/runtime';
+import { paysForChunks, resolveRankOrder, runtimeProfile, type RuntimeProfile } from '../../domain/runtime';
 import type { Schedule, WorkUnit } from '../../schedules/schedule';
 import type { Transfers } from '../../schedules/simulate/transfers';
 import type { SliceTime } from '../../domain/slice-cost';
@@ -23,7 +23,7 @@ function holdMs(sendMs: number, { issueWaitMs = 0 }: Pick<SliceTime, 'issueWaitM
 
 /** The runtime that is planned for: all schedules of a comparison send as it does. */
 function runtimeFor({ nodeKinds: [first] }: Pick<Sending, 'nodeKinds'>): RuntimeProfile {
-  return runtimeOf(first?.training ?? {});
+  return runtimeProfile(first?.training ?? {});
 }
 
 /** Time from one stage to another of a unit, ms. */
@@ -41,7 +41,7 @@ function sendsAlike({ nodeKinds }: Sending): boolean {
   const [first, ...others] = nodeKinds;
   if (first === undefined || others.length > 0 || first.model.stacks !== undefined) return false;
   const { layout, cluster } = first;
-  const order = rankOrderOf(first);
+  const order = resolveRankOrder(first);
   return !someStagesJoined(layout, cluster, order) || stagesJoined(layout, cluster, order, 0, layout.pipeline - 1);
 }
 

@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { countOf, product, worldOf } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
@@ -60,7 +60,7 @@ function expertWorldFactor(view: ConfigView): Issue | null {
   if (expert === 1 && !isWritten(facts, 'expertTensor')) return null;
   const experts = countOf(facts, 'experts') ?? 0;
   const fits = (size: number, tensor: number): boolean => gpus % (product(tensor, size, stages) ?? gpus + 1) === 0;
-  const smaller = divisorsOf(expert).filter((size) => size < expert && experts % size === 0 && fits(size, expertTensor)).slice(-1); // prettier-ignore
+  const smaller = listDivisors(expert).filter((size) => size < expert && experts % size === 0 && fits(size, expertTensor)).slice(-1); // prettier-ignore
   const single = expertTensor > 1 && fits(expert, 1) && isWritten(facts, 'expertTensor');
   // where all sizes are given, more GPUs would need other sizes too
   const larger = isOneStage
@@ -79,7 +79,7 @@ function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const size = sizeOf(facts, format, 'expert');
   if (experts === null || size === null || experts % size === 0) return null;
-  const near = nearestFitting(divisorsOf(experts), size, (value) => worldFitsExperts(facts, format, value));
+  const near = nearestFitting(listDivisors(experts), size, (value) => worldFitsExperts(facts, format, value));
   return {
     at: ['expert', 'experts'],
     message: sentence`${many(experts, 'expert')} are not divisible by an expert size of ${formatNumber(size)}`,

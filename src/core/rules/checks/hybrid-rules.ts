@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { hybridLayersOf, isHybrid, patternOfRatios } from '../../launchers/megatron/hybrid';
 import { formatNumber } from '../../format';
-import { divisorsOf, greatestCommonDivisor } from '../../numbers';
+import { listDivisors, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
@@ -115,7 +115,7 @@ function stages({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
   if (pipeline === null || segments === null || segments.length % pipeline === 0) return null;
-  const near = nearestFitting(divisorsOf(segments.length), pipeline, () => true);
+  const near = nearestFitting(listDivisors(segments.length), pipeline, () => true);
   return {
     at: ['hybridPattern', 'pipeline'],
     message: sentence`The pattern has ${many(segments.length, 'stage')}, which cannot be split into ${many(pipeline, 'pipeline stage')}`,
@@ -145,7 +145,7 @@ function stateOverTensor(view: ConfigView): Issue | null {
   if (tensor === null || state === null || dividesState(view, tensor)) return null;
   const { heads, groups, isWhole } = state;
   const common = isWhole ? 1 : heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
-  const near = nearestFitting(divisorsOf(common), tensor, (size) => fitsTensor(view, size));
+  const near = nearestFitting(listDivisors(common), tensor, (size) => fitsTensor(view, size));
   const sizes = [...(heads === null ? [] : [many(heads, 'head')]), ...(groups === null ? [] : [many(groups, 'group')])];
   return {
     at: ['tensor', 'stateGroups', 'stateHeads'],

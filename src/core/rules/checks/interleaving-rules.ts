@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { countOf, product } from '../../launchers/counts';
 import { isInterleaved, layersPerStageOf, microBatchesOf, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
@@ -48,7 +48,7 @@ function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issu
   const name = facts.layersPerVirtualStage !== undefined ? 'layersPerVirtualStage' : 'virtualStages';
   const size = countOf(facts, name);
   if (perStage === null || size === null || perStage % size === 0) return null;
-  const near = nearestFitting(divisorsOf(perStage), size, () => true);
+  const near = nearestFitting(listDivisors(perStage), size, () => true);
   const unit = name === 'virtualStages' ? sentence`virtual stages` : sentence`layers per virtual stage`;
   const into = name === 'virtualStages' ? many(size, 'virtual stage') : sentence`virtual stages of ${many(size, 'layer')}`;
   return {

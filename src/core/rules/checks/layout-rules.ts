@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Fact, Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { countOf, countOrZeroOf, assignedLayersOf, product, worldOf } from '../../launchers/counts';
 import { modelGpusOf, sizeOf } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
@@ -44,7 +44,7 @@ function layersOverStages(view: ConfigView): Issue | null {
   const layers = assignedLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
   if (layers === null || stages === null || mayBeUneven || layers % stages === 0) return null;
-  const near = nearestFitting(divisorsOf(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
+  const near = nearestFitting(listDivisors(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const counted =
     layers === countOf(facts, 'layers') ? many(layers, 'layer') : sentence`${many(layers, 'layer')} (embedding or loss counted in)`;
   return {
@@ -76,7 +76,7 @@ function stacksOverStages({ facts, format }: ConfigView): Issue | null {
   ).find(([, layers, own]) => layers !== null && layers % own !== 0);
   if (uneven === undefined) return null;
   const [stack, layers, own] = uneven;
-  const near = nearestFitting(divisorsOf(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
+  const near = nearestFitting(listDivisors(layers ?? 1), own, () => true).map((size) => (stack === 'encoder' ? size : stages - size));
   return {
     at: ['splitRank', 'pipeline'],
     message: sentence`${many(layers ?? 0, 'layer')} of the ${stack} are not divisible by its ${many(own, 'stage')}`,
@@ -109,7 +109,7 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const middle = layers - given.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const between = stages - ends.length;
   if (between < 1 ? middle === 0 && between === 0 : middle > 0 && middle % between === 0) return null;
-  const sizes = divisorsOf(Math.max(1, middle)).map((size) => size + ends.length);
+  const sizes = listDivisors(Math.max(1, middle)).map((size) => size + ends.length);
   const near = middle < 1 ? [] : nearestFitting(sizes, stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const shares = evenShares(layers, between, ends.length);
   const share: Sentence[] =
@@ -157,7 +157,7 @@ function worldFactor(view: ConfigView): Issue | null {
   const multiplied = sizes.length > 1 ? `${factors} = ${formatNumber(gpus)}` : factors;
   const smaller = sizes.flatMap((name) => {
     const size = countOf(facts, name) ?? 1;
-    return name === 'data' ? [] : setTo(name, divisorsOf(size).filter((value) => value < size && fitsWorld(facts, format, name, value)).slice(-1)); // prettier-ignore
+    return name === 'data' ? [] : setTo(name, listDivisors(size).filter((value) => value < size && fitsWorld(facts, format, name, value)).slice(-1)); // prettier-ignore
   });
   const larger = largerWorld(facts, gpus);
   return {

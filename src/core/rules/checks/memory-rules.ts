@@ -5,7 +5,7 @@ import { launcherTraitsOf } from '../../launchers/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../domain/model';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { countOf, countOrZeroOf } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
 import { titanLayersOf } from '../../launchers/torchtitan/stage-layers';
@@ -108,7 +108,7 @@ function lighterEnds(
 ): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const { layers, stages } = sizes;
   const counts = bestEnds(sizes);
-  const smaller = divisorsOf(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
+  const smaller = listDivisors(layers).filter((size) => size >= 3 && size < stages && fitsWorld(facts, format, 'pipeline', size));
   const even = smaller.filter((size) => endRatio(sizes, layers / size, layers / size) <= tolerated).slice(-1);
   const fewer = even.length > 0 ? even : smaller.slice(-1);
   const remedies = [

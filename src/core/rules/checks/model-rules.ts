@@ -1,6 +1,6 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { paddedVocab } from '../../model/parameters';
 import { countOf } from '../../launchers/counts';
 import { paddedVocabOf, sizeOf, vocabStepOf } from '../../launchers/layout-sizes';
@@ -55,7 +55,7 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   if (hidden === null || heads === null || hidden % heads === 0 || facts.latentAttention?.value === true) return null;
   if (facts.headDim !== undefined && facts.headDim.source.kind !== 'default') return null;
-  const near = nearestFitting(divisorsOf(hidden), heads, () => true);
+  const near = nearestFitting(listDivisors(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],
     message: sentence`A hidden size of ${formatNumber(hidden)} is not divisible by ${many(heads, 'attention head')}`,
@@ -68,7 +68,7 @@ function keyValueGroups({ facts }: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   const groups = countOf(facts, 'kvHeads');
   if (heads === null || groups === null || heads % groups === 0) return null;
-  const near = nearestFitting(divisorsOf(heads), groups, () => true);
+  const near = nearestFitting(listDivisors(heads), groups, () => true);
   return {
     at: ['kvHeads', 'heads'],
     message: sentence`${many(heads, 'attention head')} cannot share ${many(groups, 'key/value head')} evenly`,

@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../run/config-format';
 import { megatronDeepSpeedCapabilities } from '../../launchers/megatron/forks/deepspeed';
 import { launcherFormats, launchers } from '../../launchers/registry';
 import {
-  refusalsOf,
+  matchingRefusals,
   sizeIn,
   type Refusal,
   type RefusalCode,
@@ -72,7 +72,7 @@ function refused(view: ConfigView, code: RefusalCode): Issue | null {
 /** What of a code the launcher of a run refuses of it; undefined: it runs it, as far as its sizes are known. */
 export function refusalIn(view: ConfigView, code: RefusalCode): Refusal | undefined {
   const refuses = view.refusesWith(view.facts).filter((refusal) => refusal.code === code);
-  return refusalsOf(refuses, sizesOf(view), modelOf(view))[0];
+  return matchingRefusals(refuses, sizesOf(view), modelOf(view))[0];
 }
 
 /** The sizes of a run that refusals are about, as far as they are known. */

@@ -3,7 +3,7 @@ import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
-import { divisorsOf, greatestCommonDivisor, leastCommonMultiple } from '../../numbers';
+import { listDivisors, greatestCommonDivisor, leastCommonMultiple } from '../../numbers';
 import { countOf, quotient } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
@@ -123,11 +123,11 @@ function contextHeads({ facts, format }: ConfigView): Issue | null {
   if (heads % ranks === 0 && shared % ranks === 0) return null;
   const fits = Number.isInteger(shared) ? greatestCommonDivisor(heads, shared) : heads;
   const isLevel = ranks !== context;
-  const near = isLevel ? [] : nearestFitting(divisorsOf(fits), context, (size) => fitsWorld(facts, format, 'context', size));
+  const near = isLevel ? [] : nearestFitting(listDivisors(fits), context, (size) => fitsWorld(facts, format, 'context', size));
   const counted = heads % ranks === 0 ? many(shared, 'key/value head') : many(heads, 'attention head');
   const communication = isUlysses(facts) ? sentence`Ulysses` : sentence`all-to-all communication`;
   const size = isLevel
-    ? sentence`use ${listed(divisorsOf(fits))} ranks for the all-to-all`
+    ? sentence`use ${listed(listDivisors(fits))} ranks for the all-to-all`
     : sentence`use a context size of ${listed(near)}`;
   return {
     at: ['context', 'contextLevels', 'contextCommunication', 'heads'],

@@ -1,7 +1,7 @@
 import { sliceRuntimeOf } from '../../slice-runtimes/registry';
 import type { SliceLimit } from '../../slice-runtimes/slice-runtime';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { allOf, sentence, type Sentence } from '../../sentence';
 import { countOf } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
@@ -39,7 +39,7 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
   if (facts.sliceRuntime === undefined || facts.sliceRule?.value !== 'average' || tokens === null || slices === null) return null;
   const multiple = facts.sequenceParallel?.value === true ? (sizeOf(facts, format, 'tensor') ?? 1) : 1;
   if (tokens % (slices * multiple) === 0) return null;
-  const near = nearestFitting(divisorsOf(tokens), slices, (size) => tokens % (size * multiple) === 0);
+  const near = nearestFitting(listDivisors(tokens), slices, (size) => tokens % (size * multiple) === 0);
   return {
     at: ['slices', 'sequenceLength'],
     message: sentence`${many(tokens, 'token')} cannot be cut into ${formatNumber(slices)} equal slices${multiple > 1 ? sentence` that a tensor size of ${formatNumber(multiple)} divides` : ''}`,

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
 import { formatNumber } from '../../format';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { countOf } from '../../launchers/counts';
 import { sizeOf } from '../../launchers/layout-sizes';
 import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
@@ -50,7 +50,7 @@ function headsOverTensor(view: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   if (heads === null || decoderHeads === null || tensor === null || !attends(traits) || facts.unevenTensor?.value === true) return null;
   if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
-  const near = nearestFitting(divisorsOf(heads), tensor, (size) => fitsTensor(view, size));
+  const near = nearestFitting(listDivisors(heads), tensor, (size) => fitsTensor(view, size));
   const counted = heads % tensor === 0 ? sentence`The decoder's ${many(decoderHeads, 'attention head')}` : many(heads, 'attention head');
   return {
     at: ['tensor', 'heads'],
@@ -69,7 +69,7 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   // heads that the tensor size does not divide are the cause
   if ((countOf(facts, 'heads') ?? 0) % tensor !== 0) return null;
   const repeated = launcherTraitsOf(format).repeatsKeyValueHeads && tensor % heads === 0;
-  const sizes = divisorsOf(heads).filter((size) => size <= tensor);
+  const sizes = listDivisors(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
   const counted = many(heads, 'key/value head');
   return {
@@ -100,7 +100,7 @@ function widthsOverTensor(view: ConfigView): Issue | null {
   const name = isOfExperts ? 'expertTensor' : 'tensor';
   const old = isOfExperts ? expertTensor : tensor;
   const splits = (size: number): boolean => (isOfExperts ? tensor % size === 0 || size % tensor === 0 : fitsTensor(view, size));
-  const near = nearestFitting(divisorsOf(uneven.width), old, splits);
+  const near = nearestFitting(listDivisors(uneven.width), old, splits);
   return {
     at: [name, uneven.fact],
     message: sentence`${uneven.text} of ${formatNumber(uneven.width)} is not divisible by ${isOfExperts ? sentence`an expert tensor size` : sentence`a tensor size`} of ${formatNumber(old)}`,
@@ -114,7 +114,7 @@ function tensorBeyondNode(view: ConfigView): Issue | null {
   const tensor = sizeOf(facts, format, 'tensor');
   const joined = joinedGpusOf(view);
   if (tensor === null || joined === null || tensor <= joined) return null;
-  const inside = divisorsOf(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
+  const inside = listDivisors(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
   return {
     at: ['tensor'],
     message: sentence`A tensor size of ${formatNumber(tensor)} ${joined === countOf(facts, 'gpusPerNode') ? sentence`crosses nodes of ${many(joined, 'GPU')}` : sentence`leaves the ${many(joined, 'GPU')} that NVLink joins`}: every layer waits for the network`,

@@ -1,4 +1,4 @@
-import { computeCapabilityOf } from '../../cluster/presets';
+import { presetComputeCapability } from '../../cluster/presets';
 import type { Finding, Fix } from '../../findings';
 import { formatNumber } from '../../format';
 import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
@@ -83,7 +83,7 @@ function missingFormat(run: Run, plan: Plan | null): Finding[] {
   const need = needOf(gemmPrecision.value, fp8Recipe?.value);
   const runtime = training.runtime ?? (isLauncher(run.format) ? launcherTraitsOf(run.format).runtime : undefined);
   for (const { gpu } of cluster.groups ?? [cluster]) {
-    const capability = computeCapabilityOf(gpu.name);
+    const capability = presetComputeCapability(gpu.name);
     const missed = capability === null ? null : missedBy(capability, need, runtime);
     if (capability === null || missed === null) continue;
     const code = 'gpu-number-format';

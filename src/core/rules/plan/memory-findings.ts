@@ -1,6 +1,6 @@
 import type { Run } from '../../run/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
-import { mayFit, verdictOf, verdictSentence } from '../../memory-model/verdict';
+import { mayFit, memoryVerdict, verdictSentence } from '../../memory-model/verdict';
 import { chosenOf, type Plan } from '../../planner/plan';
 import { either, lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedy';
@@ -24,7 +24,7 @@ export function memoryFindings(
   if (plan === null) return [];
   const chosen = chosenOf(plan);
   if (chosen.fits) return [];
-  const verdict = verdictOf(chosen.memory);
+  const verdict = memoryVerdict(chosen.memory);
   const message = verdictSentence(verdict);
   const [cheapest] = remedies;
   const remedy = cheapest === undefined ? searchRemedy : lowerFirst(remedyText(cheapest));

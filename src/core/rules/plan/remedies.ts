@@ -6,14 +6,14 @@ import type { Run } from '../../run/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount } from '../../format';
 import { fitsMemory } from '../../memory-model/verdict';
-import { divisorsOf } from '../../numbers';
+import { listDivisors } from '../../numbers';
 import { overflowsByFragmentation, expandableSegments } from '../../memory-model/reserved';
 import { recomputeChoices } from '../../layout-search/space';
 import { pipelineOf } from '../../planner/predict/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict/predict';
 import { isRun } from '../../schedules/runtimes';
-import { recomputesOf, refusedTogether, setterOf } from '../../domain/capabilities';
+import { supportedRecomputes, refusedTogether, searchKeySetter } from '../../domain/capabilities';
 import { searchKeys } from '../../domain/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
@@ -145,15 +145,15 @@ function withPlace(change: TriedChange): TriedChange[] {
   const names = change.sets.map(([key]) => key.split('.').at(-1));
   const keys = searchKeys.filter((key) => names.includes(key));
   const isRefused = refusedTogether(capabilities, { ...layout, zeroStage: training.zeroStage }, model) !== undefined;
-  if (isRefused || keys.some((key) => setterOf(capabilities, key) === 'nobody')) return [];
-  const isElsewhere = keys.some((key) => setterOf(capabilities, key) === 'elsewhere');
+  if (isRefused || keys.some((key) => searchKeySetter(capabilities, key) === 'nobody')) return [];
+  const isElsewhere = keys.some((key) => searchKeySetter(capabilities, key) === 'elsewhere');
   return [isElsewhere ? { ...change, label: sentence`${change.label} (in the training script)` } : change];
 }
 
 /** The usual measures. */
 function changesOf(request: PlanRequest, chosen: Candidate): TriedChange[] {
   const { training, layout } = request;
-  const smallerBatches = divisorsOf(training.microBatch)
+  const smallerBatches = listDivisors(training.microBatch)
     .filter((size) => size < training.microBatch)
     .reverse();
   const hasFastBf16 = nodeGroups(request.cluster).every(({ gpu }) => !lacksBf16(gpu));
@@ -193,7 +193,7 @@ function together(first: TriedChange, second: TriedChange): TriedChange {
 function selectiveRecomputes(request: PlanRequest): TriedChange[] {
   const { training, model, capabilities } = request;
   if (training.recompute !== 'none') return [];
-  return recomputeChoices(model, training, recomputesOf(capabilities)).flatMap(({ recompute, recomputeModules }) =>
+  return recomputeChoices(model, training, supportedRecomputes(capabilities)).flatMap(({ recompute, recomputeModules }) =>
     recompute !== 'selective'
       ? []
       : recomputeModules === undefined
@@ -206,7 +206,7 @@ function selectiveRecomputes(request: PlanRequest): TriedChange[] {
 function otherPipelines(request: PlanRequest): TriedChange[] {
   const { layout, model } = request;
   const gpus = layout.pipeline * layout.data;
-  return divisorsOf(model.layers)
+  return listDivisors(model.layers)
     .filter((pipeline) => pipeline > layout.pipeline && gpus % pipeline === 0)
     .flatMap((pipeline) => laidOut(request, { pipeline, data: gpus / pipeline }, sentence`Use ${formatCount(pipeline)} stages`));
 }
@@ -251,7 +251,7 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
       request: { ...request, training: { ...training, recompute: 'full', ...(isAll ? {} : { recomputeLayers: layers }) } },
     };
   };
-  if (!recomputesOf(capabilities).includes('share')) return of(most);
+  if (!supportedRecomputes(capabilities).includes('share')) return of(most);
   let [below, fewest] = [0, most];
   while (fewest - below > 1) {
     const middle = (below + fewest) >> 1;

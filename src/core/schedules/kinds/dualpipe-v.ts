@@ -27,7 +27,7 @@ export const dualPipeV: ScheduleKind = {
     ({ stages, microBatches }) =>
     (stage, emit) => {
       const behind = stages - 1 - stage;
-      const { forward, backward, splitBackward, weight, overlapped } = passesOf(stage, 2 * stages - 1 - stage, emit);
+      const { forward, backward, splitBackward, weight, overlapped } = sidePasses(stage, 2 * stages - 1 - stage, emit);
       repeat(2 * behind, () => forward('down'));
       repeat(stage + 1, () => {
         forward('down');
@@ -66,7 +66,7 @@ type Side = 'down' | 'up';
  * The passes of a stage with a chunk on either side of the V; each runs the next micro-batch of its kind, `weight` the oldest split
  * backward that lacks it.
  */
-function passesOf(down: number, up: number, emit: Emit) {
+function sidePasses(down: number, up: number, emit: Emit) {
   const chunks = { down, up };
   const forwards = { down: 0, up: 0 };
   const backwards = { down: 0, up: 0 };

@@ -1,5 +1,5 @@
 import { stagesBehindInFlight, type ScheduleKind } from '../kind';
-import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
+import { scheduleRounds, unmetRounds, warmUpPasses } from '../rounds';
 import { operationKind } from '../schedule';
 
 /** Interleaved 1F1B (arXiv 2104.04473), in the order of PyTorch's ScheduleInterleaved1F1B (torch 2.14). */
@@ -17,7 +17,7 @@ export const interleaved1F1B: ScheduleKind = {
   slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,
   order: (problem) => {
-    const rounds = roundsOf(problem);
+    const rounds = scheduleRounds(problem);
     return (stage, emit) => {
       const warmUp = warmUpPasses(rounds, problem, stage, 2);
       for (let index = 0; index < rounds.passes + warmUp; index++) {

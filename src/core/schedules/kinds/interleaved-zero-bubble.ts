@@ -1,5 +1,5 @@
 import { stagesBehindInFlight, type ScheduleKind } from '../kind';
-import { roundsOf, unmetRounds, warmUpPasses } from '../rounds';
+import { scheduleRounds, unmetRounds, warmUpPasses } from '../rounds';
 import { operationKind } from '../schedule';
 
 /** ZB1P over several chunks (arXiv 2401.10241), in the order of PyTorch's ScheduleInterleavedZeroBubble (torch 2.14). */
@@ -17,7 +17,7 @@ export const interleavedZeroBubble: ScheduleKind = {
   slicesInFlight: stagesBehindInFlight,
   unmet: unmetRounds,
   order: (problem) => {
-    const rounds = roundsOf(problem);
+    const rounds = scheduleRounds(problem);
     const { passes, forward, backward } = rounds;
     return (stage, emit) => {
       const warmUp = warmUpPasses(rounds, problem, stage, 1);

@@ -23,8 +23,8 @@ export const zbvZeroBubble: ScheduleKind = {
     return (stage, emit) => {
       const before = stage;
       const after = stages - stage;
-      const down = passesOf(stage, microBatches, emit);
-      const up = passesOf(2 * stages - 1 - stage, microBatches, emit);
+      const down = chunkPasses(stage, microBatches, emit);
+      const up = chunkPasses(2 * stages - 1 - stage, microBatches, emit);
       repeat(2 * after - 1, down.forward);
       repeat(before, up.forward, down.forward);
       repeat(after, up.forward, up.input, up.weight);
@@ -41,7 +41,7 @@ export const zbvZeroBubble: ScheduleKind = {
 };
 
 /** Passes of one chunk, each of which runs the next micro-batch of its kind, or nothing where there is none left. */
-function passesOf(chunk: number, microBatches: number, emit: Emit): Readonly<Record<'forward' | 'input' | 'weight', () => void>> {
+function chunkPasses(chunk: number, microBatches: number, emit: Emit): Readonly<Record<'forward' | 'input' | 'weight', () => void>> {
   const pass = (kind: Parameters<Emit>[0]) => {
     let next = 0;
     return () => {

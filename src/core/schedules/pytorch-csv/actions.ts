@@ -83,7 +83,7 @@ export function ranksOfRows({ rowStart, type }: ActionTable): Uint32Array {
 }
 
 /** The operations of a schedule as actions; a unit counts as a micro-batch. */
-export function actionsOf({ rowStart, kind, chunk, unit, overlapsNext }: Schedule): ActionTable {
+export function toActions({ rowStart, kind, chunk, unit, overlapsNext }: Schedule): ActionTable {
   return { rowStart, type: kind, chunk, microBatch: unit, overlapsNext: overlapsNext ?? new Uint8Array(kind.length) };
 }
 

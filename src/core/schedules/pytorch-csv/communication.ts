@@ -22,7 +22,7 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
     for (const { type, pass, add } of ends) {
       const chunk = table.chunk[pass] ?? 0;
       const microBatch = table.microBatch[pass] ?? 0;
-      if (index.rowOf(type, chunk, microBatch) !== -1 || problems.length >= mostProblems) continue;
+      if (index.findActionRow(type, chunk, microBatch) !== -1 || problems.length >= mostProblems) continue;
       const name = actionText(type, chunk, microBatch);
       problems.push(
         problemAt(table, pass, 'transfer', sentence`${actionOfRank(table, receiver)} needs ${name}, which no rank runs`, add(name)),
@@ -32,8 +32,13 @@ export function transferProblems(table: LocatedTable, index: ActionIndex): CsvPr
   for (let chunk = 0; chunk < index.chunks; chunk++) {
     if (!crossesAfter(index, chunk)) continue;
     for (let microBatch = 0; microBatch < index.microBatches; microBatch++) {
-      demand(index.rowOf(forward, chunk + 1, microBatch), index.rowOf(forward, chunk, microBatch), sendForward, receiveForward);
-      demand(index.backwardOf(chunk, microBatch), index.backwardOf(chunk + 1, microBatch), sendBackward, receiveBackward);
+      demand(
+        index.findActionRow(forward, chunk + 1, microBatch),
+        index.findActionRow(forward, chunk, microBatch),
+        sendForward,
+        receiveForward,
+      );
+      demand(index.findBackwardRow(chunk, microBatch), index.findBackwardRow(chunk + 1, microBatch), sendBackward, receiveBackward);
     }
   }
   table.type.forEach((type, row) => {
@@ -100,20 +105,20 @@ function waitText(table: LocatedTable, row: number): string {
 }
 
 /** The send and the receive that a wait for a send needs: it ends when the other rank takes what was sent. */
-export function endsOfWait(table: LocatedTable, { rowOf }: ActionIndex, wait: number): readonly number[] {
+export function endsOfWait(table: LocatedTable, { findActionRow }: ActionIndex, wait: number): readonly number[] {
   const [chunk, microBatch] = [table.chunk[wait] ?? 0, table.microBatch[wait] ?? 0];
   return table.type[wait] === waitSendForward
-    ? [rowOf(sendForward, chunk, microBatch), rowOf(receiveForward, chunk + 1, microBatch)]
-    : [rowOf(sendBackward, chunk, microBatch), rowOf(receiveBackward, chunk - 1, microBatch)];
+    ? [findActionRow(sendForward, chunk, microBatch), findActionRow(receiveForward, chunk + 1, microBatch)]
+    : [findActionRow(sendBackward, chunk, microBatch), findActionRow(receiveBackward, chunk - 1, microBatch)];
 }
 
 /** Row of the send that a receive takes. */
-export function sendOf(table: LocatedTable, index: ActionIndex, receive: number): number {
+export function matchingSend(table: LocatedTable, index: ActionIndex, receive: number): number {
   const chunk = table.chunk[receive] ?? 0;
   const microBatch = table.microBatch[receive] ?? 0;
   return table.type[receive] === receiveForward
-    ? index.rowOf(sendForward, chunk - 1, microBatch)
-    : index.rowOf(sendBackward, chunk + 1, microBatch);
+    ? index.findActionRow(sendForward, chunk - 1, microBatch)
+    : index.findActionRow(sendBackward, chunk + 1, microBatch);
 }
 
 /** Receives in another order than the sends of the same two ranks: NCCL hands over what was sent first, whatever its name. */
@@ -124,10 +129,10 @@ export function transferOrderProblems(table: LocatedTable, index: ActionIndex): 
   const last = new Map<number, number>();
   table.type.forEach((type, row) => {
     if (type !== receiveForward && type !== receiveBackward) return;
-    const send = sendOf(table, index, row);
+    const send = matchingSend(table, index, row);
     const pair = (table.rank[send] ?? 0) * ranks + (table.rank[row] ?? 0);
     const before = last.get(pair);
-    const lastSend = before === undefined ? -1 : sendOf(table, index, before);
+    const lastSend = before === undefined ? -1 : matchingSend(table, index, before);
     if (send > lastSend) last.set(pair, row);
     else if (before !== undefined && problems.length < mostProblems)
       problems.push(

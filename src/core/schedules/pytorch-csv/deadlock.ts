@@ -1,5 +1,5 @@
 import { actionType, cellText, rowText } from './actions';
-import { crossesAfter, endsOfWait, sendOf } from './communication';
+import { crossesAfter, endsOfWait, matchingSend } from './communication';
 import { actionOfRank, problemAt, type CsvProblem, type LocatedTable } from './problems';
 import type { ActionIndex } from './structure';
 import { sentence } from '../../sentence';
@@ -14,7 +14,7 @@ import { sentence } from '../../sentence';
  * (PyTorch's `_simulate_comms_compute`). Linear in the number of actions.
  */
 export function deadlockProblems(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): CsvProblem[] {
-  const needs = needsOf(table, index, withTransfers, slices);
+  const needs = actionNeeds(table, index, withTransfers, slices);
   const next = runRows(table, needs);
   const deadlocked = Array.from(next.keys()).flatMap((rank) => {
     const row = next[rank] ?? 0;
@@ -26,20 +26,21 @@ export function deadlockProblems(table: LocatedTable, index: ActionIndex, withTr
 /** The rows that the action of a row needs; of an overlapped pair, what either needs, by its forward. */
 type Needs = (row: number) => readonly number[];
 
-function needsOf(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): Needs {
-  const { rowOf, backwardOf, chunks } = index;
+function actionNeeds(table: LocatedTable, index: ActionIndex, withTransfers: boolean, slices: number): Needs {
+  const { findActionRow, findBackwardRow, chunks } = index;
   const { forward, backwardInput, backwardWeight, sendForward, receiveForward, sendBackward, receiveBackward } = actionType;
   const { waitSendForward, waitSendBackward } = actionType;
   const sent = Uint8Array.from({ length: chunks }, (_, chunk) => (withTransfers && crossesAfter(index, chunk) ? 1 : 0));
   const forwardNeeds = (chunk: number, unit: number) => {
-    const needed = unit % slices === 0 ? [] : [rowOf(forward, chunk, unit - 1)];
-    if (chunk > 0) needed.push(sent[chunk - 1] === 1 ? rowOf(receiveForward, chunk, unit) : rowOf(forward, chunk - 1, unit));
+    const needed = unit % slices === 0 ? [] : [findActionRow(forward, chunk, unit - 1)];
+    if (chunk > 0)
+      needed.push(sent[chunk - 1] === 1 ? findActionRow(receiveForward, chunk, unit) : findActionRow(forward, chunk - 1, unit));
     return needed;
   };
   const backwardNeeds = (chunk: number, unit: number) => {
-    const needed = [rowOf(forward, chunk, unit)];
-    if ((unit + 1) % slices !== 0) needed.push(backwardOf(chunk, unit + 1));
-    if (chunk + 1 < chunks) needed.push(sent[chunk] === 1 ? rowOf(receiveBackward, chunk, unit) : backwardOf(chunk + 1, unit));
+    const needed = [findActionRow(forward, chunk, unit)];
+    if ((unit + 1) % slices !== 0) needed.push(findBackwardRow(chunk, unit + 1));
+    if (chunk + 1 < chunks) needed.push(sent[chunk] === 1 ? findActionRow(receiveBackward, chunk, unit) : findBackwardRow(chunk + 1, unit));
     return needed;
   };
   const needs = (row: number): readonly number[] => {
@@ -48,11 +49,11 @@ function needsOf(table: LocatedTable, index: ActionIndex, withTransfers: boolean
     const unit = table.microBatch[row] ?? 0;
     if (type === forward) return forwardNeeds(chunk, unit);
     if (type <= backwardInput) return backwardNeeds(chunk, unit);
-    if (type === backwardWeight) return [rowOf(backwardInput, chunk, unit)];
-    if (type === sendForward) return [rowOf(forward, chunk, unit)];
-    if (type === sendBackward) return [backwardOf(chunk, unit)];
+    if (type === backwardWeight) return [findActionRow(backwardInput, chunk, unit)];
+    if (type === sendForward) return [findActionRow(forward, chunk, unit)];
+    if (type === sendBackward) return [findBackwardRow(chunk, unit)];
     if (type === waitSendForward || type === waitSendBackward) return endsOfWait(table, index, row);
-    return type === receiveForward || type === receiveBackward ? [sendOf(table, index, row)] : [];
+    return type === receiveForward || type === receiveBackward ? [matchingSend(table, index, row)] : [];
   };
   return (row) => (table.overlapsNext[row] === 1 ? [...needs(row), ...needs(row + 1)] : needs(row));
 }

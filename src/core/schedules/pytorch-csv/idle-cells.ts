@@ -1,6 +1,6 @@
-import { problemOf } from '../registry';
+import { toScheduleProblem } from '../registry';
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
-import { roundsOf, warmUpPasses } from '../rounds';
+import { scheduleRounds, warmUpPasses } from '../rounds';
 import { operationKind, type Schedule } from '../schedule';
 
 /** The cells of one rank: rows of the schedule, null for an idle cell. */
@@ -10,7 +10,7 @@ type Cells = readonly (number | null)[];
  * The cells of each rank with the idle cells that PyTorch's generator of that schedule leaves (torch 2.14). They are for readers only: a
  * cell is roughly a time step, and PyTorch skips idle cells. Other schedules have none.
  */
-export function cellsOf(schedule: Schedule): readonly Cells[] {
+export function rankCells(schedule: Schedule): readonly Cells[] {
   const withIdle = generators.get(schedule.name) ?? ((_, rows) => rows);
   const cells = Array.from({ length: schedule.stages }, (_, stage) => {
     const from = schedule.rowStart[stage] ?? 0;
@@ -44,7 +44,7 @@ function leading(index: number, stage: number): number {
 
 /** A gap between warm-up and the first backward, until that could have come back, and one before each backward of the drain. */
 function interleavedCells(schedule: Schedule, rows: readonly number[], stage: number): Cells {
-  const { stages, warmUp } = warmUpOf(schedule, stage, 2);
+  const { stages, warmUp } = rankWarmUp(schedule, stage, 2);
   const gap = Math.max(0, schedule.stageOfChunk.length + 2 * (stages - 1 - stage) - warmUp - stage);
   return spaced(
     rows,
@@ -53,20 +53,20 @@ function interleavedCells(schedule: Schedule, rows: readonly number[], stage: nu
 }
 
 function zeroBubbleCells(schedule: Schedule, rows: readonly number[], stage: number): Cells {
-  const { stages, warmUp } = warmUpOf(schedule, stage, 1);
+  const { stages, warmUp } = rankWarmUp(schedule, stage, 1);
   return spaced(rows, (index) => leading(index, stage) + (warmUp > 0 && index === warmUp ? stages - 1 - stage : 0));
 }
 
-function warmUpOf({ stages, stageOfChunk, units }: Schedule, stage: number, perHop: number) {
+function rankWarmUp({ stages, stageOfChunk, units }: Schedule, stage: number, perHop: number) {
   const problem = { stages, microBatches: units.length, chunksPerStage: stageOfChunk.length / stages };
-  return { stages, warmUp: warmUpPasses(roundsOf(problem), problem, stage, perHop) };
+  return { stages, warmUp: warmUpPasses(scheduleRounds(problem), problem, stage, perHop) };
 }
 
 /** PyTorch plans at least 2p - 1 micro-batches and leaves the surplus cells idle. */
 function vCells({ stages, units }: Schedule, rows: readonly number[], stage: number): Cells {
   const planned = Math.max(2 * stages - 1, units.length);
   const order = zbvZeroBubble.order(
-    problemOf(new Array<{ batch: number; tokens: number[] }>(planned).fill({ batch: 1, tokens: [1] }), stages, 2),
+    toScheduleProblem(new Array<{ batch: number; tokens: number[] }>(planned).fill({ batch: 1, tokens: [1] }), stages, 2),
   );
   const cells: (number | null)[] = new Array<null>(stage).fill(null);
   let next = 0;

@@ -1,5 +1,5 @@
 import type { Schedule } from '../schedule';
-import { actionsOf, actionType, type ActionTable, type CsvVersion } from './actions';
+import { toActions, actionType, type ActionTable, type CsvVersion } from './actions';
 
 /** Chunks of a stage whose weights are gathered at a time: one for a forward, one for a backward and one to come. */
 const mostGathered = 3;
@@ -20,10 +20,10 @@ interface Row {
  * run.
  */
 export function lowerSchedule(schedule: Schedule, version: CsvVersion): ActionTable {
-  const table = actionsOf(schedule);
+  const table = toActions(schedule);
   const rows = Array.from({ length: schedule.stages }, (_, rank) => withWeights(table, rank, schedule.units.length, version));
   const lowered = withTransfers(rows, schedule);
-  return tableOf(version === '2.14' ? lowered : lowered.map(withWaits));
+  return joinRows(version === '2.14' ? lowered : lowered.map(withWaits));
 }
 
 function emptyRow(): Row {
@@ -147,14 +147,14 @@ function withWaits(row: Row): Row {
   const { sendForward, sendBackward, waitSendForward, waitSendBackward } = actionType;
   const out = emptyRow();
   const pending = new Map<string, readonly [type: number, chunk: number, microBatch: number]>();
-  const keyOf = (type: number, at: number): string => [type, row.chunk[at], row.microBatch[at]].join();
+  const actionKey = (type: number, at: number): string => [type, row.chunk[at], row.microBatch[at]].join();
   let backwards: string[] = [];
   row.type.forEach((type, at) => {
     const [chunk = 0, microBatch = 0] = [row.chunk[at], row.microBatch[at]];
     add(out, [type, chunk, microBatch, row.overlapsNext[at] ?? 0]);
-    if (type === sendForward) pending.set(keyOf(type, at), [waitSendForward, chunk, microBatch]);
-    else if (type === sendBackward) pending.set(keyOf(type, at), [waitSendBackward, chunk, microBatch]);
-    if (isBackward(type)) backwards.push(keyOf(sendForward, at));
+    if (type === sendForward) pending.set(actionKey(type, at), [waitSendForward, chunk, microBatch]);
+    else if (type === sendBackward) pending.set(actionKey(type, at), [waitSendBackward, chunk, microBatch]);
+    if (isBackward(type)) backwards.push(actionKey(sendForward, at));
     // nothing is between the two passes of an overlapped pair
     if (row.overlapsNext[at] === 1) return;
     for (const key of backwards) {
@@ -189,7 +189,7 @@ function isBackward(type: number | undefined): boolean {
   return type === actionType.backward || type === actionType.backwardInput;
 }
 
-function tableOf(rows: readonly Row[]): ActionTable {
+function joinRows(rows: readonly Row[]): ActionTable {
   const rowStart = new Uint32Array(rows.length + 1);
   rows.forEach(({ type }, rank) => (rowStart[rank + 1] = (rowStart[rank] ?? 0) + type.length));
   const total = rowStart.at(-1) ?? 0;

@@ -94,7 +94,7 @@ export function actionOfRank(table: LocatedTable, row: number): Sentence {
 const harmless: readonly CsvProblemCode[] = ['blank', 'reduce-grad', 'sharding'];
 
 /** A problem of a schedule file as a finding. */
-export function findingOf({ code, range, message, remedy }: CsvProblem, file: string): Finding {
+export function toCsvFinding({ code, range, message, remedy }: CsvProblem, file: string): Finding {
   const severity = harmless.includes(code) ? 'warning' : 'error';
   return { code: `schedule-csv-${code}`, severity, place: { file, range }, message, remedy, fixes: [] };
 }

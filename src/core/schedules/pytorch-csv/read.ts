@@ -3,7 +3,7 @@ import type { Schedule, WorkUnit } from '../schedule';
 import { isPass, isReduction, rowText, versionOf, type CsvVersion } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems, waitProblems } from './communication';
 import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
-import { microBatchesOf, structureOf, type ActionIndex } from './structure';
+import { countMicroBatches, checkStructure, type ActionIndex } from './structure';
 import { deadlockProblems } from './deadlock';
 import { readTable } from './table';
 import { counted, sentence } from '../../sentence';
@@ -63,19 +63,19 @@ export function readScheduleCsv(text: string, name: string, wanted: WantedSchedu
   const unwanted =
     formatProblem(table, format, wanted) ?? rankProblem(text, table, wanted.ranks ?? null) ?? microBatchProblem(text, table, wanted);
   if (unwanted !== null) return failed([unwanted]);
-  const { index, problems: broken } = structureOf(table);
+  const { index, problems: broken } = checkStructure(table);
   if (index === null) return failed(broken);
   const misplaced = wanted.placement === 'loop' ? loopProblems(table) : [];
   if (misplaced.length > 0) return failed(misplaced);
   const slices = wanted.slices ?? 1;
-  const faults = faultsOf(table, index, format, slices);
+  const faults = completeFaults(table, index, format, slices);
   if (faults.length > 0) return failed(faults);
   const sharding = format === 'compute_comms' ? shardingProblems(table, index) : [];
-  return { format, version, problems: [...harmless, ...sharding], schedule: scheduleOf(table, index, name, slices) };
+  return { format, version, problems: [...harmless, ...sharding], schedule: toSchedule(table, index, name, slices) };
 }
 
 /** What keeps a complete schedule from running. */
-function faultsOf(table: LocatedTable, index: ActionIndex, format: CsvFormat, slices: number): CsvProblem[] {
+function completeFaults(table: LocatedTable, index: ActionIndex, format: CsvFormat, slices: number): CsvProblem[] {
   if (format === 'compute_only') return deadlockProblems(table, index, false, slices);
   const transfers = [...transferProblems(table, index), ...waitProblems(table)];
   return transfers.length > 0 ? transfers : [...deadlockProblems(table, index, true, slices), ...transferOrderProblems(table, index)];
@@ -115,7 +115,7 @@ function rankProblem(text: string, { rowStart }: LocatedTable, wanted: number | 
 }
 
 function microBatchProblem(text: string, table: LocatedTable, { microBatches = null, slices = 1 }: WantedSchedule): CsvProblem | null {
-  const found = microBatchesOf(table);
+  const found = countMicroBatches(table);
   const wanted = microBatches === null ? null : microBatches * slices;
   const has = sentence`The schedule runs ${counted(found, 'micro-batch', 'micro-batches')}`;
   if (wanted !== null && found !== wanted)
@@ -151,7 +151,7 @@ function reduceProblems(table: LocatedTable): CsvProblem[] {
       ];
 }
 
-function scheduleOf(table: LocatedTable, { stageOfChunk, microBatches }: ActionIndex, name: string, slices: number): Schedule {
+function toSchedule(table: LocatedTable, { stageOfChunk, microBatches }: ActionIndex, name: string, slices: number): Schedule {
   const stages = table.rowStart.length - 1;
   const units = Array.from({ length: microBatches }, (_, unit): WorkUnit => {
     const slice = unit % slices;

@@ -3,7 +3,7 @@ import type { IdleTimes } from '../simulate/gaps';
 import { busyTimes, idleTimes } from '../simulate/idle';
 import { operationKind, type Schedule, type Timeline } from '../schedule';
 import { noTransfers, simulate } from '../simulate/simulate';
-import { findingOf } from './problems';
+import { toCsvFinding } from './problems';
 import { readScheduleCsv, type CsvFormat } from './read';
 import type { CsvVersion } from './actions';
 
@@ -36,7 +36,7 @@ export interface ScheduleFile {
  */
 export function readScheduleFile(text: string, file: string, name: string): ScheduleFile {
   const { format, version, problems, schedule } = readScheduleCsv(text, name);
-  const findings = problems.map((problem) => findingOf(problem, file));
+  const findings = problems.map((problem) => toCsvFinding(problem, file));
   return { findings, drawn: schedule === null ? null : { format, version, ...inSteps(schedule) } };
 }
 
@@ -46,10 +46,10 @@ function inSteps(schedule: Schedule): Omit<SteppedSchedule, 'format' | 'version'
   const transfers = noTransfers(schedule.units.length);
   const timeline = simulate(schedule, durations, transfers);
   const idle = idleTimes(timeline, durations, transfers);
-  return { timeline, bubbleRate: busyTimes(timeline).bubbleRate, idle, inFlight: inFlightOf(schedule) };
+  return { timeline, bubbleRate: busyTimes(timeline).bubbleRate, idle, inFlight: mostInFlight(schedule) };
 }
 
-function inFlightOf({ stages, rowStart, kind }: Schedule): Uint32Array {
+function mostInFlight({ stages, rowStart, kind }: Schedule): Uint32Array {
   return Uint32Array.from({ length: stages }, (_, stage) => {
     let held = 0;
     let most = 0;

@@ -10,9 +10,9 @@ export interface ActionIndex {
   readonly microBatches: number;
   readonly stageOfChunk: Uint32Array;
   /** Row of an action that names a micro-batch, -1 where there is none. */
-  readonly rowOf: (type: number, chunk: number, microBatch: number) => number;
+  readonly findActionRow: (type: number, chunk: number, microBatch: number) => number;
   /** Row of the backward, full or for inputs, that hands on a gradient. */
-  readonly backwardOf: (chunk: number, microBatch: number) => number;
+  readonly findBackwardRow: (chunk: number, microBatch: number) => number;
 }
 
 /** The index of a complete table; null with the problems that have to be solved before its order can be checked. */
@@ -24,22 +24,22 @@ type Structure =
  * passes run twice and micro-batches have any number).
  * There are as many micro-batches as have a forward somewhere.
  */
-export function structureOf(table: LocatedTable): Structure {
+export function checkStructure(table: LocatedTable): Structure {
   const failed = (...problems: readonly CsvProblem[]): Structure => ({ index: null, problems: problems.slice(0, mostProblems) });
   const placed = placeChunks(table);
   if (placed.problems.length > 0) return failed(...placed.problems);
   const chunks = placed.stageOfChunk.length;
-  const microBatches = microBatchesOf(table);
+  const microBatches = countMicroBatches(table);
   const outside = outOfRange(table, microBatches);
   if (outside.length > 0) return failed(...outside);
   if (chunks * microBatches > table.type.length) return failed(tooFew(table, chunks, microBatches));
   const rows = new Int32Array(typesWithMicroBatch * chunks * microBatches).fill(-1);
   const cell = (type: number, chunk: number, microBatch: number) => (type * chunks + chunk) * microBatches + microBatch;
   const twice = fill(table, rows, cell);
-  const rowOf = (type: number, chunk: number, microBatch: number) => rows[cell(type, chunk, microBatch)] ?? -1;
-  const backwardOf = (chunk: number, microBatch: number) =>
-    Math.max(rowOf(actionType.backward, chunk, microBatch), rowOf(actionType.backwardInput, chunk, microBatch));
-  const index: ActionIndex = { chunks, microBatches, stageOfChunk: placed.stageOfChunk, rowOf, backwardOf };
+  const findActionRow = (type: number, chunk: number, microBatch: number) => rows[cell(type, chunk, microBatch)] ?? -1;
+  const findBackwardRow = (chunk: number, microBatch: number) =>
+    Math.max(findActionRow(actionType.backward, chunk, microBatch), findActionRow(actionType.backwardInput, chunk, microBatch));
+  const index: ActionIndex = { chunks, microBatches, stageOfChunk: placed.stageOfChunk, findActionRow, findBackwardRow };
   const old = inOldLetters(table, index);
   if (old !== null) return failed(old);
   const problems = [...twice, ...incomplete(table, index)];
@@ -47,16 +47,16 @@ export function structureOf(table: LocatedTable): Structure {
 }
 
 function placeChunks(table: LocatedTable): { readonly stageOfChunk: Uint32Array; readonly problems: readonly CsvProblem[] } {
-  const rankOf = new Map<number, number>();
+  const rankByChunk = new Map<number, number>();
   table.type.forEach((type, row) => {
     const chunk = table.chunk[row] ?? 0;
-    if (isPass(type) && !rankOf.has(chunk)) rankOf.set(chunk, table.rank[row] ?? 0);
+    if (isPass(type) && !rankByChunk.has(chunk)) rankByChunk.set(chunk, table.rank[row] ?? 0);
   });
   let missing = 0;
-  while (rankOf.has(missing)) missing += 1;
+  while (rankByChunk.has(missing)) missing += 1;
   const problems: CsvProblem[] = [];
   table.chunk.forEach((chunk, row) => {
-    const rank = rankOf.get(chunk);
+    const rank = rankByChunk.get(chunk);
     if (problems.length >= mostProblems || (rank === table.rank[row] && chunk < missing)) return;
     const [message, remedy] =
       rank === undefined || chunk >= missing
@@ -70,11 +70,11 @@ function placeChunks(table: LocatedTable): { readonly stageOfChunk: Uint32Array;
           ];
     problems.push(problemAt(table, row, 'stage', message, remedy));
   });
-  return { stageOfChunk: Uint32Array.from({ length: missing }, (_, chunk) => rankOf.get(chunk) ?? 0), problems };
+  return { stageOfChunk: Uint32Array.from({ length: missing }, (_, chunk) => rankByChunk.get(chunk) ?? 0), problems };
 }
 
 /** How many micro-batches have a forward. */
-export function microBatchesOf({ type, microBatch }: LocatedTable): number {
+export function countMicroBatches({ type, microBatch }: LocatedTable): number {
   return new Set(microBatch.filter((_, row) => type[row] === actionType.forward)).size;
 }
 
@@ -122,10 +122,10 @@ function fill(table: LocatedTable, rows: Int32Array, cell: (type: number, chunk:
 }
 
 /** A file whose B is what I is now: weight gradients come after it, and there is no I anywhere. */
-function inOldLetters(table: LocatedTable, { rowOf }: ActionIndex): CsvProblem | null {
+function inOldLetters(table: LocatedTable, { findActionRow }: ActionIndex): CsvProblem | null {
   if (table.type.includes(actionType.backwardInput)) return null;
   const weight = table.type.indexOf(actionType.backwardWeight);
-  const row = weight === -1 ? -1 : rowOf(actionType.backward, table.chunk[weight] ?? 0, table.microBatch[weight] ?? 0);
+  const row = weight === -1 ? -1 : findActionRow(actionType.backward, table.chunk[weight] ?? 0, table.microBatch[weight] ?? 0);
   if (row === -1) return null;
   const { code, message, remedy } = oldLetters(rowText(table, row));
   return problemAt(table, row, code, message, remedy);
@@ -141,7 +141,7 @@ function incomplete(table: LocatedTable, index: ActionIndex): CsvProblem[] {
   for (let chunk = 0; chunk < index.chunks && problems.length < mostProblems; chunk++) {
     const lacking = new Map<number, number[]>();
     for (let microBatch = 0; microBatch < index.microBatches; microBatch++) {
-      const has = (type: number) => index.rowOf(type, chunk, microBatch) !== -1;
+      const has = (type: number) => index.findActionRow(type, chunk, microBatch) !== -1;
       const lack = (type: number) => {
         const known = lacking.get(type);
         if (known === undefined) lacking.set(type, [microBatch]);
@@ -160,7 +160,7 @@ function incomplete(table: LocatedTable, index: ActionIndex): CsvProblem[] {
 
 function notRun(
   table: LocatedTable,
-  { rowOf, stageOfChunk }: ActionIndex,
+  { findActionRow, stageOfChunk }: ActionIndex,
   chunk: number,
   type: number,
   microBatches: readonly number[],
@@ -170,7 +170,7 @@ function notRun(
     more.length === 0
       ? actionText(type, chunk, first)
       : sentence`${actionText(type, chunk, first)} and ${formatCount(more.length)} more ${actionNames[type] ?? ''} of stage ${chunk}`;
-  const sibling = Array.from({ length: typesWithMicroBatch }, (_, other) => rowOf(other, chunk, first)).find((row) => row !== -1);
+  const sibling = Array.from({ length: typesWithMicroBatch }, (_, other) => findActionRow(other, chunk, first)).find((row) => row !== -1);
   return problemAt(
     table,
     sibling ?? table.chunk.indexOf(chunk),
@@ -180,11 +180,14 @@ function notRun(
   );
 }
 
-function twiceBackward(table: LocatedTable, { rowOf }: ActionIndex, chunk: number, microBatch: number): CsvProblem {
+function twiceBackward(table: LocatedTable, { findActionRow }: ActionIndex, chunk: number, microBatch: number): CsvProblem {
   const [full, input, weight] = [actionType.backward, actionType.backwardInput, actionType.backwardWeight].map((type) =>
     actionText(type, chunk, microBatch),
   );
-  const row = Math.max(rowOf(actionType.backwardInput, chunk, microBatch), rowOf(actionType.backwardWeight, chunk, microBatch));
+  const row = Math.max(
+    findActionRow(actionType.backwardInput, chunk, microBatch),
+    findActionRow(actionType.backwardWeight, chunk, microBatch),
+  );
   return problemAt(
     table,
     row,

@@ -26,7 +26,7 @@ export function readTable(text: string): ReadTable {
   if (text.length > maximumSize) return refused(text, sentence`The file has over ${formatCount(maximumSize)} characters`);
   const capacity = countSeparators(text) + 1;
   if (capacity > maximumActions) return refused(text, sentence`The file has over ${formatCount(maximumActions)} cells`);
-  const rows = tableOf(capacity);
+  const rows = createColumns(capacity);
   const problems: CsvProblem[] = [];
   let firstIdle: CsvProblem | null = null;
   const readCell = (line: number, column: number, from: number, to: number) => {
@@ -78,7 +78,7 @@ function separatorAt(text: string, from: number): number {
 
 function refused(text: string, message: Sentence): ReadTable {
   return {
-    table: tableOf(0).done(),
+    table: createColumns(0).done(),
     firstIdle: null,
     problems: [problemOfFile(text, 'too-large', message, sentence`write a shorter schedule`)],
   };
@@ -117,7 +117,7 @@ function countSeparators(text: string): number {
 }
 
 /** Columns that fill action by action. */
-function tableOf(capacity: number) {
+function createColumns(capacity: number) {
   const type = new Uint8Array(capacity);
   const overlapsNext = new Uint8Array(capacity);
   const [chunk, microBatch, column, starts, ends] = [0, 1, 2, 3, 4].map(() => new Uint32Array(capacity)) as [

@@ -1,6 +1,6 @@
 import type { Schedule } from '../schedule';
-import { actionsOf, cellText, type ActionTable, type CsvVersion } from './actions';
-import { cellsOf } from './idle-cells';
+import { toActions, cellText, type ActionTable, type CsvVersion } from './actions';
+import { rankCells } from './idle-cells';
 import { lowerSchedule } from './lower';
 import type { CsvFormat } from './read';
 
@@ -14,15 +14,15 @@ import type { CsvFormat } from './read';
  * keeps no keys and values of earlier slices.
  */
 export function writeScheduleCsv(schedule: Schedule, format: CsvFormat, version: CsvVersion = '2.15'): string {
-  if (format === 'compute_comms') return textOf(lowerSchedule(schedule, version));
-  const table = actionsOf(schedule);
-  const rows = cellsOf(schedule).map((cells) =>
+  if (format === 'compute_comms') return tableText(lowerSchedule(schedule, version));
+  const table = toActions(schedule);
+  const rows = rankCells(schedule).map((cells) =>
     cells.flatMap((row) => (row === null ? [''] : isSecond(table, row) ? [] : [cellText(table, row)])),
   );
   return rows.map((cells) => `${cells.join(',')}\n`).join('');
 }
 
-function textOf(table: ActionTable): string {
+function tableText(table: ActionTable): string {
   const lines: string[] = [];
   for (let rank = 0; rank + 1 < table.rowStart.length; rank++) {
     const cells: string[] = [];

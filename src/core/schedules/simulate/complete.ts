@@ -25,7 +25,7 @@ const mostFaults = 1000;
  * Every unit must run on every chunk forward once and, unless nothing runs backward, backward once: whole, or input and weight apart.
  * Linear; the faults by row, then those of what is missing, at most 1000.
  */
-export function faultsOf(schedule: Schedule): Fault[] {
+export function scheduleFaults(schedule: Schedule): Fault[] {
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext, forwardOnly = false } = schedule;
   const whole = forwardOnly ? forwardPart : allParts;
   const { forward } = operationKind;
@@ -51,7 +51,7 @@ export function faultsOf(schedule: Schedule): Fault[] {
   }
   for (let cell = 0; cell < done.length; cell++)
     if (((done[cell] ?? 0) & whole) !== whole)
-      add(faults, ...missingOf(done[cell] ?? 0, Math.floor(cell / units.length), cell % units.length));
+      add(faults, ...missingPasses(done[cell] ?? 0, Math.floor(cell / units.length), cell % units.length));
   return faults;
 }
 
@@ -59,7 +59,7 @@ function add(faults: Fault[], ...more: readonly Fault[]): void {
   if (faults.length < mostFaults) faults.push(...more);
 }
 
-function missingOf(done: number, chunk: number, unit: number): Fault[] {
+function missingPasses(done: number, chunk: number, unit: number): Fault[] {
   const missing = (kind: OperationKind): Fault => ({ fault: 'missing', kind, chunk, unit });
   const { forward, backward, backwardInput, backwardWeight } = operationKind;
   const forwards = (done & 1) === 0 ? [missing(forward)] : [];
@@ -73,7 +73,7 @@ const namedFaults = 4;
 
 /** @throws ExpectedError `schedule-incomplete` naming the first faults. */
 export function requireComplete(schedule: Schedule): void {
-  const faults = faultsOf(schedule);
+  const faults = scheduleFaults(schedule);
   if (faults.length === 0) return;
   const named = faults.slice(0, namedFaults).map((fault) => faultText(schedule, fault));
   const more = faults.length - namedFaults;

@@ -1,4 +1,4 @@
-import { indexParts, lastOfPair, sourceOf, type Parts } from '../parts';
+import { indexParts, lastOfPair, findSourceRow, type Parts } from '../parts';
 import { operationKind, type Timeline } from '../schedule';
 
 /**
@@ -68,7 +68,7 @@ export function waitedFor(timeline: Timeline, parts: Parts, row: number): Waited
   let latest: WaitedFor = row > first ? { row: row - 1, link: linkKind.order } : { row: -1, link: linkKind.start };
   let latestMs = row > first ? (endMs[row - 1] ?? 0) : -1;
   for (let each = row; each <= lastOfPair(timeline, row); each++) {
-    const source = sourceOf(timeline, parts, each);
+    const source = findSourceRow(timeline, parts, each);
     if (source < 0) continue;
     const there = (arrivalMs ?? endMs)[source] ?? 0;
     if (there <= latestMs) continue;

@@ -26,7 +26,7 @@ export interface Gap {
  * The idle times of one stage from 0 to the makespan, ascending. `parts` saves looking up the other row of overlapped pairs for every
  * stage.
  */
-export function gapsOf(timeline: Timeline, stage: number, parts?: Parts): Gap[] {
+export function idleGaps(timeline: Timeline, stage: number, parts?: Parts): Gap[] {
   const { rowStart, kind, startMs, endMs, makespanMs, overlapsNext } = timeline;
   const from = rowStart[stage] ?? 0;
   const to = rowStart[stage + 1] ?? 0;

@@ -1,4 +1,4 @@
-import { gapsOf, idleCauses, linkWait, roundingShare, type IdleCause, type IdleTimes } from './gaps';
+import { idleGaps, idleCauses, linkWait, roundingShare, type IdleCause, type IdleTimes } from './gaps';
 import { indexParts, type Parts } from '../parts';
 import type { Timeline } from '../schedule';
 import { simulate } from './simulate';
@@ -48,7 +48,7 @@ export function idleTimes(timeline: Timeline, durations: Durations, transfers: T
   const times = Object.fromEntries(idleCauses.map((cause) => [cause, new Float64Array(timeline.stages)])) as unknown as IdleTimes;
   const { stages, kind } = timeline;
   for (let stage = 0; stage < stages; stage++)
-    for (const { startMs, endMs, cause, row } of gapsOf(timeline, stage, parts)) {
+    for (const { startMs, endMs, cause, row } of idleGaps(timeline, stage, parts)) {
       const waitMs = endMs - startMs;
       const linkMs = linkWait(timeline, parts, { row, startMs });
       const rest = waitMs - linkMs;
@@ -90,7 +90,7 @@ function waitsByRow(timeline: Timeline, parts: Parts): Float64Array {
   const { stages, kind } = timeline;
   const waits = new Float64Array(kind.length + stages);
   for (let stage = 0; stage < stages; stage++)
-    for (const { startMs, endMs, row } of gapsOf(timeline, stage, parts))
+    for (const { startMs, endMs, row } of idleGaps(timeline, stage, parts))
       waits[row ?? kind.length + stage] = endMs - startMs - linkWait(timeline, parts, { row, startMs });
   return waits;
 }

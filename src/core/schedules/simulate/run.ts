@@ -72,8 +72,8 @@ function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers)
       throw new RangeError(`too few transfer times for ${units.length} units`);
   const { held, latency, onLink } = timesOfTransfers(schedule, transfers);
   const links = new Map<string, number>();
-  const forwardHops = hopsOf(stageOfChunk, 1, links);
-  const backwardHops = hopsOf(stageOfChunk, -1, links);
+  const forwardHops = chunkHops(stageOfChunk, 1, links);
+  const backwardHops = chunkHops(stageOfChunk, -1, links);
   const takesTime = onLink !== null || [latency.forwardMs, latency.backwardMs].some((ms) => ms.some((time) => time !== 0));
   return {
     schedule,
@@ -104,7 +104,7 @@ function isSameMicroBatch(unit: WorkUnit, other: WorkUnit | undefined): 0 | 1 {
 }
 
 /** Where each chunk hands on to, `step` chunks away; links get numbers as they are met. */
-function hopsOf(stageOfChunk: Uint32Array, step: 1 | -1, links: Map<string, number>): Hops {
+function chunkHops(stageOfChunk: Uint32Array, step: 1 | -1, links: Map<string, number>): Hops {
   const to = new Int32Array(stageOfChunk.length).fill(nowhere);
   const link = new Int32Array(stageOfChunk.length).fill(nowhere);
   stageOfChunk.forEach((stage, chunk) => {
@@ -128,14 +128,14 @@ function timesOfTransfers(schedule: Schedule, transfers: Transfers): Pick<Run, '
     case 'sending':
       return { held: free, latency: transfers, onLink: link ?? null };
     case 'blocking':
-      return { held: bothOf(transfers), latency: free, onLink: null };
+      return { held: totalLinkTimes(transfers), latency: free, onLink: null };
     case 'fill-and-drain':
-      return { held: transfers.held ?? free, latency: exposedOf(schedule, bothOf(transfers)), onLink: null };
+      return { held: transfers.held ?? free, latency: exposedTimes(schedule, totalLinkTimes(transfers)), onLink: null };
   }
 }
 
 /** Latency and time on the link together. */
-function bothOf({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
+function totalLinkTimes({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
   if (link === undefined) return { forwardMs, backwardMs };
   return {
     forwardMs: forwardMs.map((ms, unit) => ms + (link.forwardMs[unit] ?? 0)),
@@ -144,7 +144,7 @@ function bothOf({ forwardMs, backwardMs, link }: Transfers): LinkTimes {
 }
 
 /** Only the times of the first forward and the last backward of stage 0, in each round of filling and draining the pipeline. */
-function exposedOf({ units, rowStart, kind, unit }: Schedule, times: LinkTimes): LinkTimes {
+function exposedTimes({ units, rowStart, kind, unit }: Schedule, times: LinkTimes): LinkTimes {
   const round = new Uint32Array(units.length);
   for (let index = 1; index < units.length; index++)
     round[index] = (round[index - 1] ?? 0) + (units[index - 1]?.endsRound === true ? 1 : 0);

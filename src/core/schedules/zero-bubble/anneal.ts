@@ -37,7 +37,7 @@ export function anneal(pipeline: Pipeline, start: TimedOrder, { work, enoughMs, 
   const orders = start.orders.slice();
   const counts = new Int32Array(operationCount);
   const path = new Int32Array(stages * length);
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const times = makeTimes(pipeline);
   const queue = makeQueue(pipeline);
   measureAll(pipeline, orders, times);
@@ -101,7 +101,7 @@ function moveStep(orders: Uint8Array, from: number, to: number): void {
 }
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,7 +1,7 @@
 // Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3: the order of a schedule problem, and what cannot be planned.
 import type { Emit, ScheduleProblem, Unmet } from '../kind';
 import { operationKind } from '../schedule';
-import { pipelineOf, orderedKinds, sharedOut } from './pipeline';
+import { toPipeline, orderedKinds, sharedOut } from './pipeline';
 import { searchOrder } from './automatic-search';
 import { sentence } from '../../sentence';
 
@@ -43,7 +43,7 @@ function unmetOnStage(forward: number, input: number, returned: number, limit: n
 
 /** Orders of a planner with one chunk per stage, or two in a V. */
 export function automaticOrder(problem: ScheduleProblem, slots: 1 | 2): (stage: number, emit: Emit) => void {
-  const pipeline = pipelineOf(problem, slots);
+  const pipeline = toPipeline(problem, slots);
   const { length, operationCount } = pipeline;
   const { orders } = searchOrder(pipeline);
   return (stage, emit) => {

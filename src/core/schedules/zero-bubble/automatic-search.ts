@@ -38,13 +38,16 @@ export function searchOrder(pipeline: Pipeline): TimedOrder {
   const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
   const work = workFor(pipeline.stages * pipeline.length);
   const { handcrafted, greedy } = startingOrders(pipeline);
-  const first = bestPlans(short, trialsOf(short, [...handcrafted, ...greedy]), starts, reachedMs(short));
-  if (short.microBatches === pipeline.microBatches) return bestOf(search(pipeline, first, work));
+  const first = bestPlans(short, recipeTrials(short, [...handcrafted, ...greedy]), starts, reachedMs(short));
+  if (short.microBatches === pipeline.microBatches) return shortestOrder(search(pipeline, first, work));
   const found = search(short, first, (1 - wholeShare) * work);
   // More micro-batches are more work for every stage; where repeating adds no more than that, nothing was lost.
-  const enoughMs = Math.max(reachedMs(pipeline), (bestOf(found).spanMs + spanBoundMs(pipeline) - spanBoundMs(short)) * (1 + rounding));
+  const enoughMs = Math.max(
+    reachedMs(pipeline),
+    (shortestOrder(found).spanMs + spanBoundMs(pipeline) - spanBoundMs(short)) * (1 + rounding),
+  );
   const whole = bestPlans(pipeline, longer(pipeline, short, [...handcrafted, ...first.map(({ recipe }) => recipe)], found), 1, enoughMs);
-  return bestOf(whole).spanMs <= enoughMs ? bestOf(whole) : bestOf(search(pipeline, whole, wholeShare * work));
+  return shortestOrder(whole).spanMs <= enoughMs ? shortestOrder(whole) : shortestOrder(search(pipeline, whole, wholeShare * work));
 }
 
 /**
@@ -70,7 +73,7 @@ interface Trial<From> {
 
 type TimedTrial<From> = TimedOrder & Trial<From>;
 
-function* trialsOf(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Generator<Trial<OrderRecipe>> {
+function* recipeTrials(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Generator<Trial<OrderRecipe>> {
   for (const recipe of recipes) {
     throwIfCancelled(pipeline.problem.signal);
     const orders = recipe(pipeline);
@@ -85,7 +88,7 @@ function* longer(
   recipes: readonly OrderRecipe[],
   found: readonly TimedOrder[],
 ): Generator<Trial<OrderRecipe | null>> {
-  yield* trialsOf(pipeline, recipes);
+  yield* recipeTrials(pipeline, recipes);
   const times = makeTimes(short);
   for (const { orders } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
     timeOrder(short, orders, times);
@@ -122,7 +125,7 @@ function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few:
 /** Every order found, those started from included; only the best where it cannot be beaten. */
 function search(pipeline: Pipeline, first: readonly TimedOrder[], work: number): readonly TimedOrder[] {
   const enoughMs = reachedMs(pipeline);
-  const start = bestOf(first);
+  const start = shortestOrder(first);
   if (start.spanMs <= enoughMs) return [start];
   const gapMs = start.spanMs - spanBoundMs(pipeline);
   const longestPassMs = pipeline.durationMs.reduce((most, ms) => Math.max(most, ms), 0);
@@ -130,7 +133,7 @@ function search(pipeline: Pipeline, first: readonly TimedOrder[], work: number):
   const plans = [...near];
   for (let index = 0; index < freshSearches + furtherSearches; index++) {
     const fresh = index < freshSearches;
-    const from = fresh ? (near[index % near.length] ?? start) : bestOf(plans);
+    const from = fresh ? (near[index % near.length] ?? start) : shortestOrder(plans);
     const share = fresh ? freshShare / freshSearches : (1 - freshShare) / furtherSearches;
     const toleranceMs = Math.min((tolerances[index % tolerances.length] ?? 0) * longestPassMs, mostTolerance * gapMs);
     const next = anneal(pipeline, from, { work: share * work, enoughMs, toleranceMs, seed: index });
@@ -140,7 +143,7 @@ function search(pipeline: Pipeline, first: readonly TimedOrder[], work: number):
   return plans;
 }
 
-function bestOf(plans: readonly TimedOrder[]): TimedOrder {
+function shortestOrder(plans: readonly TimedOrder[]): TimedOrder {
   return plans.reduce((best, other) => (other.spanMs < best.spanMs ? other : best));
 }
 

@@ -55,11 +55,11 @@ export function makeTimes(pipeline: Pipeline): OrderTimes {
 
 /** From when the span of each stage counts, ms: from its earliest start, or where the makespan is made short from 0. */
 export function countedFromMs(pipeline: Pipeline): Float64Array {
-  return pipeline.problem.objective === 'makespan' ? new Float64Array(pipeline.stages) : originsOf(pipeline);
+  return pipeline.problem.objective === 'makespan' ? new Float64Array(pipeline.stages) : stageOrigins(pipeline);
 }
 
 /** When the first micro-batch reaches each stage, ms. */
-export function originsOf({ stages, operationCount, durationMs, lagMs }: Pipeline): Float64Array {
+export function stageOrigins({ stages, operationCount, durationMs, lagMs }: Pipeline): Float64Array {
   const originMs = new Float64Array(stages);
   for (let stage = 1; stage < stages; stage++) {
     originMs[stage] = (originMs[stage - 1] ?? 0) + (durationMs[(stage - 1) * operationCount] ?? 0) + (lagMs[stage] ?? 0);

@@ -44,7 +44,7 @@ export interface Pipeline {
 export const orderedKinds: readonly OperationKind[] = [operationKind.forward, operationKind.backwardInput, operationKind.backwardWeight];
 
 /** @param slots chunks on each stage, 1 or 2 in a V. */
-export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
+export function toPipeline(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
   const { stages, microBatches } = problem;
   const chunks = stages * slots;
   const links = 2 * chunks;
@@ -92,7 +92,7 @@ export function pipelineOf(problem: ScheduleProblem, slots: 1 | 2): Pipeline {
     }),
     durationMs: lengthened(ofOperations(perKind)),
     memory: ofOperations(held),
-    limit: memory.limit.map((limit) => limit + roundingOf(limit)),
+    limit: memory.limit.map((limit) => limit + roundingError(limit)),
   };
 }
 
@@ -128,14 +128,14 @@ export function sharedOut({ stages, times, memory }: ScheduleProblem, slots: 1 |
 /** The same pipeline for the first micro-batches only. */
 export function withMicroBatches({ problem, slots }: Pipeline, microBatches: number): Pipeline {
   const { units, firstUnit } = problem;
-  return pipelineOf(
+  return toPipeline(
     { ...problem, microBatches, units: units.slice(0, microBatches), firstUnit: firstUnit.slice(0, microBatches + 1) },
     slots,
   );
 }
 
 /** An existing order as one array; a whole backward becomes its two halves, one after the other. */
-export function ordersOf({ stages, slots, length }: Pipeline, order: (stage: number, emit: Emit) => void): Uint8Array {
+export function toOrderArray({ stages, slots, length }: Pipeline, order: (stage: number, emit: Emit) => void): Uint8Array {
   const orders = new Uint8Array(stages * length);
   for (let stage = 0; stage < stages; stage++) {
     let at = stage * length;
@@ -154,7 +154,7 @@ function stageOfChunk(chunk: number, stages: number): number {
 }
 
 /** What sums of thousands of shares may be off by. */
-function roundingOf(limit: number): number {
+function roundingError(limit: number): number {
   return Number.isFinite(limit) ? 1e-9 * Math.abs(limit) : 0;
 }
 

@@ -13,7 +13,7 @@ export function* repeatSteadyState(short: Pipeline, orders: Uint8Array, times: O
   const after = periodsAfter(short, orders);
   let before = '';
   for (let step = 0; step < length; step++) {
-    const from = Array.from({ length: stages }, (_, stage) => after[firstFrom(short, times, stage, startOf(times, step))] ?? -1);
+    const from = Array.from({ length: stages }, (_, stage) => after[firstFrom(short, times, stage, stepStart(times, step))] ?? -1);
     const places = from.join();
     if (places === before || from.includes(-1)) continue;
     before = places;
@@ -38,7 +38,7 @@ function periodsAfter({ stages, length, operationCount }: Pipeline, orders: Uint
   return after;
 }
 
-function startOf({ endMs }: OrderTimes, step: number): number {
+function stepStart({ endMs }: OrderTimes, step: number): number {
   return step === 0 ? 0 : (endMs[step - 1] ?? 0);
 }
 

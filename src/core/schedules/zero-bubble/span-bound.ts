@@ -1,5 +1,5 @@
 // Lower bound on the span that arXiv 2401.10241 (zero bubble), section 3, minimises.
-import { countedFromMs, originsOf } from './order-times';
+import { countedFromMs, stageOrigins } from './order-times';
 import type { Pipeline } from './pipeline';
 
 /**
@@ -13,7 +13,7 @@ import type { Pipeline } from './pipeline';
  */
 export function spanBoundMs(pipeline: Pipeline): number {
   const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
-  const originMs = originsOf(pipeline);
+  const originMs = stageOrigins(pipeline);
   const fromMs = countedFromMs(pipeline);
   const cost = (stage: number, operation: number): number => durationMs[stage * operationCount + operation] ?? 0;
   const workMs = (stage: number): number => {

@@ -10,7 +10,7 @@ import { zbH2 } from '../kinds/zb-h2';
 import { zbvZeroBubble } from '../kinds/zbv-zero-bubble';
 import { greedyOrder, type GreedyRules } from './greedy-order';
 import { emitHandcrafted } from './handcrafted-order';
-import { ordersOf, type Pipeline } from './pipeline';
+import { toOrderArray, type Pipeline } from './pipeline';
 
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */
 export type OrderRecipe = (pipeline: Pipeline) => Uint8Array | null;
@@ -33,7 +33,7 @@ function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[
     .map(
       (kind): OrderRecipe =>
         (short) =>
-          kind.unmet(short.problem) === null ? ordersOf(short, kind.order(short.problem)) : null,
+          kind.unmet(short.problem) === null ? toOrderArray(short, kind.order(short.problem)) : null,
     );
 }
 
@@ -56,7 +56,7 @@ function oneChunk(pipeline: Pipeline): StartingOrders {
     [0, stages - 1, Math.floor(scale * (stages - 1))].map(
       (late): OrderRecipe =>
         (short) =>
-          ordersOf(short, (stage, emit) => {
+          toOrderArray(short, (stage, emit) => {
             emitHandcrafted(stage, short.microBatches, Math.min(held - 1, Math.floor(scale * (stages - 1 - stage))), late, emit);
           }),
     ),

@@ -1,4 +1,4 @@
-import { longestPath, makespanOf, stagePaths, type PassGraph } from './pass-graph';
+import { longestPath, graphMakespan, stagePaths, type PassGraph } from './pass-graph';
 import type { SliceTimes } from './slice-times';
 import type { OpenSlices, Weights, Windows } from './layers';
 
@@ -26,18 +26,18 @@ export interface Count {
 }
 
 /** What is known at first: the work of each stage that is not outdone. */
-export function countOf(slices: number, graph: PassGraph): Count {
+export function createCount(slices: number, graph: PassGraph): Count {
   return { slices, graph, paths: stagePaths(graph), cuts: [], open: null };
 }
 
 /** The times of the slices of a cut. */
-export function timesOfEnds({ times, units, msOf }: SliceTimes, ends: Int32Array): Float64Array {
+export function timesOfEnds({ times, units, sliceMs }: SliceTimes, ends: Int32Array): Float64Array {
   const slices = ends.length + 1;
   const ms = new Float64Array(slices * times + 1);
   for (let slice = 0; slice < slices; slice++) {
     const start = slice === 0 ? 0 : (ends[slice - 1] ?? 0);
     const end = slice + 1 === slices ? units : (ends[slice] ?? units);
-    for (let time = 0; time < times; time++) ms[slice * times + time] = msOf(time, start, end);
+    for (let time = 0; time < times; time++) ms[slice * times + time] = sliceMs(time, start, end);
   }
   return ms;
 }
@@ -55,12 +55,12 @@ export function isAllowed({ units, allows }: SliceTimes, ends: Int32Array): bool
 /** The makespan with some times, and its longest path. */
 export function timed(graph: PassGraph, ms: Float64Array, work: Work): { readonly makespanMs: number; readonly path: Weights } {
   work.spend(graph.previous.length);
-  const makespanMs = makespanOf(graph, ms);
+  const makespanMs = graphMakespan(graph, ms);
   return { makespanMs, path: longestPath(graph, ms) };
 }
 
 /** What a path weighs. */
-export function weightOf(path: Weights, ms: Float64Array): number {
+export function pathWeight(path: Weights, ms: Float64Array): number {
   let sum = 0;
   for (let index = 0; index < path.length; index++) sum += (path[index] ?? 0) * (ms[index] ?? 0);
   return sum;

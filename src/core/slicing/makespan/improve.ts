@@ -1,5 +1,5 @@
-import { isAllowed, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
-import { longestPath, makespanOf } from './pass-graph';
+import { isAllowed, timed, timesOfEnds, pathWeight, type Count, type TimedSlices, type Work } from './cuts';
+import { longestPath, graphMakespan } from './pass-graph';
 import type { SliceTimes } from './slice-times';
 
 /**
@@ -22,9 +22,9 @@ export function improve(
     if (!isAllowed(costs, ends)) return false;
     const ms = timesOfEnds(costs, ends);
     work.spend(ms.length);
-    if (weightOf(path, ms) >= best.makespanMs * (1 - 1e-12)) return false;
+    if (pathWeight(path, ms) >= best.makespanMs * (1 - 1e-12)) return false;
     work.spend(graph.previous.length);
-    const makespanMs = makespanOf(graph, ms);
+    const makespanMs = graphMakespan(graph, ms);
     if (makespanMs >= best.makespanMs * (1 - 1e-12) || !fits(ends)) return false;
     best = { cut: { ends, ms }, makespanMs };
     path = longestPath(graph, ms);

@@ -18,9 +18,9 @@ export interface Layers {
   /** In addition to all that. */
   readonly constant: number;
   /** The unit to take for a place. */
-  readonly unitOf: (boundary: number, place: number) => number;
+  readonly chooseUnit: (boundary: number, place: number) => number;
   /** The units of a place. */
-  readonly unitsOf: (place: number) => Range;
+  readonly placeUnits: (place: number) => Range;
 }
 
 /** A cheapest way through layers. */
@@ -53,15 +53,15 @@ type Arcs = (slice: number, start: number) => Range;
 
 /** Units themselves. Exact. */
 export function unitLayers(costs: SliceTimes, weights: Weights, windows: Windows, arcs: Arcs): Layers {
-  const places = rangesOf(windows, costs.units, (unit) => unit);
+  const places = placeRanges(windows, costs.units, (unit) => unit);
   const reached = new Int32Array(2);
   return {
     places,
     reached,
     ofPlace: () => 0,
     constant: 0,
-    unitOf: (_, place) => place,
-    unitsOf: (place) => ({ from: place, to: place }),
+    chooseUnit: (_, place) => place,
+    placeUnits: (place) => ({ from: place, to: place }),
     fillRow: (slice, start, out) => {
       const { from, to } = places[slice + 1] ?? { from: 0, to: -1 };
       const arc = arcs(slice, start);
@@ -96,15 +96,15 @@ export interface Cells {
 }
 
 /** Cells of `size` units; the start and the end of the sequence are cells of their own. @param typical length of a slice, units. */
-export function cellsOf(costs: SliceTimes, size: number, typical: number): Cells {
+export function toCells(costs: SliceTimes, size: number, typical: number): Cells {
   const { units, times } = costs;
   const count = 2 + Math.ceil((units - 1) / size);
-  const prices = Array.from({ length: times }, (_, time) => pricesOf(costs, time, typical));
+  const prices = Array.from({ length: times }, (_, time) => unitPrices(costs, time, typical));
   const least = prices.map((price, time) => {
     const column = new Float64Array(count * count).fill(Infinity);
     const row = new Float64Array(units + 1);
     for (let start = 0; start < units; start++) {
-      const from = cellOf(start, size, units, count);
+      const from = unitCell(start, size, units, count);
       row.fill(0, start);
       costs.addRow(time, 1, start, { from: 0, to: units }, row, 0);
       let shortest = start + 1;
@@ -134,7 +134,7 @@ export function widerCells({ costs, size, count: fineCount, prices, least: fineL
   const wide = times * size;
   const count = 2 + Math.ceil((units - 1) / wide);
   const cell = Int32Array.from({ length: fineCount }, (_, index) =>
-    cellOf(cellUnits(index, size, units, fineCount).from, wide, units, count),
+    unitCell(cellUnits(index, size, units, fineCount).from, wide, units, count),
   );
   const least = fineLeast.map((fine) => {
     const column = new Float64Array(count * count).fill(Infinity);
@@ -149,20 +149,20 @@ export function widerCells({ costs, size, count: fineCount, prices, least: fineL
 }
 
 /** The integral of what a unit more at the end of a slice of typical length takes. */
-function pricesOf({ units, msOf }: SliceTimes, time: number, typical: number): Float64Array {
+function unitPrices({ units, sliceMs }: SliceTimes, time: number, typical: number): Float64Array {
   const price = new Float64Array(units + 1);
   const reach = Math.max(1, typical >> 2);
   for (let end = 1; end <= units; end++) {
     const start = Math.max(0, end - Math.max(1, typical));
     const below = Math.max(start + 1, end - reach);
     const above = Math.min(units, Math.max(below + 1, end + reach));
-    const rise = above > below ? (msOf(time, start, above) - msOf(time, start, below)) / (above - below) : 0;
+    const rise = above > below ? (sliceMs(time, start, above) - sliceMs(time, start, below)) / (above - below) : 0;
     price[end] = (price[end - 1] ?? 0) + rise;
   }
   return price;
 }
 
-function cellOf(unit: number, size: number, units: number, count: number): number {
+function unitCell(unit: number, size: number, units: number, count: number): number {
   return unit === 0 ? 0 : unit === units ? count - 1 : 1 + Math.floor((unit - 1) / size);
 }
 
@@ -170,8 +170,8 @@ function cellOf(unit: number, size: number, units: number, count: number): numbe
 export function cellLayers({ costs, size, count, prices, least }: Cells, weights: Weights, windows: Windows, arcs: Arcs): Layers {
   const { units, times } = costs;
   const slices = windows.low.length + 1;
-  const places = rangesOf(windows, units, (unit) => cellOf(unit, size, units, count));
-  const unitsOf = (cell: number): Range => cellUnits(cell, size, units, count);
+  const places = placeRanges(windows, units, (unit) => unitCell(unit, size, units, count));
+  const placeUnits = (cell: number): Range => cellUnits(cell, size, units, count);
   const reached = new Int32Array(2);
   const best = new Int32Array((slices + 1) * count);
   const cost = new Float64Array((slices + 1) * count);
@@ -188,7 +188,7 @@ export function cellLayers({ costs, size, count, prices, least }: Cells, weights
     }
     const { from: first, to: last } = places[boundary] ?? { from: 0, to: -1 };
     for (let cell = first; cell <= last; cell++) {
-      const range = unitsOf(cell);
+      const range = placeUnits(cell);
       let at = Math.max(from, range.from);
       for (let unit = at + 1; unit <= Math.min(to, range.to); unit++) if ((own[unit] ?? 0) < (own[at] ?? 0)) at = unit;
       best[boundary * count + cell] = at;
@@ -201,13 +201,13 @@ export function cellLayers({ costs, size, count, prices, least }: Cells, weights
     places,
     constant,
     ofPlace: (boundary, place) => cost[boundary * count + place] ?? 0,
-    unitOf: (boundary, place) => best[boundary * count + place] ?? 0,
-    unitsOf,
+    chooseUnit: (boundary, place) => best[boundary * count + place] ?? 0,
+    placeUnits,
     fillRow: (slice, start, out) => {
       const { from, to } = places[slice + 1] ?? { from: 0, to: -1 };
-      const arc = arcs(slice, unitsOf(start).from);
-      const first = Math.max(from, start, cellOf(Math.max(0, arc.from), size, units, count));
-      const last = Math.min(to, arc.to < 0 ? -1 : cellOf(arc.to, size, units, count));
+      const arc = arcs(slice, placeUnits(start).from);
+      const first = Math.max(from, start, unitCell(Math.max(0, arc.from), size, units, count));
+      const last = Math.min(to, arc.to < 0 ? -1 : unitCell(arc.to, size, units, count));
       reached[0] = first;
       reached[1] = last;
       if (last < first) return;
@@ -233,9 +233,9 @@ function cellUnits(cell: number, size: number, units: number, count: number): Ra
   return { from: 1 + (cell - 1) * size, to: Math.min(units - 1, cell * size) };
 }
 
-function rangesOf({ low, high }: Windows, units: number, placeOf: (unit: number) => number): Range[] {
-  const inner = Array.from(low, (from, index) => ({ from: placeOf(from), to: placeOf(high[index] ?? from) }));
-  return [{ from: placeOf(0), to: placeOf(0) }, ...inner, { from: placeOf(units), to: placeOf(units) }];
+function placeRanges({ low, high }: Windows, units: number, toPlace: (unit: number) => number): Range[] {
+  const inner = Array.from(low, (from, index) => ({ from: toPlace(from), to: toPlace(high[index] ?? from) }));
+  return [{ from: toPlace(0), to: toPlace(0) }, ...inner, { from: toPlace(units), to: toPlace(units) }];
 }
 
 /** The cheapest way, and what `tightened` needs. */
@@ -245,7 +245,7 @@ interface Program {
 }
 
 function program(layers: Layers): Program {
-  const { places, ofPlace, fillRow, constant, unitOf, reached: ends } = layers;
+  const { places, ofPlace, fillRow, constant, chooseUnit, reached: ends } = layers;
   const reached = places.map(({ from, to }) => new Float64Array(Math.max(0, to - from + 1)).fill(Infinity));
   const parents = places.map(({ from, to }) => new Int32Array(Math.max(0, to - from + 1)).fill(-1));
   const widest = places.reduce((most, { from, to }) => Math.max(most, to - from + 1), 1);
@@ -280,7 +280,7 @@ function program(layers: Layers): Program {
   for (let boundary = slices; boundary > 1; boundary--) {
     at = parents[boundary]?.[at] ?? -1;
     if (at < 0) return { way: { ms: Infinity, ends: way }, reached };
-    way[boundary - 2] = unitOf(boundary - 1, (places[boundary - 1]?.from ?? 0) + at);
+    way[boundary - 2] = chooseUnit(boundary - 1, (places[boundary - 1]?.from ?? 0) + at);
   }
   return { way: { ms: constant + (reached[slices]?.[0] ?? Infinity), ends: way }, reached };
 }
@@ -329,7 +329,7 @@ export function tightened(
   { low, high }: Windows,
   limitMs: number,
 ): { readonly way: Way; readonly windows: Windows | null } {
-  const { places, constant, unitsOf } = layers;
+  const { places, constant, placeUnits } = layers;
   const { way, reached } = program(layers);
   if (!(way.ms < limitMs)) return { way, windows: null };
   const [newLow, newHigh] = [low.slice(), high.slice()];
@@ -341,8 +341,8 @@ export function tightened(
     let [left, right] = [0, to - from];
     while (left < right && !open(left)) left++;
     while (right > left && !open(right)) right--;
-    newLow[boundary - 1] = Math.max(low[boundary - 1] ?? 0, unitsOf(from + left).from);
-    newHigh[boundary - 1] = Math.min(high[boundary - 1] ?? 0, unitsOf(from + right).to);
+    newLow[boundary - 1] = Math.max(low[boundary - 1] ?? 0, placeUnits(from + left).from);
+    newHigh[boundary - 1] = Math.min(high[boundary - 1] ?? 0, placeUnits(from + right).to);
   }
   return { way, windows: { low: newLow, high: newHigh } };
 }
@@ -365,10 +365,10 @@ export function allSlices(cells: Cells, slices: number): OpenSlices {
 }
 
 /** Where open slices may end. */
-export function arcsOf({ cells: { size, count, costs }, ends }: OpenSlices): Arcs {
+export function openArcs({ cells: { size, count, costs }, ends }: OpenSlices): Arcs {
   const { units } = costs;
   return (slice, start) => {
-    const at = 2 * (slice * count + cellOf(start, size, units, count));
+    const at = 2 * (slice * count + unitCell(start, size, units, count));
     const [from, to] = [ends[at] ?? 0, ends[at + 1] ?? -1];
     return to < from ? { from: 0, to: -1 } : { from: cellUnits(from, size, units, count).from, to: cellUnits(to, size, units, count).to };
   };

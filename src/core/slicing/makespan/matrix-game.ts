@@ -43,7 +43,7 @@ export function solveGame(rowCount: number, columnCount: number, payoff: (row: n
     if (column < columnCount) columns[column] = Math.max(0, tableau[row * width + width - 1] ?? 0);
   });
   const rows = Float64Array.from({ length: rowCount }, (_, row) => Math.max(0, -(tableau[goal + columnCount + row] ?? 0)));
-  const total = sumOf(columns);
+  const total = sum(columns);
   return { value: scale / total, rows: normalised(rows), columns: normalised(columns) };
 }
 
@@ -87,11 +87,11 @@ function pivot(tableau: Float64Array, width: number, leaving: number, entering: 
   }
 }
 
-function sumOf(values: Float64Array): number {
+function sum(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
 function normalised(values: Float64Array): Float64Array {
-  const total = sumOf(values);
+  const total = sum(values);
   return total > 0 ? values.map((value) => value / total) : values;
 }

@@ -13,7 +13,7 @@ export interface Part {
 }
 
 /** Two parts of a part: the boundary about which the mix is least of one mind ends before, or at, its mean or after it. */
-export function halvesOf({ count, windows, boundMs, relaxed: known }: Part): Part[] {
+export function splitPart({ count, windows, boundMs, relaxed: known }: Part): Part[] {
   const mix = known?.mix ?? [];
   const { low, high } = windows;
   let [at, split, most] = [-1, 0, 0];

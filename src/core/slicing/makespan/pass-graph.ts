@@ -117,7 +117,7 @@ function exposedUnits({ rowStart, kind, unit }: Schedule): { readonly forward: n
 }
 
 /** When the last operation ends, ms, where each takes what `ms` gives; fills `endMs`. The longest path through the graph. */
-export function makespanOf({ previous, source, duration, delay, endMs }: PassGraph, ms: Float64Array): number {
+export function graphMakespan({ previous, source, duration, delay, endMs }: PassGraph, ms: Float64Array): number {
   let latest = 0;
   for (let index = 0; index < previous.length; index++) {
     const before = previous[index] ?? -1;
@@ -135,7 +135,7 @@ export function makespanOf({ previous, source, duration, delay, endMs }: PassGra
 }
 
 /**
- * How often each time is on the longest path that `makespanOf` just found for the same `ms`: a vector like `ms`. With any other times of
+ * How often each time is on the longest path that `graphMakespan` just found for the same `ms`: a vector like `ms`. With any other times of
  * the same operations that path is still one, so its sum is a lower bound on the makespan then.
  */
 export function longestPath({ slices, times, previous, source, duration, delay, endMs }: PassGraph, ms: Float64Array): Float64Array {
@@ -160,11 +160,11 @@ export function longestPath({ slices, times, previous, source, duration, delay, 
 /** The work of each stage as such a vector, the path that never leaves it. */
 export function stagePaths({ slices, times, previous, duration }: PassGraph): Float64Array[] {
   const paths: Float64Array[] = [];
-  const stageOf = new Int32Array(previous.length);
+  const operationStage = new Int32Array(previous.length);
   for (let index = 0; index < previous.length; index++) {
     const before = previous[index] ?? -1;
-    const stage = before < 0 ? paths.push(new Float64Array(slices * times + 1)) - 1 : (stageOf[before] ?? 0);
-    stageOf[index] = stage;
+    const stage = before < 0 ? paths.push(new Float64Array(slices * times + 1)) - 1 : (operationStage[before] ?? 0);
+    operationStage[index] = stage;
     const path = paths[stage];
     const spent = duration[index] ?? 0;
     if (path !== undefined) path[spent] = (path[spent] ?? 0) + 1;

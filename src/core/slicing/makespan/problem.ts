@@ -16,11 +16,11 @@ export interface MakespanProblem {
   /** How many times a slice has: forward, backward, ... of each stage that differs from others. */
   readonly times: number;
   /** Writes the times of a slice of `tokens` tokens after `context` into `out`. Pure, finite, never negative; need not grow. */
-  readonly timesOf: (tokens: number, context: number, out: Float64Array) => void;
+  readonly writeTimes: (tokens: number, context: number, out: Float64Array) => void;
   /** Contexts between which all times are affine in the context; left out: nothing is known, and every slice is asked for. */
   readonly contextKinks?: readonly number[];
   /** The operations of the schedule with this many slices of a sequence; null where it cannot run. */
-  readonly graphOf: (slices: number) => PassGraph | null;
+  readonly buildGraph: (slices: number) => PassGraph | null;
   /** Whether the memory of a cut fits; left out: always. */
   readonly fits?: (lengths: readonly number[]) => boolean;
   /** False for numbers of slices that are not to be looked through, and of which the bound has no information. Left out: all are. */

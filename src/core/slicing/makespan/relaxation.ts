@@ -1,8 +1,8 @@
-import { ascending, isAllowed, isWithin, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
+import { ascending, isAllowed, isWithin, timed, timesOfEnds, pathWeight, type Count, type TimedSlices, type Work } from './cuts';
 import {
   allSlices,
   allWindows,
-  arcsOf,
+  openArcs,
   cellLayers,
   cheapestWay,
   closeSlices,
@@ -68,14 +68,14 @@ const mostKept = 120;
  */
 export function relax(count: Count, windows: Windows, grids: Grids, wanted: RelaxationGoal, work: Work): Relaxed {
   const { costs } = grids;
-  const arcs = arcsOf((count.open ??= openSlices(count, grids, wanted.bestMs, work)));
+  const arcs = openArcs((count.open ??= openSlices(count, grids, wanted.bestMs, work)));
   const within = count.cuts.filter(({ ends }) => isWithin(ends, windows));
-  const isSmall = pairsOf(windows) <= unitPairs;
-  const layersOf = (weights: Weights, isFine: boolean): Layers => {
+  const isSmall = countPairs(windows) <= unitPairs;
+  const buildLayers = (weights: Weights, isFine: boolean): Layers => {
     const layers = isSmall
       ? unitLayers(costs, weights, windows, arcs)
       : cellLayers(isFine ? grids.fine : grids.coarse, weights, windows, arcs);
-    work.spend(stepsOf(layers, costs.times));
+    work.spend(countSteps(layers, costs.times));
     return layers;
   };
   const add = (ends: Int32Array): boolean => {
@@ -89,19 +89,19 @@ export function relax(count: Count, windows: Windows, grids: Grids, wanted: Rela
   };
   let best: { boundMs: number; weights: Weights } = { boundMs: -Infinity, weights: count.paths[0] ?? new Float64Array(0) };
   const tryWeights = (weights: Weights, isFine: boolean): { readonly ms: number; readonly isNew: boolean } => {
-    const way = cheapestWay(layersOf(weights, isFine));
+    const way = cheapestWay(buildLayers(weights, isFine));
     if (way.ms > best.boundMs) best = { boundMs: way.ms, weights };
     return { ms: way.ms, isNew: way.ms < Infinity && add(way.ends) };
   };
   if (within.length === 0) for (const path of count.paths.slice(0, 3)) tryWeights(path, false);
-  if (within.length === 0) add(middleOf(windows));
+  if (within.length === 0) add(windowMiddles(windows));
   let game: GameValue | null = null;
-  const payoffs = payoffsOf(count.paths, within);
+  const payoffs = createPayoffs(count.paths, within);
   const playRounds = (rounds: number, isFine: boolean): void => {
     for (let round = 0; round < rounds && !work.isOver() && within.length > 0 && best.boundMs < wanted.goalMs; round++) {
       game = payoffs.game();
       work.spend((count.paths.length ** 2 * (count.paths.length + within.length)) >> 4);
-      const mean = meanOf(within, game.columns);
+      const mean = meanCut(within, game.columns);
       const { makespanMs, path } = timed(count.graph, mean, work);
       const isLonger = makespanMs > game.value * (1 + solved / 10);
       const { ms, isNew } = tryWeights(mixed(count.paths, game.rows), isFine);
@@ -111,11 +111,11 @@ export function relax(count: Count, windows: Windows, grids: Grids, wanted: Rela
   };
   playRounds(mostRounds, false);
   if (!isSmall && best.boundMs < wanted.goalMs) {
-    best = { ...best, boundMs: cheapestWay(layersOf(best.weights, true)).ms };
+    best = { ...best, boundMs: cheapestWay(buildLayers(best.weights, true)).ms };
     playRounds(fineRounds, true);
   }
   const isEarly = best.boundMs >= wanted.goalMs && best.boundMs < wanted.bestMs;
-  const tight = isEarly ? null : tightened(layersOf(best.weights, true), windows, wanted.bestMs);
+  const tight = isEarly ? null : tightened(buildLayers(best.weights, true), windows, wanted.bestMs);
   game ??= within.length > 0 ? payoffs.game() : null;
   const shares: Float64Array = game?.columns ?? new Float64Array(0);
   const mix = within.flatMap((cut, index) => ((shares[index] ?? 0) > 1e-9 ? [{ cut, share: shares[index] ?? 0 }] : []));
@@ -140,21 +140,21 @@ function openSlices(count: Count, { coarse }: Grids, bestMs: number, work: Work)
     for (let time = 0; time < times; time++) inflated[slice * times + time] = 3 * (usual[slice * times + time] ?? 0);
     const { path } = timed(graph, inflated, work);
     if (slices <= mostCrossings || slice % Math.ceil(slices / mostCrossings) === 0) count.paths.push(path);
-    const layers = cellLayers(coarse, path, windows, arcsOf(open));
-    work.spend(2 * stepsOf(layers, times));
+    const layers = cellLayers(coarse, path, windows, openArcs(open));
+    work.spend(2 * countSteps(layers, times));
     closeSlices(open, layers, bestMs);
   }
   return open;
 }
 
 /** The game of paths and cuts, both of which grow. */
-function payoffsOf(paths: readonly Weights[], cuts: readonly TimedSlices[]): { readonly game: () => GameValue } {
+function createPayoffs(paths: readonly Weights[], cuts: readonly TimedSlices[]): { readonly game: () => GameValue } {
   const known: number[][] = [];
   return {
     game: () => {
       paths.forEach((path, index) => {
         const row = (known[index] ??= []);
-        for (let column = row.length; column < cuts.length; column++) row.push(weightOf(path, cuts[column]?.ms ?? path));
+        for (let column = row.length; column < cuts.length; column++) row.push(pathWeight(path, cuts[column]?.ms ?? path));
       });
       return solveGame(paths.length, cuts.length, (row, column) => known[row]?.[column] ?? 0);
     },
@@ -173,11 +173,11 @@ function isSame(a: Int32Array, b: Int32Array): boolean {
   return a.every((value, index) => value === b[index]);
 }
 
-function middleOf({ low, high }: Windows): Int32Array {
+function windowMiddles({ low, high }: Windows): Int32Array {
   return low.map((from, index) => (from + (high[index] ?? from)) >> 1);
 }
 
-function meanOf(cuts: readonly TimedSlices[], shares: Float64Array): Float64Array {
+function meanCut(cuts: readonly TimedSlices[], shares: Float64Array): Float64Array {
   const mean = new Float64Array(cuts[0]?.ms.length ?? 0);
   cuts.forEach(({ ms }, index) => {
     const share = shares[index] ?? 0;
@@ -195,14 +195,14 @@ function mixed(paths: readonly Weights[], shares: Float64Array): Weights {
   return mean;
 }
 
-function pairsOf({ low, high }: Windows): number {
+function countPairs({ low, high }: Windows): number {
   let pairs = 0;
   for (let index = 1; index < low.length; index++)
     pairs += ((high[index] ?? 0) - (low[index] ?? 0) + 1) * ((high[index - 1] ?? 0) - (low[index - 1] ?? 0) + 1);
   return pairs;
 }
 
-function stepsOf({ places }: Layers, times: number): number {
+function countSteps({ places }: Layers, times: number): number {
   let pairs = 0;
   for (let index = 1; index < places.length; index++) {
     const [a, b] = [places[index - 1], places[index]];

@@ -1,12 +1,23 @@
 import { throwIfCancelled } from '../../errors';
-import { ascending, countOf, isAllowed, isWithin, timed, timesOfEnds, weightOf, type Count, type TimedSlices, type Work } from './cuts';
+import {
+  ascending,
+  createCount,
+  isAllowed,
+  isWithin,
+  timed,
+  timesOfEnds,
+  pathWeight,
+  type Count,
+  type TimedSlices,
+  type Work,
+} from './cuts';
 import { improve } from './improve';
-import { allWindows, cellsOf, widerCells, type Windows } from './layers';
-import { longestPath, makespanOf, stagePaths } from './pass-graph';
-import { cutsIn, forEachCut, halvesOf, type Part } from './parts';
+import { allWindows, toCells, widerCells, type Windows } from './layers';
+import { longestPath, graphMakespan, stagePaths } from './pass-graph';
+import { cutsIn, forEachCut, splitPart, type Part } from './parts';
 import type { MakespanProblem, MakespanSolution, SearchLimits } from './problem';
 import { relax, type Grids, type Relaxed } from './relaxation';
-import { sliceTimesOf, type SliceTimes } from './slice-times';
+import { measureSlices, type SliceTimes } from './slice-times';
 
 /** Cells of a sequence at most, about: few, to find weights with, and many, to prove with. */
 const coarseCells = 64;
@@ -48,8 +59,8 @@ interface Search {
  * @throws RangeError for times that are none; CancelledError.
  */
 export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits): MakespanSolution | null {
-  const work = workOf(limits);
-  const costs = sliceTimesOf(problem, limits.signal);
+  const work = createWork(limits);
+  const costs = measureSlices(problem, limits.signal);
   work.spend(costs.asked * costs.times);
   const search: Search = {
     problem,
@@ -65,10 +76,10 @@ export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits)
   };
   const grids = begin(search);
   proceed(search, grids);
-  return solutionOf(search);
+  return toSolution(search);
 }
 
-function workOf({ mostSteps, isOver, signal }: SearchLimits): Search['work'] {
+function createWork({ mostSteps, isOver, signal }: SearchLimits): Search['work'] {
   let steps = 0;
   let nextLook = stepsBetweenLooks;
   let late = false;
@@ -100,7 +111,7 @@ function begin(search: Search): Grids {
   improveBest(search);
   const typical = Math.max(1, Math.round(units / Math.max(1, search.best?.lengths.length ?? 1)));
   const size = Math.max(1, Math.ceil((units - 1) / fineCells));
-  const fine = cellsOf(costs, size, typical);
+  const fine = toCells(costs, size, typical);
   const grids = { costs, fine, coarse: widerCells(fine, Math.max(1, Math.ceil((units - 1) / (coarseCells * size)))) };
   work.spend((units * units * costs.times) / 2);
   const loads = leastLoads(grids, mostSlices, problem, work);
@@ -124,7 +135,7 @@ function proceed(search: Search, grids: Grids): void {
       continue;
     }
     open.pop();
-    const parts = part.relaxed?.isEarly !== false ? [part] : halvesOf(part);
+    const parts = part.relaxed?.isEarly !== false ? [part] : splitPart(part);
     for (const each of parts) {
       const left = work.isOver() ? each : bounded(search, each, grids);
       if (left !== null) insert(open, left);
@@ -132,7 +143,7 @@ function proceed(search: Search, grids: Grids): void {
   }
 }
 
-function solutionOf({ best, open, relaxed, work }: Search): MakespanSolution | null {
+function toSolution({ best, open, relaxed, work }: Search): MakespanSolution | null {
   if (best === null) return null;
   const { lengths, makespanMs } = best;
   const lowerBoundMs = open.reduce((least, { boundMs }) => Math.min(least, boundMs), makespanMs);
@@ -181,26 +192,26 @@ function bounded(search: Search, part: Part, grids: Grids): Part | null {
 function countFor({ counts, problem, work }: Search, slices: number): Count | null {
   const found = counts.get(slices);
   if (found !== undefined) return found;
-  const graph = problem.graphOf(slices);
-  const made = graph === null ? null : countOf(slices, graph);
+  const graph = problem.buildGraph(slices);
+  const made = graph === null ? null : createCount(slices, graph);
   if (graph !== null) work.spend(4 * graph.previous.length);
   counts.set(slices, made);
   return made;
 }
 
-function lengthsOf({ problem: { tokens, unit }, costs: { units } }: Search, ends: Int32Array): number[] {
+function toLengths({ problem: { tokens, unit }, costs: { units } }: Search, ends: Int32Array): number[] {
   return [...ends, units].map((end, index) => Math.min(tokens, end * unit) - (index === 0 ? 0 : (ends[index - 1] ?? 0) * unit));
 }
 
 function fits(search: Search, ends: Int32Array): boolean {
-  return search.problem.fits?.(lengthsOf(search, ends)) ?? true;
+  return search.problem.fits?.(toLengths(search, ends)) ?? true;
 }
 
 /** Takes a cut where it is the best that fits. @returns its makespan, ms. */
 function offer(search: Search, { graph }: Count, { ends, ms }: TimedSlices): number {
   search.work.spend(graph.previous.length);
-  const makespanMs = makespanOf(graph, ms);
-  if (makespanMs < bestMs(search) && fits(search, ends)) search.best = { lengths: lengthsOf(search, ends), makespanMs };
+  const makespanMs = graphMakespan(graph, ms);
+  if (makespanMs < bestMs(search) && fits(search, ends)) search.best = { lengths: toLengths(search, ends), makespanMs };
   return makespanMs;
 }
 
@@ -213,12 +224,12 @@ function offerLengths(search: Search, lengths: readonly number[]): void {
   const out = new Float64Array(costs.times);
   let context = 0;
   lengths.forEach((length, slice) => {
-    problem.timesOf(length, context, out);
+    problem.writeTimes(length, context, out);
     ms.set(out, slice * costs.times);
     context += length;
   });
   work.spend(count.graph.previous.length);
-  const makespanMs = makespanOf(count.graph, ms);
+  const makespanMs = graphMakespan(count.graph, ms);
   count.paths.push(longestPath(count.graph, ms));
   if (makespanMs < bestMs(search) && (problem.fits?.(lengths) ?? true)) search.best = { lengths, makespanMs };
 }
@@ -295,11 +306,11 @@ function offerImproved(search: Search, count: Count, from: { readonly cut: Timed
 }
 
 /** For every number of slices the least work of the stage that has most with the sequence whole: no schedule ends sooner. By cells. */
-function leastLoads({ coarse, costs }: Grids, mostSlices: number, { graphOf }: MakespanProblem, work: Work): Float64Array {
+function leastLoads({ coarse, costs }: Grids, mostSlices: number, { buildGraph }: MakespanProblem, work: Work): Float64Array {
   const loads = new Float64Array(mostSlices + 1);
-  const graph = graphOf(1);
+  const graph = buildGraph(1);
   const whole = timesOfEnds(costs, new Int32Array(0));
-  const heaviest = (graph === null ? [] : stagePaths(graph)).toSorted((a, b) => weightOf(b, whole) - weightOf(a, whole))[0];
+  const heaviest = (graph === null ? [] : stagePaths(graph)).toSorted((a, b) => pathWeight(b, whole) - pathWeight(a, whole))[0];
   if (heaviest === undefined) return loads;
   const { count, least, prices } = coarse;
   const rest = new Float64Array(count * count);

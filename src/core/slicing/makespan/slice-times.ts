@@ -8,7 +8,7 @@ export interface SliceTimes {
   /** A slice shorter than the least that is asked for is none. */
   readonly allows: (start: number, end: number) => boolean;
   /** Of a slice from one unit to another, ms. */
-  readonly msOf: (time: number, start: number, end: number) => number;
+  readonly sliceMs: (time: number, start: number, end: number) => number;
   /** For every end of a range after `start`: `factor` times a time, added to `out[end - offset]`. */
   readonly addRow: (time: number, factor: number, start: number, range: Range, out: Float64Array, offset: number) => void;
   /** Slices asked for. */
@@ -37,18 +37,18 @@ const callsBetweenPolls = 1024;
  * Asks for the times of a problem's slices: of all, or of three in each piece for every length where they are affine in the context.
  * @throws RangeError when a time is none or off its line; CancelledError.
  */
-export function sliceTimesOf(problem: MakespanProblem, signal: CancelSignal | undefined): SliceTimes {
+export function measureSlices(problem: MakespanProblem, signal: CancelSignal | undefined): SliceTimes {
   const { tokens, unit, times, minimumTokens = 1 } = problem;
   const units = Math.ceil(tokens / unit);
-  const asker = askerOf(problem, signal);
-  const pieces = piecesOf(problem, units, asker);
-  const pieceOf = new Int32Array(units);
-  pieces.forEach(({ first }, index) => pieceOf.fill(index, first));
+  const asker = createAsker(problem, signal);
+  const pieces = readPieces(problem, units, asker);
+  const pieceIndex = new Int32Array(units);
+  pieces.forEach(({ first }, index) => pieceIndex.fill(index, first));
   const ends = asker.columns(units);
   for (let start = 0; start < units; start++) asker.ask(tokens - start * unit, start * unit, ends, start);
-  const msOf = (time: number, start: number, end: number): number => {
+  const sliceMs = (time: number, start: number, end: number): number => {
     if (end === units) return ends[time]?.[start] ?? Infinity;
-    const piece = pieces[pieceOf[start] ?? 0];
+    const piece = pieces[pieceIndex[start] ?? 0];
     const base = piece?.base[time]?.[end - start] ?? Infinity;
     return piece === undefined || piece.slope === null ? base : base + (piece.slope[time]?.[end - start] ?? 0) * (start - piece.first);
   };
@@ -56,9 +56,9 @@ export function sliceTimesOf(problem: MakespanProblem, signal: CancelSignal | un
     units,
     times,
     allows: (start, end) => Math.min(tokens, end * unit) - start * unit >= minimumTokens,
-    msOf,
+    sliceMs,
     addRow: (time, factor, start, { from, to }, out, offset) => {
-      const piece = pieces[pieceOf[start] ?? 0];
+      const piece = pieces[pieceIndex[start] ?? 0];
       const base = piece?.base[time];
       if (piece === undefined || base === undefined) return;
       const slope = piece.slope?.[time] ?? null;
@@ -83,14 +83,14 @@ interface Asker {
   readonly asked: () => number;
 }
 
-function askerOf({ times, timesOf }: MakespanProblem, signal: CancelSignal | undefined): Asker {
+function createAsker({ times, writeTimes }: MakespanProblem, signal: CancelSignal | undefined): Asker {
   const out = new Float64Array(times);
   let asked = 0;
   return {
     columns: (length) => Array.from({ length: times }, () => new Float64Array(length)),
     ask: (tokens, context, columns, at) => {
       if (++asked % callsBetweenPolls === 0) throwIfCancelled(signal);
-      timesOf(tokens, context, out);
+      writeTimes(tokens, context, out);
       for (let time = 0; time < times; time++) {
         const ms = out[time] ?? NaN;
         if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`time ${time} of a slice of ${tokens} tokens after ${context} is ${ms}`);
@@ -102,7 +102,7 @@ function askerOf({ times, timesOf }: MakespanProblem, signal: CancelSignal | und
   };
 }
 
-function piecesOf({ tokens, unit, contextKinks }: MakespanProblem, units: number, asker: Asker): Piece[] {
+function readPieces({ tokens, unit, contextKinks }: MakespanProblem, units: number, asker: Asker): Piece[] {
   const whole = Math.floor(tokens / unit);
   const bounds = [...new Set((contextKinks ?? []).filter((kink) => kink > 0 && kink < tokens))].sort((a, b) => a - b);
   const isLess = contextKinks !== undefined && 3 * (bounds.length + 1) < units / 2;
@@ -110,13 +110,13 @@ function piecesOf({ tokens, unit, contextKinks }: MakespanProblem, units: number
   const pieces: Piece[] = [];
   for (let first = 0; first < units;) {
     const last = lasts === null ? first : (lasts.find((each) => each >= first) ?? units - 1);
-    pieces.push(pieceOf(first, last, unit, whole, asker));
+    pieces.push(readPiece(first, last, unit, whole, asker));
     first = last + 1;
   }
   return pieces;
 }
 
-function pieceOf(first: number, last: number, unit: number, whole: number, asker: Asker): Piece {
+function readPiece(first: number, last: number, unit: number, whole: number, asker: Asker): Piece {
   const longest = Math.max(0, whole - first);
   const base = asker.columns(longest + 1);
   const slope = last > first ? asker.columns(longest + 1) : null;

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from '../../../core/format';
 import { chosenOf, type Plan } from '../../../core/planner/plan';
-import { part, partOf } from '../../../core/schedules/parts';
+import { part, operationPart } from '../../../core/schedules/parts';
 import type { Timeline } from '../../../core/schedules/schedule';
 import type { PredictedMeasured } from './against-trace';
 import { lowMedian } from '../../../core/numbers';
@@ -60,7 +60,7 @@ export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesCompari
 function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: MeasuredTimes['stages'][number]): StageTimesAgainst {
   const sums = Object.values(part).map(() => ({ ms: 0, passes: 0 }));
   for (let row = timeline.rowStart[stage] ?? 0; row < (timeline.rowStart[stage + 1] ?? 0); row++) {
-    const sum = sums[partOf(timeline.kind[row])];
+    const sum = sums[operationPart(timeline.kind[row])];
     if (sum === undefined) continue;
     sum.ms += (timeline.endMs[row] ?? 0) - (timeline.startMs[row] ?? 0);
     sum.passes++;

@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../../core/errors';
 import { chosenOf, type Candidate, type Plan } from '../../../core/planner/plan';
-import { indexParts, part, partOf, rowOf, sourceOf, type Parts } from '../../../core/schedules/parts';
+import { indexParts, part, operationPart, findRow, findSourceRow, type Parts } from '../../../core/schedules/parts';
 import type { OperationKind, Timeline } from '../../../core/schedules/schedule';
 import { traceError } from './events';
 import { placePasses, type PlacedTrace } from './place-passes';
@@ -177,7 +177,7 @@ function stagesWithRows({ stages, rowStart }: Timeline): number[] {
 
 /** Row of the predicted timeline that a measured row is, or -1. */
 function predictedRow(predicted: Timeline, parts: Parts, measured: Timeline, row: number): number {
-  return rowOf(predicted, parts, (measured.kind[row] ?? 0) as OperationKind, measured.chunk[row] ?? 0, measured.unit[row] ?? 0);
+  return findRow(predicted, parts, (measured.kind[row] ?? 0) as OperationKind, measured.chunk[row] ?? 0, measured.unit[row] ?? 0);
 }
 
 function lengthAt({ startMs, endMs }: Timeline, row: number): number {
@@ -188,7 +188,7 @@ function stageAgainst(predicted: Timeline, parts: Parts, measured: Timeline, sta
   const sums = Object.values(part).map(() => ({ predictedMs: 0, measuredMs: 0, passes: 0 }));
   for (let row = measured.rowStart[stage] ?? 0; row < (measured.rowStart[stage + 1] ?? 0); row++) {
     const same = predictedRow(predicted, parts, measured, row);
-    const sum = sums[partOf(measured.kind[row])];
+    const sum = sums[operationPart(measured.kind[row])];
     if (same < 0 || sum === undefined) continue;
     sum.predictedMs += lengthAt(predicted, same);
     sum.measuredMs += lengthAt(measured, row);
@@ -301,7 +301,7 @@ function waitsOf(timeline: Timeline, parts: Parts): Map<string, Waits> {
   const { stages, rowStart, startMs, endMs, chunk, stageOfChunk } = timeline;
   for (let to = 0; to < stages; to++)
     for (let row = rowStart[to] ?? 0; row < (rowStart[to + 1] ?? 0); row++) {
-      const source = sourceOf(timeline, parts, row);
+      const source = findSourceRow(timeline, parts, row);
       if (source < 0) continue;
       const from = stageOfChunk[chunk[source] ?? 0] ?? 0;
       const free = row > (rowStart[to] ?? 0) ? (endMs[row - 1] ?? 0) : -Infinity;

@@ -1,4 +1,4 @@
-import { indexParts, part, partOf, rowOf, type Parts } from '../../../core/schedules/parts';
+import { indexParts, part, operationPart, findRow, type Parts } from '../../../core/schedules/parts';
 import type { OperationKind, Timeline } from '../../../core/schedules/schedule';
 import { traceError } from './events';
 import { lowMedian } from '../../../core/numbers';
@@ -96,15 +96,15 @@ function stepsOf(
     const chunk = (trace.chunk[pass] ?? -1) >= 0 ? (trace.chunk[pass] ?? -1) : ownChunk;
     const unit = unitOf.get(`${trace.microBatch[pass] ?? -1}.${Math.max(0, slice)}`) ?? -1;
     const named = (trace.microBatch[pass] ?? -1) >= 0 && chunk >= 0;
-    const row = named ? rowOf(predicted, parts, kind, chunk, unit) : -1;
+    const row = named ? findRow(predicted, parts, kind, chunk, unit) : -1;
     if (row >= 0) {
       const step = (trace.step[pass] ?? -1) >= 0 ? (trace.step[pass] ?? 0) : count(`${row}`);
       push(byStep, step, { pass, stage, chunk, unit });
       continue;
     }
-    const order = named ? [] : (rowsInOrder[stage]?.[partOf(kind)] ?? []);
+    const order = named ? [] : (rowsInOrder[stage]?.[operationPart(kind)] ?? []);
     const step = trace.step[pass] ?? -1;
-    const nth = count(`${stage} ${partOf(kind)} ${step}`);
+    const nth = count(`${stage} ${operationPart(kind)} ${step}`);
     const inOrder = order[step >= 0 ? nth : nth % Math.max(1, order.length)];
     if (inOrder === undefined) {
       foreign++;
@@ -125,7 +125,7 @@ function stepsOf(
 function ordersOf({ stages, rowStart, kind }: Timeline): number[][][] {
   return Array.from({ length: stages }, (_, stage) => {
     const orders: number[][] = Object.values(part).map(() => []);
-    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) orders[partOf(kind[row])]?.push(row);
+    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) orders[operationPart(kind[row])]?.push(row);
     return orders;
   });
 }
@@ -180,6 +180,6 @@ function timelineOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, row
 /** What makes the first measured pass begin when it is predicted to. */
 function offsetOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, rows: readonly Placed[]): number {
   const first = rows.reduce((a, b) => ((trace.startMs[b.pass] ?? 0) < (trace.startMs[a.pass] ?? 0) ? b : a));
-  const row = rowOf(predicted, parts, (trace.kind[first.pass] ?? 0) as OperationKind, first.chunk, first.unit);
+  const row = findRow(predicted, parts, (trace.kind[first.pass] ?? 0) as OperationKind, first.chunk, first.unit);
   return (trace.startMs[first.pass] ?? 0) - (predicted.startMs[row] ?? 0);
 }

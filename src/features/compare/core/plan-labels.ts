@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../core/format';
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
-import { clausesOf, counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
+import { joinClauses, counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
 import { isAsFast, worthSaying } from '../../../core/planner/explain/slower';
 
 /** Peaks this close are alike. */
@@ -52,7 +52,7 @@ function whyClause(comparison: PlanComparison): Value | null {
   if (first === undefined) return null;
   const cause = causeOf(first, comparison.requestDiff);
   const main = cause === null ? partText(first) : sentence`${partText(first)}, since ${cause}`;
-  return clausesOf([listOf([main, ...more.map(partText)]), ...against.slice(0, 1).map(partText)]);
+  return joinClauses([listOf([main, ...more.map(partText)]), ...against.slice(0, 1).map(partText)]);
 }
 
 function partText({ name, aMs, bMs }: PartDifference): Sentence {

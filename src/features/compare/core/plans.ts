@@ -1,4 +1,4 @@
-import { tightestOf } from '../../../core/memory-model/profile';
+import { tightestStage } from '../../../core/memory-model/profile';
 import { mayFit } from '../../../core/memory-model/verdict';
 import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../../core/planner/plan';
 import { gpusUsed, sequenceTokens } from '../../../core/domain/request';
@@ -86,7 +86,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     gpus: gpusUsed(layout),
     mfu: candidate.mfu,
     peakBytes: peakBytesOf(candidate),
-    peakStage: tightestOf(candidate.memory.stages)?.stage ?? 0,
+    peakStage: tightestStage(candidate.memory.stages)?.stage ?? 0,
     capacityBytes: candidate.memory.capacityBytes,
     fits: mayFit(candidate),
     errorPercent: cost.errorPercent,

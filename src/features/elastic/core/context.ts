@@ -10,7 +10,7 @@ import { memoized } from '../../../core/records';
 import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';
 import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balance';
 import { activeBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
-import { equalWorkLengths, workOf } from '../../../core/slicing/chunk-rules';
+import { equalWorkLengths, forwardWork } from '../../../core/slicing/chunk-rules';
 import { samplesInFlight, simulateStep, stageTimes, type PipelineStep } from './pipeline';
 import type { BalanceName, ElasticRequest } from './request';
 import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
@@ -224,7 +224,7 @@ function passingsOf(request: ElasticRequest, { pipelineLength, batch }: StepQues
       : tried.filter((_, index) => index % stride === 0);
   const tokens = training.sequenceLength;
   const cuts = (tokenSlices === 'search' ? searchedSlices : [tokenSlices])
-    .map((count) => (count === 1 ? [tokens] : equalWorkLengths(tokens, count, 1, workOf(model.spec))))
+    .map((count) => (count === 1 ? [tokens] : equalWorkLengths(tokens, count, 1, forwardWork(model.spec))))
     .filter((cut) => cut !== null);
   const slicings: readonly (readonly number[])[] = cuts.length === 0 ? [[tokens]] : cuts;
   return counts.flatMap((count) => slicings.map((slices) => ({ schedule, microBatches: count, slices })));

@@ -1,6 +1,6 @@
 import type { Node } from 'jsonc-parser';
 import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../../../core/languages/json/document';
-import { cellRange, csvError, csvNumber, headerOf, readCsv, type Csv } from '../../../core/csv';
+import { cellRange, csvError, csvNumber, csvHeader, readCsv, type Csv } from '../../../core/csv';
 import { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import type { Place, TextRange } from '../../../core/domain/located';
@@ -106,7 +106,7 @@ function readTracked(csv: Csv, columns: Columns): NormTable {
 
 function readTable(text: string, file: string): NormTable {
   const csv = readCsv(text, file, 'epoch, layer and norm');
-  const header = headerOf(csv);
+  const header = csvHeader(csv);
   const tracked = trackedColumns(csv, header);
   if (tracked !== null) return readTracked(csv, tracked);
   const columnOf = (...names: readonly string[]): number => {

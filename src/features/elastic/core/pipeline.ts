@@ -1,6 +1,6 @@
 import type { CostInputs } from '../../../core/time-model/rates';
 import { terapipeBoundary } from '../../../core/time-model/boundary';
-import { generateSchedule, problemOf } from '../../../core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../../core/schedules/schedule';
 import { simulate, wholeBackward } from '../../../core/schedules/simulate/simulate';
 import type { elasticScheduleNames } from '../../../core/run/elastic';
@@ -64,7 +64,7 @@ export function simulateStep(step: PipelineStep): Timeline {
   const { inputs, costs, active, frozen, stageUnits, batch, microBatches, slices, forwardOnly = false } = step;
   const stages = stageUnits.length;
   const scheme = microBatchSizes(batch, microBatches).map((size) => ({ batch: size, tokens: slices }));
-  const schedule = generateSchedule(scheduleOf(step), problemOf(scheme, stages));
+  const schedule = generateSchedule(scheduleOf(step), toScheduleProblem(scheme, stages));
   const { units } = schedule;
   const forwardMs = new Float64Array(stages * units.length);
   const backwardMs = new Float64Array(stages * units.length);

@@ -4,9 +4,9 @@ import { formatCount, plural } from '../../../core/format';
 import { chunksOf } from '../../../core/partition/chunks';
 import { scheduleOn } from '../../../core/schedules/on-layout';
 import { chosenOf, type Plan } from '../../../core/planner/plan';
-import { generateSchedule, problemOf } from '../../../core/schedules/registry';
-import { unitsOf, type Schedule } from '../../../core/schedules/schedule';
-import { layerShapeOf } from '../../../core/measured-profile/shape';
+import { generateSchedule, toScheduleProblem } from '../../../core/schedules/registry';
+import { schemeUnits, type Schedule } from '../../../core/schedules/schedule';
+import { rankLayerShape } from '../../../core/measured-profile/shape';
 import type { LayerShape } from '../../../core/domain/profile';
 import { wholeLayers, type Recompute } from '../../../core/domain/recompute';
 import type { PlanRequest } from '../../../core/domain/request';
@@ -74,9 +74,9 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   const isSameOrder = scheme === undefined && scale.stages === null && scale.batch === null;
   const schedule: Schedule =
     isSameOrder && candidate.timeline !== null
-      ? { ...candidate.timeline, units: unitsOf(cut) }
-      : generateSchedule(kind.name, problemOf(cut, layout.pipeline, kind.chunks));
-  const shape = scaledShape(layerShapeOf(request.model, layout.tensor, layout.expert), scale.hidden);
+      ? { ...candidate.timeline, units: schemeUnits(cut) }
+      : generateSchedule(kind.name, toScheduleProblem(cut, layout.pipeline, kind.chunks));
+  const shape = scaledShape(rankLayerShape(request.model, layout.tensor, layout.expert), scale.hidden);
   const sizes: RehearsedSizes = {
     schedule,
     shape,

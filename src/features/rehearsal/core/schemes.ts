@@ -1,9 +1,9 @@
 import { ExpectedError } from '../../../core/errors';
 import { lowMedian } from '../../../core/numbers';
-import { generateSchedule, problemOf, scheduleKind } from '../../../core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleKind } from '../../../core/schedules/registry';
 import { operationKind, type Schedule } from '../../../core/schedules/schedule';
 import { uniformLengths } from '../../../core/slicing/baselines';
-import { equalWorkLengths, workOf } from '../../../core/slicing/chunk-rules';
+import { equalWorkLengths, forwardWork } from '../../../core/slicing/chunk-rules';
 import { solveSlicing } from '../../../core/slicing/solve';
 import type { Cell } from '../../../core/domain/profile';
 import type { Scheme } from '../../../core/domain/scheme';
@@ -103,7 +103,7 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
     cost: (sequences, length, context) => Math.max(...chunks.map((chunk) => passMs(chunk, { batch: sequences, tokens: length, context }))),
   });
   const solved = solution.scheme[0]?.tokens ?? [tokens];
-  const equalWork = equalWorkLengths(tokens, Math.max(3, solved.length), unit, workOf({ ...shape, layers }));
+  const equalWork = equalWorkLengths(tokens, Math.max(3, solved.length), unit, forwardWork({ ...shape, layers }));
   const cuts: (readonly [string, readonly number[]])[] = [
     ['whole sequences', [tokens]],
     ['2 equal slices', uniformLengths(tokens, unit, 2)],
@@ -121,7 +121,7 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
     return {
       name,
       tokens: lengths,
-      schedule: generateSchedule(schedule.name, problemOf(scheme, schedule.stages, chunks.length / schedule.stages)),
+      schedule: generateSchedule(schedule.name, toScheduleProblem(scheme, schedule.stages, chunks.length / schedule.stages)),
     };
   });
 }

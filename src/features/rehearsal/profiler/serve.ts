@@ -1,4 +1,4 @@
-import { messageOf } from '../../../core/errors';
+import { errorMessage } from '../../../core/errors';
 import { oneAfterAnother } from '../core/clock';
 import { gradientError } from '../core/gradient-error';
 import { handlingOf, type Item } from '../core/handling';
@@ -45,7 +45,7 @@ export function createStageServer(parts: StageServerParts): (request: RehearsalR
     try {
       return { ...(await answer(request, tell)), id: request.id };
     } catch (error) {
-      return { type: 'failed', id: request.id, message: messageOf(error) };
+      return { type: 'failed', id: request.id, message: errorMessage(error) };
     }
   };
 }

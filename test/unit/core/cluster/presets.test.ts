@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hostGBps } from '../../../../src/core/cluster/links';
-import { gpuPresetNames, gpuPresetOf, gpuPresets, gpuTitle } from '../../../../src/core/cluster/presets';
+import { gpuPresetNames, matchGpuPreset, gpuPresets, gpuTitle } from '../../../../src/core/cluster/presets';
 
 describe('GPU presets', () => {
   it('have every figure, a power limit and a source', () => {
@@ -43,6 +43,6 @@ describe('GPU presets', () => {
   });
 
   it('are found by their own names where those are names of drivers', () => {
-    for (const name of gpuPresetNames) assert.equal(gpuPresetOf(name, null), name);
+    for (const name of gpuPresetNames) assert.equal(matchGpuPreset(name, null), name);
   });
 });

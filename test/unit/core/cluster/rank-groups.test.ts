@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { peersOf, placeRanks, rankGroups, stageNodes, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
+import { rankPeers, placeRanks, rankGroups, stageNodes, type PlacedRank } from '../../../../src/core/cluster/rank-groups';
 import type { Layout } from '../../../../src/core/domain/request';
 import type { RankOrder } from '../../../../src/core/domain/runtime';
 import { gpt, request } from '../../../golden/requests';
@@ -18,7 +18,7 @@ describe('ranks of a layout', () => {
     assert.equal(ranks.length, 32);
     const { node, gpu, places } = ranks[13]!;
     assert.deepEqual([node, gpu, places.tensor, places.data, places.pipeline], [1, 5, 1, 2, 1]);
-    const peers = (kind: (typeof rankGroups)[number]) => peersOf(ranks, ranks[13]!, kind).map(({ rank }) => rank);
+    const peers = (kind: (typeof rankGroups)[number]) => rankPeers(ranks, ranks[13]!, kind).map(({ rank }) => rank);
     assert.deepEqual(peers('tensor'), [12]);
     assert.deepEqual(peers('data'), [9, 11, 15]);
     assert.deepEqual(peers('pipeline'), [5, 21], 'the stages next to its own');
@@ -28,7 +28,7 @@ describe('ranks of a layout', () => {
   it('lie stage next to stage where the runtime numbers them so', () => {
     const ranks = placeRanks({ ...layout, data: 1, pipeline: 16 }, cluster, 'tp-cp-ep-pp-dp');
     assert.deepEqual(
-      peersOf(ranks, ranks[6]!, 'pipeline').map(({ rank, node }) => [rank, node]),
+      rankPeers(ranks, ranks[6]!, 'pipeline').map(({ rank, node }) => [rank, node]),
       [
         [4, 0],
         [8, 1],

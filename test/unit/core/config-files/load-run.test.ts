@@ -4,7 +4,7 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { loadRun } from '../../../load-run';
 import { maximumConfigNodes } from '../../../../src/core/languages/json/document';
 import { recogniseJson } from '../../../../src/core/config-files/readers';
-import { valuesOf } from '../../../../src/core/domain/located';
+import { plainValues } from '../../../../src/core/domain/located';
 import { errorOf, fixtures, load, loadFixture, loadObject, pointedAt, readerOf } from './files';
 import { say } from '../../../../src/core/sentence';
 
@@ -47,9 +47,9 @@ describe('loadRun', () => {
   });
 
   it('takes the numbers of an inline model and fills the rest by kind', async () => {
-    const gpt = valuesOf((await loadObject({ model: { layers: 2, hidden: 128, heads: 4 } })).model);
+    const gpt = plainValues((await loadObject({ model: { layers: 2, hidden: 128, heads: 4 } })).model);
     assert.deepEqual([gpt.ffn, gpt.kvHeads, gpt.headDim, gpt.vocab, gpt.norm, gpt.positions], [512, 4, 32, 0, 'layernorm', 'none']);
-    const gated = valuesOf((await loadObject({ model: { layers: 2, hidden: 4096, heads: 32, gatedMlp: true, kvHeads: 8 } })).model);
+    const gated = plainValues((await loadObject({ model: { layers: 2, hidden: 4096, heads: 32, gatedMlp: true, kvHeads: 8 } })).model);
     assert.deepEqual(
       [gated.ffn, gated.norm, gated.positions, gated.mlpBias, gated.modelType],
       [10880, 'rmsnorm', 'rotary', false, 'custom'],

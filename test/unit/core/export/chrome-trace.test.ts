@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chromeTrace } from '../../../../src/core/export/chrome-trace';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import type { Timeline } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 
@@ -17,7 +17,7 @@ interface TraceEvent {
 
 function timelineOf(name: string, slices: number, stages = 3, microBatches = 4): Timeline {
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 2, tokens: Array.from({ length: slices }, () => 64) }));
-  const schedule = generateSchedule(name, problemOf(scheme, stages));
+  const schedule = generateSchedule(name, toScheduleProblem(scheme, stages));
   const ms = new Float64Array(stages * microBatches * slices).fill(1.5);
   return simulate(schedule, wholeBackward(ms, ms), noTransfers(microBatches * slices));
 }

@@ -6,7 +6,7 @@ import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/huggin
 import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
-import { valuesOf } from '../../../../src/core/domain/located';
+import { plainValues } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { load } from '../config-files/files';
@@ -17,7 +17,7 @@ function read(config: object) {
 }
 
 function model(config: object) {
-  return valuesOf(read(config).model);
+  return plainValues(read(config).model);
 }
 
 function facts(config: object): Partial<Record<FactName, unknown>> {

@@ -5,7 +5,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
 import { families } from '../../../../src/core/huggingface/families';
 import { modelSpecOf } from '../../../../src/core/run/written-model';
-import { valuesOf } from '../../../../src/core/domain/located';
+import { plainValues } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { fixtures } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
@@ -71,7 +71,7 @@ describe('HuggingFace config reader', () => {
 
   it('knows where each family has biases and norms', () => {
     const traitsOf = (name: string): object => {
-      const { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp } = valuesOf(read({ model_type: name }).model);
+      const { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp } = plainValues(read({ model_type: name }).model);
       return { qkvBias, attentionOutputBias, mlpBias, norm, qkNorm, positions, gatedMlp };
     };
     const gpt = { qkvBias: true, attentionOutputBias: true, mlpBias: true, norm: 'layernorm', qkNorm: false, gatedMlp: false };
@@ -111,27 +111,29 @@ describe('HuggingFace config reader', () => {
   });
 
   it('takes attention_bias and mlp_bias where the family has them', () => {
-    const llama = valuesOf(read({ model_type: 'llama', attention_bias: true, mlp_bias: true }).model);
+    const llama = plainValues(read({ model_type: 'llama', attention_bias: true, mlp_bias: true }).model);
     assert.deepEqual([llama.qkvBias, llama.attentionOutputBias, llama.mlpBias], [true, true, true]);
-    const mistral = valuesOf(read({ model_type: 'mistral', attention_bias: true }).model);
+    const mistral = plainValues(read({ model_type: 'mistral', attention_bias: true }).model);
     assert.equal(mistral.qkvBias, false);
   });
 
   it('reads null as transformers does', () => {
-    const mistral = valuesOf(read({ model_type: 'mistral', num_key_value_heads: null, head_dim: null }).model);
+    const mistral = plainValues(read({ model_type: 'mistral', num_key_value_heads: null, head_dim: null }).model);
     assert.deepEqual([mistral.kvHeads, mistral.headDim], [32, 128]);
-    const llama = valuesOf(read({ model_type: 'llama', num_key_value_heads: null, num_attention_heads: 16 }).model);
+    const llama = plainValues(read({ model_type: 'llama', num_key_value_heads: null, num_attention_heads: 16 }).model);
     assert.deepEqual([llama.kvHeads, llama.headDim], [16, 256]);
     assert.throws(() => read({ model_type: 'llama', num_hidden_layers: null }), { code: 'config-wrong-type' });
   });
 
   it('accepts the aliases of GPT-2 attributes', () => {
-    const model = valuesOf(read({ model_type: 'gpt2', hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 4, n_ctx: 64 }).model);
+    const model = plainValues(
+      read({ model_type: 'gpt2', hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 4, n_ctx: 64 }).model,
+    );
     assert.deepEqual([model.hidden, model.layers, model.heads, model.maxPositions], [128, 2, 4, 64]);
   });
 
   it('takes early GPT-2 configs without model_type', () => {
-    assert.equal(valuesOf(read({ n_embd: 64, n_layer: 2 }).model).modelType, 'gpt2');
+    assert.equal(plainValues(read({ n_embd: 64, n_layer: 2 }).model).modelType, 'gpt2');
   });
 
   it('reads experts, their number active and their width', () => {

@@ -10,7 +10,7 @@ import { requestOf } from '../../../../src/core/layout-search/request-of';
 import { stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
-import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
+import { rankLayerShape } from '../../../../src/core/measured-profile/shape';
 import { gpt, request } from '../../../golden/requests';
 import { toText } from '../../sentence-text';
 
@@ -51,7 +51,7 @@ function profileOf({ model, layout }: PlanRequest): Profile {
     precision: 'fp16',
     sequenceLength: 1024,
     largestBatch: 2,
-    shape: layerShapeOf(model, layout.tensor),
+    shape: rankLayerShape(model, layout.tensor),
     attention: { forward: 'MultiHeadAttention', backward: 'explicit' },
     threads: 1,
     samples: { layer, embedding: ends, head: ends },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fitPart } from '../../../../src/core/measured-profile/fit';
 import { chooseProfile, compareProfiles, profileMismatch } from '../../../../src/core/measured-profile/match';
-import { gpuPresetOf } from '../../../../src/core/cluster/presets';
+import { matchGpuPreset } from '../../../../src/core/cluster/presets';
 import type { Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerSamples, profileWith, requestWith } from './profiles';
 import { toText } from '../../sentence-text';
@@ -41,15 +41,15 @@ describe('GPU of a driver name', () => {
       ['NVIDIA L4', 22.5 * gib, 'L4'],
       ['NVIDIA GeForce RTX 5090', 31.8 * gib, 'RTX5090'],
     ];
-    for (const [name, memoryBytes, preset] of names) assert.equal(gpuPresetOf(name, memoryBytes), preset, name);
+    for (const [name, memoryBytes, preset] of names) assert.equal(matchGpuPreset(name, memoryBytes), preset, name);
   });
 
   it('distinguishes sizes by memory where the name does not have it', () => {
-    assert.equal(gpuPresetOf('NVIDIA A100', 39.4 * gib), 'A100-40GB');
-    assert.equal(gpuPresetOf('NVIDIA A100', 79.2 * gib), 'A100-80GB');
-    assert.equal(gpuPresetOf('NVIDIA A100', null), null);
-    assert.equal(gpuPresetOf('NVIDIA H100', 93.6 * gib), 'H100-96GB');
-    assert.equal(gpuPresetOf('NVIDIA H100', 79.6 * gib), 'H100-80GB');
+    assert.equal(matchGpuPreset('NVIDIA A100', 39.4 * gib), 'A100-40GB');
+    assert.equal(matchGpuPreset('NVIDIA A100', 79.2 * gib), 'A100-80GB');
+    assert.equal(matchGpuPreset('NVIDIA A100', null), null);
+    assert.equal(matchGpuPreset('NVIDIA H100', 93.6 * gib), 'H100-96GB');
+    assert.equal(matchGpuPreset('NVIDIA H100', 79.6 * gib), 'H100-80GB');
   });
 
   it('takes no relative for the card itself', () => {
@@ -70,7 +70,7 @@ describe('GPU of a driver name', () => {
       'AMD Instinct MI300A',
       'llvmpipe (LLVM 15.0.6, 256 bits)',
     ])
-      assert.equal(gpuPresetOf(name, 80 * gib), null, name);
+      assert.equal(matchGpuPreset(name, 80 * gib), null, name);
   });
 });
 

@@ -1,6 +1,6 @@
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Profile, Sample } from '../../../../src/core/domain/profile';
-import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
+import { rankLayerShape } from '../../../../src/core/measured-profile/shape';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
@@ -55,7 +55,7 @@ export function profileWith(changes: Partial<Profile> = {}): Profile {
     versions: { onnxruntime: '1.30.0', cuda: '12.4' },
     title: 'GPT-2 small',
     tensor: 1,
-    shape: layerShapeOf(model, 1),
+    shape: rankLayerShape(model, 1),
     precision: 'fp16',
     sequenceLength: 1024,
     largestBatch: 2,

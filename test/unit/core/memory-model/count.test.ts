@@ -9,8 +9,8 @@ import type { MemoryInputs, TrainingSpec } from '../../../../src/core/domain/req
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
 import { evenStageContents } from '../../../../src/core/partition/stages';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
-import { unitsOf, type Schedule } from '../../../../src/core/schedules/schedule';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
+import { schemeUnits, type Schedule } from '../../../../src/core/schedules/schedule';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 import { gpt, llama3, mixtral, request } from '../../../golden/requests';
 
@@ -68,11 +68,11 @@ describe('saved activations', () => {
 describe('what units hold', () => {
   it('is known apart for slices of one length after different contexts', () => {
     const inputs = request('A100-80GB', gpt(1, 1024, 16, 0), { training: {}, layout: {} });
-    const units = unitsOf(chunks(2, [512, 512]));
+    const units = schemeUnits(chunks(2, [512, 512]));
     const [table] = chunkMemories(inputs, units, [middle]);
-    assert.deepEqual(Array.from(table!.kindOf), [0, 1, 0, 1]);
+    assert.deepEqual(Array.from(table!.unitKinds), [0, 1, 0, 1]);
     units.forEach((unit, index) => {
-      assert.equal(table!.alike[table!.kindOf[index]!]!.activations, savedBytes(inputs, middle, unit, true).activations);
+      assert.equal(table!.alike[table!.unitKinds[index]!]!.activations, savedBytes(inputs, middle, unit, true).activations);
     });
   });
 });
@@ -174,7 +174,7 @@ describe('peak memory', () => {
   });
   const shapes = evenStageContents(8, 4);
   const profileOf = (name: 'TeraPipe' | 'GPipe' | '1F1B', tokens: readonly number[], capacityBytes = 80 * 2 ** 30) =>
-    countMemory(inputs, generateSchedule(name, problemOf(chunks(8, tokens), 4)), shapes, capacityBytes);
+    countMemory(inputs, generateSchedule(name, toScheduleProblem(chunks(8, tokens), 4)), shapes, capacityBytes);
 
   it('is the sum of its named parts on every stage', () => {
     for (const stage of profileOf('TeraPipe', [2048, 2048]).stages) {
@@ -210,8 +210,8 @@ describe('peak memory', () => {
         countMemory(interleaved, schedule, evenStageContents(layers, schedule.stageOfChunk.length), 2 ** 40).stages.map(
           ({ parts }) => parts.activations,
         );
-      const counted = activations(generateSchedule('Interleaved1F1B', problemOf(scheme, stages, virtualStages)));
-      const formula = activations(generateSchedule('1F1B', problemOf(scheme, stages)));
+      const counted = activations(generateSchedule('Interleaved1F1B', toScheduleProblem(scheme, stages, virtualStages)));
+      const formula = activations(generateSchedule('1F1B', toScheduleProblem(scheme, stages)));
       counted.forEach((bytes, stage) => assert.ok(Math.abs(bytes / formula[stage]! - 1) < 1e-12, `${bytes} against ${formula[stage]}`));
       if (rounds === 1) continue;
       const plain = savedBytes(interleaved, { layers: virtualStages, first: false, last: false }, whole, false).activations;
@@ -226,7 +226,8 @@ describe('peak memory', () => {
       8,
       Array.from({ length: each }, () => 2048 / each),
     );
-    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', problemOf(scheme, 4)), evenStageContents(4, 4), 2 ** 40).stages[0]!;
+    const { parts } = countMemory(flash, generateSchedule('Seq1F1B', toScheduleProblem(scheme, 4)), evenStageContents(4, 4), 2 ** 40)
+      .stages[0]!;
     const keysValues = keyValueBytes(flash, 2048);
     assert.equal(parts.activations, (savedBytes(flash, middle, whole, false).activations * (each + 3)) / each);
     assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);
@@ -238,7 +239,7 @@ describe('peak memory', () => {
       ['Seq1F1B', [2048, 1024, 1024]],
       ['1F1B', [4096]],
     ] as const) {
-      const schedule = generateSchedule(name, problemOf(chunks(8, tokens), 4));
+      const schedule = generateSchedule(name, toScheduleProblem(chunks(8, tokens), 4));
       const ms = new Float64Array(4 * schedule.units.length).fill(1);
       const timeline = simulate(schedule, wholeBackward(ms, ms), noTransfers(schedule.units.length));
       const profile = countMemory(inputs, schedule, shapes, 80 * 2 ** 30);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChunkMemory } from '../../../../src/core/memory-model/chunk-memory';
 import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../../../src/core/memory-model/curve';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../../../src/core/schedules/schedule';
 import { alike, serial, unitMemory } from './serial';
 
@@ -71,7 +71,7 @@ describe('live memory of a stage', () => {
       ],
     );
     const slice = unitMemory({ keysValues: 5, keyValueGradients: 3 });
-    const chunks = [{ alike: [slice, unitMemory()], kindOf: Uint32Array.from([0, 0, 1]) }];
+    const chunks = [{ alike: [slice, unitMemory()], unitKinds: Uint32Array.from([0, 0, 1]) }];
     assert.deepEqual(points(timeline, chunks, 0), [
       [0, 0],
       [0, 15],
@@ -171,7 +171,7 @@ describe('units in flight', () => {
   const order = (name: string, microBatches: number, stages: number) =>
     generateSchedule(
       name,
-      problemOf(
+      toScheduleProblem(
         Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] })),
         stages,
       ),

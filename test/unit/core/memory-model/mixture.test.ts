@@ -3,7 +3,7 @@ import { countMemory } from '../../../../src/core/memory-model/count';
 import { layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { evenStageContents } from '../../../../src/core/partition/stages';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
 
 const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 4096, context: 0 };
@@ -64,7 +64,7 @@ describe('memory of a mixture with latent attention', () => {
     assert.deepEqual([kinds(first), kinds(last)], [['1 dense', '1 experts'], ['2 experts']]);
     const inputs = at({ data: 4, expert: 4, pipeline: 2 });
     const scheme = Array.from({ length: 4 }, () => ({ batch: 1, tokens: [4096] }));
-    const schedule = generateSchedule('1F1B', problemOf(scheme, 2));
+    const schedule = generateSchedule('1F1B', toScheduleProblem(scheme, 2));
     const { stages } = countMemory(inputs, schedule, [first!, last!], 192e9);
     assert.ok(stages[1]!.parts.weights > stages[0]!.parts.weights);
     assert.deepEqual(

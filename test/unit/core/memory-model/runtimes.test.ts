@@ -6,7 +6,7 @@ import { fitsMemory } from '../../../../src/core/memory-model/verdict';
 import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
@@ -95,7 +95,12 @@ describe('memory by the framework', () => {
 
   it('has its peak in that step where the activations are small', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, {});
-    const [peak] = countMemory(inputs, generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [8] }], 1)), [stage], 2 ** 50).stages;
+    const [peak] = countMemory(
+      inputs,
+      generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8] }], 1)),
+      [stage],
+      2 ** 50,
+    ).stages;
     assert.equal(peak!.peakOperation, 'optimizer step');
     assert.equal(peak!.peakBytes, (2 + 2 + 12 + 2 + 4) * parameters + 1e9);
   });
@@ -137,7 +142,12 @@ describe('memory by the framework', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
     const first = { ...stage, first: true };
     const units = [{ batch: 1, tokens: [4096] }];
-    const [counted] = countMemory(inputs, generateSchedule('1F1B', problemOf(units, 2)), [first, { ...stage, last: true }], 2 ** 50).stages;
+    const [counted] = countMemory(
+      inputs,
+      generateSchedule('1F1B', toScheduleProblem(units, 2)),
+      [first, { ...stage, last: true }],
+      2 ** 50,
+    ).stages;
     const words = model.vocab * model.hidden;
     const held = parameters + words;
     assert.ok(2 * words > 2 * 5e8 && 2 * words > (2 * held) / 8 && 2 * words - (2 * held) / 8 < (4 * held) / 8);
@@ -155,7 +165,8 @@ describe('memory by the framework', () => {
     const inputs = at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 1 }, { data: 8, pipeline: 2 });
     const units = [{ batch: 1, tokens: [4096] }];
     const on = (capacityBytes: number) =>
-      countMemory(inputs, generateSchedule('1F1B', problemOf(units, 2)), [{ ...stage, first: true }, stage], capacityBytes).stages[0]!;
+      countMemory(inputs, generateSchedule('1F1B', toScheduleProblem(units, 2)), [{ ...stage, first: true }, stage], capacityBytes)
+        .stages[0]!;
     const { peakBytes, reservedBytes } = on(2 ** 50);
     const tight = 1.05 * peakBytes + 3 * 2 ** 30 + 1;
     assert.ok(reservedBytes > tight);
@@ -233,7 +244,12 @@ describe('memory by the framework', () => {
   it('reserves with TorchTitan the gather buffers, the free logits and what a forward held, and no more: segments grow', () => {
     const inputs = at({ runtime: 'torchtitan', compile: true, recompute: 'op' }, { data: 8 });
     const whole = { ...stage, first: true, last: true };
-    const [counted] = countMemory(inputs, generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [65536] }], 1)), [whole], 2 ** 50).stages;
+    const [counted] = countMemory(
+      inputs,
+      generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [65536] }], 1)),
+      [whole],
+      2 ** 50,
+    ).stages;
     assert.equal(counted!.peakOperation, 'head backward');
     const gathered = 2 * (layer + 2 * 128256 * h);
     const free = 65536 * 2 * 128256;
@@ -245,7 +261,7 @@ describe('memory by the framework', () => {
     const named = (training: Partial<TrainingSpec>) =>
       countMemory(
         at(training, {}),
-        generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [1024] }], 1)),
+        generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [1024] }], 1)),
         [{ ...stage, first: true, last: true }],
         1,
       ).runtime;

@@ -1,5 +1,5 @@
 import type { ChunkMemory, UnitMemory } from '../../../../src/core/memory-model/chunk-memory';
-import { unitsOf, type OperationKind, type Timeline } from '../../../../src/core/schedules/schedule';
+import { schemeUnits, type OperationKind, type Timeline } from '../../../../src/core/schedules/schedule';
 
 /**
  * A unit that holds 10 bytes of activations, 4 kept for the weight gradient, and backwards, whole and in halves, that work with 1, 2 and 3
@@ -23,7 +23,7 @@ export function unitMemory(changed: Partial<UnitMemory> = {}): UnitMemory {
 
 /** One stage that runs the given operations, one millisecond each, on chunk 0 unless given. */
 export function serial(tokens: readonly number[][], rows: readonly (readonly [OperationKind, number, number?])[]): Timeline {
-  const units = unitsOf(tokens.map((lengths) => ({ batch: 1, tokens: lengths })));
+  const units = schemeUnits(tokens.map((lengths) => ({ batch: 1, tokens: lengths })));
   const chunks = Math.max(...rows.map(([, , chunk]) => chunk ?? 0)) + 1;
   return {
     name: 'by hand',
@@ -44,5 +44,5 @@ export function serial(tokens: readonly number[][], rows: readonly (readonly [Op
 
 /** Units that all hold the same. */
 export function alike(timeline: Timeline, memory: UnitMemory): ChunkMemory {
-  return { alike: [memory], kindOf: new Uint32Array(timeline.units.length) };
+  return { alike: [memory], unitKinds: new Uint32Array(timeline.units.length) };
 }

@@ -11,7 +11,7 @@ import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { deepseek, llama3, request } from '../../../golden/requests';
 import { load } from '../config-files/files';
 
@@ -89,7 +89,7 @@ describe('layers of multi-token prediction', () => {
     const embedding = (model.vocab * model.hidden) / 2;
     const norms = 5 * model.hidden;
     assert.ok(Math.abs(weights(1) - weights(0) - 2 * ((mtpParameters(model) - norms) / 2 + norms + embedding)) < 1e-6 * weights(0));
-    const schedule = generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [4096] }], 4, 1));
+    const schedule = generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [4096] }], 4, 1));
     const logits = (mtpLayers: number): number => {
       const { inputs } = at(mtpLayers);
       return countMemory(inputs, schedule, evenStageContents(8, 4, inputs.model), 2 ** 40).chunks[3]!.alike[0]!.logits;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { clusterOf } from '../../../../src/core/cluster/groups';
-import { divisorsOf } from '../../../../src/core/numbers';
+import { joinNodeGroups } from '../../../../src/core/cluster/groups';
+import { listDivisors } from '../../../../src/core/numbers';
 import { fittingLayout, mixedLayout, type MixedProblem } from '../../../../src/core/partition/mixed-layout';
 import { isBetter, placeStages, type Placement } from '../../../../src/core/partition/place-stages';
 import type { Counter } from '../../../../src/core/partition/stage-budget';
@@ -21,7 +21,7 @@ function problemOf(layers: number, nodes: readonly [number, number], { hidden = 
     model,
     constants,
     schedule: null,
-    cluster: clusterOf([group('H100-80GB', nodes[0]), group('A100-40GB', nodes[1])]),
+    cluster: joinNodeGroups([group('H100-80GB', nodes[0]), group('A100-40GB', nodes[1])]),
     trainingOn: ({ tensor }) => ({ ...training, sequenceParallel: tensor > 1 }),
   };
 }
@@ -29,8 +29,8 @@ function problemOf(layers: number, nodes: readonly [number, number], { hidden = 
 /** The best of all sizes, each placed whole: what `mixedLayout` finds by looking at few. */
 function bestOfAll({ model, cluster, constants, schedule, trainingOn }: MixedProblem): Placement {
   const gpus = cluster.groups!.map((own) => own.nodes * own.gpusPerNode);
-  const all = divisorsOf(8).flatMap((tensor) =>
-    divisorsOf(gpus[0]!)
+  const all = listDivisors(8).flatMap((tensor) =>
+    listDivisors(gpus[0]!)
       .filter((data) => gpus.every((count) => count % (tensor * data) === 0))
       .map((data) => ({ tensor, data, pipeline: (gpus[0]! + gpus[1]!) / (tensor * data) }))
       .filter(({ pipeline }) => pipeline <= Math.min(128, model.layers)),

@@ -9,7 +9,7 @@ import { cutsFor } from '../../../../src/core/layout-search/cuts';
 import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchKeys } from '../../../../src/core/domain/layout-choices';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { llama3, request } from '../../../golden/requests';
 import { toText } from '../../sentence-text';
 
@@ -29,7 +29,7 @@ function llama(training: Partial<TrainingSpec> = {}, links = {}): PlanRequest {
 }
 
 function activations(activationOffloadLayers: number): number {
-  const schedule = generateSchedule('1F1B', problemOf([{ batch: 1, tokens: [8192] }], 1, 1));
+  const schedule = generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8192] }], 1, 1));
   return countMemory(llama({ activationOffloadLayers }), schedule, [shape], 2 ** 40).chunks[0]!.alike[0]!.activations;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
-import { stageContentsOf } from '../../../../src/core/memory-model/count';
+import { joinStageContents } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
 import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
@@ -27,7 +27,7 @@ describe('layers of chunks', () => {
   it('make up what a stage has, of which kinds too, wherever they lie', () => {
     const stageOfChunk = looped(2, 2);
     const model = deepseek(2, 6);
-    const [first, last] = stageContentsOf(2, stageOfChunk, cutContents(layersOfChunks([3, 3], stageOfChunk), model));
+    const [first, last] = joinStageContents(2, stageOfChunk, cutContents(layersOfChunks([3, 3], stageOfChunk), model));
     assert.deepEqual(
       first!.groups!.map(({ kind, layers }) => [kind.feedForward, layers]),
       [

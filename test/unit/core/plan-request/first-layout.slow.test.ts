@@ -18,7 +18,7 @@ import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
 import { measure, type Prediction } from '../../../../src/core/planner/predict/predict';
 import type { Layout, PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { verdictOf } from '../../../../src/core/memory-model/verdict';
+import { memoryVerdict } from '../../../../src/core/memory-model/verdict';
 import { sentence } from '../../../../src/core/sentence';
 import { toText } from '../../sentence-text';
 
@@ -188,7 +188,7 @@ describe('a model without a layout', () => {
       assert.ok(request.cluster.nodes <= mostNodes, `${request.cluster.nodes} nodes`);
       // Coarse slices: what fits is one of whole sequences, too.
       const plan = makePlan({ ...request, slicing: { unit: 1024, scheme: null } });
-      assert.ok(verdictOf(chosenOf(plan).memory).fits);
+      assert.ok(memoryVerdict(chosenOf(plan).memory).fits);
       const { tensor, pipeline, data, context } = request.layout;
       assert.equal(tensor * pipeline * data * context, request.cluster.nodes * request.cluster.gpusPerNode);
       for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'layout.pipeline', 'layout.data'])

@@ -1,4 +1,4 @@
-import { clusterOf } from '../../../../src/core/cluster/groups';
+import { joinNodeGroups } from '../../../../src/core/cluster/groups';
 import { gpuPresets, type GpuPresetName } from '../../../../src/core/cluster/presets';
 import type { NodeGroup } from '../../../../src/core/domain/cluster';
 import { loadRun } from '../../../load-run';
@@ -42,5 +42,5 @@ export function onGroups(
   stageLayers?: readonly number[],
 ): PlanRequest {
   const layout = { ...base.layout, pipeline: stageNodeGroups.length, stageNodeGroups };
-  return { ...base, cluster: clusterOf(groups), layout: { ...layout, ...(stageLayers === undefined ? {} : { stageLayers }) } };
+  return { ...base, cluster: joinNodeGroups(groups), layout: { ...layout, ...(stageLayers === undefined ? {} : { stageLayers }) } };
 }

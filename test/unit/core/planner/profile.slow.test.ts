@@ -8,7 +8,7 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { profileText } from '../../../../src/core/measured-profile/file';
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
-import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
+import { rankLayerShape } from '../../../../src/core/measured-profile/shape';
 import { toText } from '../../sentence-text';
 
 const model = { layers: 8, hidden: 512, heads: 8, vocab: 1000 };
@@ -57,7 +57,7 @@ function profileFor(run: Run, name: string, factor = 20): Profile {
     precision: 'fp16',
     sequenceLength: 768,
     largestBatch: 2,
-    shape: layerShapeOf(resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, defaults).model, 1),
+    shape: rankLayerShape(resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, defaults).model, 1),
     attention: { forward: 'MultiHeadAttention', backward: 'explicit' },
     threads: 1,
     samples: { layer, embedding: ends, head: ends },

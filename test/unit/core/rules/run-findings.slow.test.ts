@@ -10,7 +10,7 @@ import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { settingEdits } from '../../../../src/core/rules/settings';
 import { csvProblemCodes } from '../../../../src/core/schedules/pytorch-csv/problems';
 import { documentedCodes, rules } from '../../../../src/core/rules/table';
-import { divisorsOf } from '../../../../src/core/numbers';
+import { listDivisors } from '../../../../src/core/numbers';
 import { multiplesNear, nearestFitting } from '../../../../src/core/rules/rule';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../src/core/planner/plan';
@@ -451,7 +451,7 @@ describe('numbers near', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3000 }), (n) => {
         const expected = Array.from({ length: n }, (_, index) => index + 1).filter((divisor) => n % divisor === 0);
-        assert.deepEqual(divisorsOf(n), expected);
+        assert.deepEqual(listDivisors(n), expected);
       }),
       { seed: 7, numRuns: 200 },
     );
@@ -463,7 +463,7 @@ describe('numbers near', () => {
         const near = multiplesNear(step, wanted);
         assert.equal(near.length, 2);
         for (const value of near) assert.ok(value > 0 && value % step === 0 && value !== wanted && Math.abs(value - wanted) <= 2 * step);
-        const distances = nearestFitting(divisorsOf(step), wanted, () => true).map((value) => Math.abs(value - wanted));
+        const distances = nearestFitting(listDivisors(step), wanted, () => true).map((value) => Math.abs(value - wanted));
         assert.deepEqual([...distances].sort((a, b) => a - b), distances); // prettier-ignore
       }),
       { seed: 7, numRuns: 500 },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
 import type { Transfers } from '../../../../src/core/schedules/simulate/transfers';
 
@@ -16,7 +16,7 @@ describe('transfers of each chunk', () => {
     ] as const)
       // prettier-ignore
       for (const mode of modes) {
-        const schedule = generateSchedule(name, problemOf(whole(6), 3, chunks));
+        const schedule = generateSchedule(name, toScheduleProblem(whole(6), 3, chunks));
         const cells = 3 * chunks * 6;
         const forwardMs = Float64Array.from({ length: cells }, (_, cell) => 1 + (cell % 5));
         const durations = wholeBackward(forwardMs, forwardMs.map((ms) => 2 * ms)); // prettier-ignore
@@ -31,7 +31,7 @@ describe('transfers of each chunk', () => {
   });
 
   it('take the time of their own boundary', () => {
-    const schedule = generateSchedule('GPipe', problemOf(whole(1), 3));
+    const schedule = generateSchedule('GPipe', toScheduleProblem(whole(1), 3));
     const ms = new Float64Array(3).fill(1);
     // forward over boundaries of 10 and 100 ms, backward over the same ones
     const run = (mode: Transfers['mode']) =>
@@ -48,7 +48,7 @@ describe('transfers of each chunk', () => {
   });
 
   it('are refused where a chunk has none', () => {
-    const schedule = generateSchedule('GPipe', problemOf(whole(2), 3));
+    const schedule = generateSchedule('GPipe', toScheduleProblem(whole(2), 3));
     const ms = new Float64Array(6).fill(1);
     const short = new Float64Array(2);
     assert.throws(

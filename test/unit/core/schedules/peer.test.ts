@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { busyTimes } from '../../../../src/core/schedules/simulate/idle';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { simulate } from '../../../../src/core/schedules/simulate/simulate';
 import type { Durations } from '../../../../src/core/schedules/simulate/transfers';
 import { goldenRows } from '../../../golden/data';
@@ -28,7 +28,7 @@ describe('1F1B with the zero-bubble planners', () => {
     it(`has their span and bubble rate with ${p} stages and ${m} micro-batches (${id})`, () => {
       const schedule = generateSchedule(
         '1F1B',
-        problemOf(
+        toScheduleProblem(
           Array.from({ length: m }, () => ({ batch: 1, tokens: [1] })),
           p,
         ),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { dynamicChunks, equalWorkLengths, sglangRule, workOf } from '../../../../src/core/slicing/chunk-rules';
+import { dynamicChunks, equalWorkLengths, sglangRule, forwardWork } from '../../../../src/core/slicing/chunk-rules';
 import { goldenRows } from '../../../golden/data';
 
 interface PartitionCase {
@@ -20,7 +20,7 @@ describe('slices of equal work', () => {
     const cases = goldenRows('seq1f1b-slices') as readonly PartitionCase[];
     assert.ok(cases.length > 0);
     for (const { seq, splits, tp, dimHead, partition, ...shape } of cases)
-      assert.deepEqual(equalWorkLengths(seq, splits, tp, workOf({ ...shape, headDim: dimHead })), partition);
+      assert.deepEqual(equalWorkLengths(seq, splits, tp, forwardWork({ ...shape, headDim: dimHead })), partition);
   });
 
   it('are equal slices where attention costs nothing', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { generateSchedule, problemOf } from '../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
-import { boundsOf, flowShopMs, formulaIsExact, formulaOf, stayingStages } from '../../../../src/core/slicing/flow-shop';
+import { flowShopBounds, flowShopMs, formulaIsExact, flowShopObjective, stayingStages } from '../../../../src/core/slicing/flow-shop';
 
 const shops = fc.record({
   factors: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 }),
@@ -11,7 +11,7 @@ const shops = fc.record({
 
 /** The makespan of the forwards of a TeraPipe schedule whose backwards take no time. */
 function simulatedMs(times: readonly number[], factors: readonly number[]): number {
-  const schedule = generateSchedule('TeraPipe', problemOf([{ batch: 1, tokens: times.map(() => 1) }], factors.length));
+  const schedule = generateSchedule('TeraPipe', toScheduleProblem([{ batch: 1, tokens: times.map(() => 1) }], factors.length));
   const forwardMs = Float64Array.from(factors.flatMap((factor) => times.map((ms) => factor * ms)));
   return simulate(schedule, wholeBackward(forwardMs, new Float64Array(forwardMs.length)), noTransfers(times.length)).makespanMs;
 }
@@ -31,9 +31,9 @@ describe('stages that differ by factors', () => {
         const total = times.reduce((sum, each) => sum + each, 0);
         const value = ({ sum, slowest }: { readonly sum: number; readonly slowest: number }): number =>
           sum * total + slowest * Math.max(...times);
-        assert.ok(value(formulaOf(factors)) >= ms);
-        if (formulaIsExact(factors)) assert.equal(value(formulaOf(factors)), ms);
-        for (const bound of boundsOf(factors)) assert.ok(value(bound) <= ms);
+        assert.ok(value(flowShopObjective(factors)) >= ms);
+        if (formulaIsExact(factors)) assert.equal(value(flowShopObjective(factors)), ms);
+        for (const bound of flowShopBounds(factors)) assert.ok(value(bound) <= ms);
       }),
       { seed: 7, numRuns: 2000 },
     );

@@ -3,7 +3,7 @@ import { parse } from 'jsonc-parser';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/run/run';
-import { valuesOf } from '../../../../src/core/domain/located';
+import { plainValues } from '../../../../src/core/domain/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';
@@ -41,9 +41,9 @@ describe('a terapipe.json from a launcher', () => {
       bias: false,
     });
     const back = await written(newLauncherConfigText(state, target, defaults));
-    assert.deepEqual(valuesOf(back.model), valuesOf(state.run!.model));
-    assert.deepEqual(valuesOf(back.training as never), valuesOf(state.run!.training as never));
-    assert.deepEqual(valuesOf(back.layout as never), { tensor: 2, pipeline: 4, data: 2 });
+    assert.deepEqual(plainValues(back.model), plainValues(state.run!.model));
+    assert.deepEqual(plainValues(back.training as never), plainValues(state.run!.training as never));
+    assert.deepEqual(plainValues(back.layout as never), { tensor: 2, pipeline: 4, data: 2 });
     assert.deepEqual([back.nodes?.value, back.gpusPerNode?.value, back.gpu?.value.name], [2, 8, 'H200']);
     assert.equal(back.schedule?.value, '1F1B');
     assert.deepEqual(back.remarks, []);

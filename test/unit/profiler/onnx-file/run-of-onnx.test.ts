@@ -8,7 +8,7 @@ import { modelSpecOf } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { layerShapeOf } from '../../../../src/core/measured-profile/shape';
+import { rankLayerShape } from '../../../../src/core/measured-profile/shape';
 import { runOfOnnx } from '../../../../src/profiler/onnx-file/run-of-onnx';
 import type { GraphWriter } from './graphs';
 import { gpt2, gpt2Sizes } from './models';
@@ -48,7 +48,7 @@ describe('runOfOnnx', () => {
     const run = await runOf(gpt2());
     assert.deepEqual([run.title, run.format, run.files], ['model', 'onnx', [run.file]]);
     const request = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 1 });
-    assert.deepEqual(layerShapeOf(request.model, 1), {
+    assert.deepEqual(rankLayerShape(request.model, 1), {
       hidden,
       heads,
       kvHeads: heads,

@@ -7,7 +7,7 @@ import { withOpenStages } from '../../../planner/candidates/virtual-stages';
 import { solvedAlike } from '../../../planner/candidates/terapipe-slices';
 import { say, sentence, type Sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../domain/request';
-import { roundsOf, type Scheme } from '../../../domain/scheme';
+import { chunksPerRound, type Scheme } from '../../../domain/scheme';
 import { quoted } from '../../../text';
 import type { Remark } from '../../../launchers/writing/launch-settings';
 import type { WrittenSlices, SliceExport } from '../slice-export';
@@ -51,7 +51,7 @@ function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark 
 }
 
 function isOneScheme(scheme: Scheme): boolean {
-  return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1 && roundsOf(scheme).length === 1;
+  return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1 && chunksPerRound(scheme).length === 1;
 }
 
 function specOf(scheme: Scheme, called: string): CandidateSpec {

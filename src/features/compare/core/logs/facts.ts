@@ -1,6 +1,6 @@
 import { parameterCount } from '../../../../core/model/parameters';
 import { gpusUsed, type PlanRequest } from '../../../../core/domain/request';
-import { runtimeOf, type Runtime } from '../../../../core/domain/runtime';
+import { runtimeProfile, type Runtime } from '../../../../core/domain/runtime';
 import { sentence, type Sentence } from '../../../../core/sentence';
 
 /** Facts of logs on their run, by the keys of terapipe.json where it has one. */
@@ -81,7 +81,7 @@ export const comparedFacts: Readonly<Record<ComparedFact, Fact>> = {
   },
   'training.runtime': {
     name: sentence`runtime`,
-    of: ({ training }) => runtimeOf(training).id,
+    of: ({ training }) => runtimeProfile(training).id,
     // forks of Megatron-LM for DeepSpeed and for TeraPipe log as it does
     same: (log, plan) => log === plan || (log === 'megatron' && (plan === 'deepspeed' || plan === 'terapipe')),
   },

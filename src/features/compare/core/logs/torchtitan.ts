@@ -1,4 +1,4 @@
-import { gpuPresetOf } from '../../../../core/cluster/presets';
+import { matchGpuPreset } from '../../../../core/cluster/presets';
 import { bytesPerGiB } from '../../../../core/format';
 import type { LogFacts } from './facts';
 import { numberIn, timestampIn } from './lines';
@@ -80,7 +80,7 @@ function readHead(line: string, run: RunRecorder): void {
   const started = numberIn(line, /Training starts at step (\d+)/);
   if (started !== null) run.startsAfter(started - 1);
   const [, gpu, memory] = /capacity: (.{3,100}) with ([\d.]+)GiB memory/.exec(line) ?? [];
-  if (gpu !== undefined) run.fact('cluster.gpu', gpuPresetOf(gpu, Number(memory) * bytesPerGiB));
+  if (gpu !== undefined) run.fact('cluster.gpu', matchGpuPreset(gpu, Number(memory) * bytesPerGiB));
   run.fact('parameters', numberIn(line, /\bModel .{0,200}size: ([\d,]+) total parameters/));
   const [, mode] = /Applied (\w{2,20}) activation checkpointing/.exec(line) ?? [];
   if (mode !== undefined) run.fact('training.recompute', /^full/i.test(mode) ? 'full' : 'selective');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import {
-  explanationOf,
-  keyOf,
+  explainSetting,
+  settingKey,
   settingNamed,
   settings,
   settingsByName,
@@ -22,7 +22,7 @@ describe('the table of settings', () => {
   });
 
   it('shows in a sentence what each means', () => {
-    for (const name of names) assert.match(say(explanationOf(name).meaning), /^[A-Z].*\.$/, name);
+    for (const name of names) assert.match(say(explainSetting(name).meaning), /^[A-Z].*\.$/, name);
   });
 
   it('shows for each where it is read or written', () => {
@@ -45,7 +45,7 @@ describe('the table of settings', () => {
     assert.deepEqual(given, [...new Set(given)]);
     for (const name of names.filter((each) => settingNamed(each).fieldNames !== undefined)) {
       const { type, key } = settingNamed(name);
-      assert.ok(type !== undefined || key !== undefined, keyOf(name));
+      assert.ok(type !== undefined || key !== undefined, settingKey(name));
     }
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isSplitsSource, patchedSplits } from '../../../../../src/core/export/slices/patch';
 import { hasSlices, readSlices, slicesText } from '../../../../../src/core/export/slices/slices-file';
-import { unitsOf } from '../../../../../src/core/schedules/schedule';
+import { schemeUnits } from '../../../../../src/core/schedules/schedule';
 import { cases } from '../../../../property/cases';
 
 /** Sources with the traits of the versions that are known: where the arguments come from, what the rule is called, how lines end. */
@@ -76,7 +76,7 @@ describe("the file next to a sliced schedule's CSV", () => {
     });
     fc.assert(
       fc.property(fc.array(chunk, { minLength: 1, maxLength: 6 }), fc.string(), (scheme, name) => {
-        const units = unitsOf(scheme);
+        const units = schemeUnits(scheme);
         assert.deepEqual(readSlices(slicesText(name, units), place), units);
         assert.equal(
           hasSlices(units),
@@ -88,7 +88,7 @@ describe("the file next to a sliced schedule's CSV", () => {
   });
 
   it('is refused where it has nothing on the kind', () => {
-    const [unit] = unitsOf([{ batch: 1, tokens: [8] }]);
+    const [unit] = schemeUnits([{ batch: 1, tokens: [8] }]);
     for (const text of [
       '',
       '{}',

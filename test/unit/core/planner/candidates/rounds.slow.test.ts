@@ -7,7 +7,7 @@ import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { findRemedies } from '../../../../../src/core/rules/plan/remedies';
 import { loadRun } from '../../../../load-run';
 import { say } from '../../../../../src/core/sentence';
-import { roundsOf } from '../../../../../src/core/domain/scheme';
+import { chunksPerRound } from '../../../../../src/core/domain/scheme';
 
 /** Five layers of Llama 3 70B on each of four stages, as on 16 in published runs of long sequences; slices coarse enough to be quick. */
 const config = {
@@ -38,7 +38,7 @@ describe('a long batch that does not fit at once', () => {
     const atOnce = plan.candidates.find(({ id }) => id === 'terapipe');
     const chosen = chosenOf(plan);
     assert.deepEqual([atOnce?.fits, chosen.id, chosen.fits, say(chosen.name)], [false, 'rounds', true, 'TeraPipe, 2 rounds']);
-    assert.deepEqual(roundsOf(chosen.scheme).length, 2);
+    assert.deepEqual(chunksPerRound(chosen.scheme).length, 2);
     const others = plan.candidates.filter(({ schedule, fits }) => schedule === 'TeraPipe' && fits);
     assert.equal(Math.min(...others.map(({ iterationMs }) => iterationMs)), chosen.iterationMs);
     const scheme = chosen.scheme.map(({ batch, tokens, endsRound }) => [batch, tokens, ...(endsRound === true ? ['drain'] : [])]);

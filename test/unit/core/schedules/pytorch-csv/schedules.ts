@@ -1,10 +1,10 @@
-import { generateSchedule, problemOf } from '../../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem } from '../../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 
 /** A schedule of micro-batches of equal slices. */
 export function scheduleOf(name: string, stages: number, microBatches: number, chunksPerStage = 1, slices = 1): Schedule {
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: Array.from({ length: slices }, () => 8) }));
-  return generateSchedule(name, problemOf(scheme, stages, chunksPerStage));
+  return generateSchedule(name, toScheduleProblem(scheme, stages, chunksPerStage));
 }
 
 /** The cells of each row of a file. */

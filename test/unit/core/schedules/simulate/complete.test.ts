@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { faultsOf, faultText } from '../../../../../src/core/schedules/simulate/complete';
+import { scheduleFaults, faultText } from '../../../../../src/core/schedules/simulate/complete';
 import { scheduleDescriptions } from '../../../../../src/core/schedules/descriptions';
-import { generateSchedule, problemOf, scheduleNames } from '../../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleNames } from '../../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
 import type { ExpectedError } from '../../../../../src/core/errors';
@@ -12,11 +12,11 @@ const whole = (microBatches: number): { batch: number; tokens: number[] }[] =>
   Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [64] }));
 
 function textsOf(schedule: Schedule): string[] {
-  return faultsOf(schedule).map((fault) => say(faultText(schedule, fault)));
+  return scheduleFaults(schedule).map((fault) => say(faultText(schedule, fault)));
 }
 
 describe('faults of a schedule', () => {
-  const split = generateSchedule('ZBVZeroBubble', problemOf(whole(3), 2, 2));
+  const split = generateSchedule('ZBVZeroBubble', toScheduleProblem(whole(3), 2, 2));
   const changed = (row: number, kind: number, chunk: number, unit: number): Schedule => {
     const columns = { kind: split.kind.slice(), chunk: split.chunk.slice(), unit: split.unit.slice() };
     [columns.kind[row], columns.chunk[row], columns.unit[row]] = [kind, chunk, unit];
@@ -24,8 +24,8 @@ describe('faults of a schedule', () => {
   };
 
   it('are none in what is generated', () => {
-    assert.deepEqual(faultsOf(split), []);
-    assert.deepEqual(faultsOf(generateSchedule('DualPipeV', problemOf(whole(4), 2, 2))), []);
+    assert.deepEqual(scheduleFaults(split), []);
+    assert.deepEqual(scheduleFaults(generateSchedule('DualPipeV', toScheduleProblem(whole(4), 2, 2))), []);
   });
 
   it('are a whole backward with its parts, a chunk on another stage, and what is missing', () => {
@@ -43,17 +43,17 @@ describe('faults of a schedule', () => {
   });
 
   it('are overlapped forwards with no backward after them', () => {
-    const schedule = generateSchedule('GPipe', problemOf(whole(2), 1));
+    const schedule = generateSchedule('GPipe', toScheduleProblem(whole(2), 1));
     const overlapping = (row: number): Schedule => ({
       ...schedule,
       overlapsNext: Uint8Array.from(schedule.kind, (_, each) => Number(each === row)),
     });
-    assert.deepEqual(faultsOf(overlapping(0)), [{ fault: 'no-overlap', row: 0 }]);
-    assert.deepEqual(faultsOf(overlapping(3)), [{ fault: 'no-overlap', row: 3 }]);
+    assert.deepEqual(scheduleFaults(overlapping(0)), [{ fault: 'no-overlap', row: 0 }]);
+    assert.deepEqual(scheduleFaults(overlapping(3)), [{ fault: 'no-overlap', row: 3 }]);
     // The row after the last of a stage is another stage's.
-    const turned = generateSchedule('GPipe', problemOf(whole(1), 2));
+    const turned = generateSchedule('GPipe', toScheduleProblem(whole(1), 2));
     const backwardFirst = { ...turned, kind: Uint8Array.from([1, 0, 1, 0]), overlapsNext: Uint8Array.from([0, 1, 0, 0]) };
-    assert.deepEqual(faultsOf(backwardFirst), [{ fault: 'no-overlap', row: 1 }]);
+    assert.deepEqual(scheduleFaults(backwardFirst), [{ fault: 'no-overlap', row: 1 }]);
     const ms = new Float64Array(2).fill(1);
     const durations = { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms };
     assert.throws(() => simulate(overlapping(0), durations, noTransfers(2)), { code: 'schedule-incomplete' });
@@ -74,28 +74,28 @@ describe('generating a schedule', () => {
       return 'nothing';
     };
     assert.match(
-      codeOf(() => generateSchedule('Nope', problemOf(whole(2), 2))),
+      codeOf(() => generateSchedule('Nope', toScheduleProblem(whole(2), 2))),
       /^schedule-unknown: .*"Nope"; use one of GPipe, .*1F1B, /,
     );
     assert.match(
-      codeOf(() => generateSchedule('1F1B', problemOf(whole(2), 2, 2))),
+      codeOf(() => generateSchedule('1F1B', toScheduleProblem(whole(2), 2, 2))),
       /^schedule-unmet: 1F1B has 1 virtual/,
     );
     assert.match(
-      codeOf(() => generateSchedule('LoopedBFS', problemOf(whole(2), 2))),
+      codeOf(() => generateSchedule('LoopedBFS', toScheduleProblem(whole(2), 2))),
       /^schedule-unmet: LoopedBFS has two or more virtual/,
     );
     const sliced = [{ batch: 1, tokens: [8, 8] }];
     assert.match(
-      codeOf(() => generateSchedule('LoopedBFS', problemOf(sliced, 2, 2))),
+      codeOf(() => generateSchedule('LoopedBFS', toScheduleProblem(sliced, 2, 2))),
       /^schedule-unmet: LoopedBFS runs whole sequences/,
     );
     assert.match(
-      codeOf(() => generateSchedule('DualPipeV', problemOf(whole(3), 2, 2))),
+      codeOf(() => generateSchedule('DualPipeV', toScheduleProblem(whole(3), 2, 2))),
       /^schedule-unmet: DualPipeV needs at least 4 micro-batches/,
     );
     assert.match(
-      codeOf(() => generateSchedule('GPipe', problemOf([], 2))),
+      codeOf(() => generateSchedule('GPipe', toScheduleProblem([], 2))),
       /^schedule-unmet: GPipe has no micro-batch to run/,
     );
   });

@@ -2,7 +2,7 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { chromeTrace } from '../../../../../src/core/export/chrome-trace';
-import { part, partOf } from '../../../../../src/core/schedules/parts';
+import { part, operationPart } from '../../../../../src/core/schedules/parts';
 import { operationKind, type Timeline } from '../../../../../src/core/schedules/schedule';
 import type { ScheduleName } from '../../../../../src/core/domain/schedule-names';
 import { noTransfers, simulate } from '../../../../../src/core/schedules/simulate/simulate';
@@ -36,7 +36,8 @@ export function slowed(timeline: Timeline, stage: number, factor: number): Timel
   const columns = Object.values(part).map(() => new Float64Array(stageOfChunk.length * units.length));
   kind.forEach((what, row) => {
     const cell = chunk[row]! * units.length + unit[row]!;
-    columns[partOf(what)]![cell] = (endMs[row]! - startMs[row]!) * (stage === -2 || stageOfChunk[chunk[row]!] === stage ? factor : 1);
+    columns[operationPart(what)]![cell] =
+      (endMs[row]! - startMs[row]!) * (stage === -2 || stageOfChunk[chunk[row]!] === stage ? factor : 1);
   });
   const [forwardMs, backwardInputMs, backwardWeightMs] = columns;
   return simulate(

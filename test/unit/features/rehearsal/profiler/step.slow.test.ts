@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'mocha';
-import { problemOf, scheduleKind, scheduleKinds } from '../../../../../src/core/schedules/registry';
+import { toScheduleProblem, scheduleKind, scheduleKinds } from '../../../../../src/core/schedules/registry';
 import type { Scheme } from '../../../../../src/core/domain/scheme';
 import { initialWeights } from '../../../../../src/features/rehearsal/profiler/parameters';
 import { cases, isFullRun } from '../../../../property/cases';
@@ -194,7 +194,7 @@ function randomScheme(next: () => number, tokens: number): Scheme {
 /** This many micro-batches, or the next number of them that the schedule takes. */
 function runnable(name: string, stages: number, count: number): number {
   let tried = count;
-  while (scheduleKind(name).unmet(problemOf(wholes(tried), stages, chunksOf(name, stages) / stages)) !== null) tried++;
+  while (scheduleKind(name).unmet(toScheduleProblem(wholes(tried), stages, chunksOf(name, stages) / stages)) !== null) tried++;
   return tried;
 }
 

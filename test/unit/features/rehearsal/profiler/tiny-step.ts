@@ -1,6 +1,6 @@
 import * as ort from 'onnxruntime-node';
 import { gradientError, type GradientError } from '../../../../../src/features/rehearsal/core/gradient-error';
-import { generateSchedule, problemOf, scheduleKind } from '../../../../../src/core/schedules/registry';
+import { generateSchedule, toScheduleProblem, scheduleKind } from '../../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import type { LayerShape } from '../../../../../src/core/domain/profile';
 import type { Scheme } from '../../../../../src/core/domain/scheme';
@@ -68,7 +68,7 @@ export function chunksOf(name: string, stages: number): number {
 }
 
 export function scheduleOf(name: string, stages: number, scheme: Scheme): Schedule {
-  return generateSchedule(name, problemOf(scheme, stages, chunksOf(name, stages) / stages));
+  return generateSchedule(name, toScheduleProblem(scheme, stages, chunksOf(name, stages) / stages));
 }
 
 export const batchOf = (scheme: Scheme): number => scheme.reduce((sum, { batch }) => sum + batch, 0);

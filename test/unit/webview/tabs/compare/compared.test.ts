@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { part, partOf } from '../../../../../src/core/schedules/parts';
+import { part, operationPart } from '../../../../../src/core/schedules/parts';
 import { counterpartOf, passPairs } from '../../../../../webview/tabs/compare/counterpart';
 import { signed } from '../../../../../webview/tabs/compare/labels';
 import { indexOperations, operationAt, rowsOf, type Operation } from '../../../../../webview/base/operations';
@@ -13,7 +13,7 @@ const side = fc.record({ name: fc.constantFrom(...names), chunks, stages: fc.int
 /** What a pass is, spelled out: the oracle compares nothing else. */
 function spelled({ chunk, kind, unit }: Operation): string {
   const { microBatch, slice, batch, tokens, context } = unit;
-  return JSON.stringify([chunk, partOf(kind), microBatch, slice, batch, tokens, context]);
+  return JSON.stringify([chunk, operationPart(kind), microBatch, slice, batch, tokens, context]);
 }
 
 describe('passes of two timelines', () => {
@@ -60,7 +60,7 @@ describe('passes of two timelines', () => {
   it('are not mixed up where a backward is split', () => {
     const [whole, split] = ['1F1B', 'ZB-H1'].map((name) => indexOperations(timelineOf(name, [[2], [2], [2]], 2)));
     const weights = Array.from({ length: split!.count }, (_, row) => operationAt(split!, row)).filter(
-      ({ kind }) => partOf(kind) === part.weight,
+      ({ kind }) => operationPart(kind) === part.weight,
     );
     assert.ok(weights.length > 0);
     for (const pass of weights) assert.equal(counterpartOf(pass, split!, whole!), null);
