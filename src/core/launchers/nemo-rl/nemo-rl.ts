@@ -1,7 +1,6 @@
 import { allLinear, coreModules } from '../../run/adapters';
 import { sectionSettings } from '../tables/adapters';
-import { byDefault } from '../../domain/located';
-import type { Finding } from '../../findings';
+import { byDefault, type Place } from '../../domain/located';
 import { optimizerKeys } from '../tables/optimizer-facts';
 import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
@@ -13,7 +12,7 @@ import { choice, count, fixed, on } from '../../languages/reads';
 import { joined, row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
 import { without } from '../tables/derived';
-import { launcherFile } from '../tables/launcher-file';
+import { launcherFile, policyOnly } from '../tables/launcher-file';
 import { word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
 import { entryAt, parseYaml, mergedDocument, type YamlDocument } from '../../languages/yaml/document';
@@ -90,7 +89,7 @@ export const nemoRlFiles: Composition = {
     const backend = usesMegatron ? asMegatronRuns(reader, written) : { ...written, ...sharded };
     const trained = withTrainingNodes(reader, layerByLayer(backend));
     const facts = usesMegatron ? trained : withLocalBatch(trained);
-    const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [planned(document, facts)] });
+    const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [policyOnly(placeOfPolicy(document, facts))] });
     const program = usesMegatron ? {} : { program: onTensors };
     return { ...launcher, ...program, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
   },
@@ -178,15 +177,9 @@ function modelOf({ flavor }: Facts): LauncherFile['modelFiles'] {
   return flavor === undefined || /\s/.test(flavor.value) ? [] : [flavor];
 }
 
-function planned(document: YamlDocument, facts: Facts): Finding {
+/** The model of the policy, or the first value of a file that leaves it to another. */
+function placeOfPolicy(document: YamlDocument, facts: Facts): Place {
   const entry = entryAt(document.root, ['policy', 'model_name']);
   const isHere = entry !== null && (entry.document ?? document).file === document.file;
-  return {
-    code: 'policy-alone',
-    severity: 'information',
-    place: isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts),
-    message: sentence`Only the policy update is planned, without generation, log-probabilities and other models`,
-    remedy: sentence`add their time and memory where they share the GPUs`,
-    fixes: [],
-  };
+  return isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts);
 }

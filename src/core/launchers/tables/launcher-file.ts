@@ -1,4 +1,5 @@
 import type { Finding } from '../../findings';
+import type { Place } from '../../domain/located';
 import { sentence } from '../../sentence';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../../run/facts';
@@ -19,7 +20,17 @@ export function launcherFile(
   return { file, format, text, place, facts, remarks, modelFiles: [], placeholders: noticed.placeholders?.() ?? [] };
 }
 
-/** A warning for each key that a later one replaces without a word. */
+/**
+ * A warning for each key that a later one replaces without a word.
+ *
+ * @finding repeated-key
+ * A key stands twice in one mapping, and the loader of this launcher (PyYAML) takes the last one without a word. Where a loader refuses
+ * that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.
+ * @example `--ffn-hidden-size: 4096` and, below, `--ffn-hidden-size: 8192`. ""--ffn-hidden-size" appears again below, and the launcher
+ * takes the last one"
+ * @source PyYAML, `construct_mapping`: later keys replace earlier ones.
+ * @ignore both have the same value.
+ */
 export function replacedKeys({ file, replaced }: YamlDocument): readonly Finding[] {
   return replaced.map(({ key, range }) => ({
     code: 'repeated-key',
@@ -29,4 +40,23 @@ export function replacedKeys({ file, replaced }: YamlDocument): readonly Finding
     remedy: sentence`keep one of the two`,
     fixes: [],
   }));
+}
+
+/**
+ * @finding policy-alone
+ * A config of reinforcement learning or fine-tuning (NeMo-RL, verl). Planned is a training step of the policy on the GPUs that train;
+ * generation, log-probabilities, reference, reward and teacher models take time and memory of their own.
+ * @example a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"
+ * @source NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.
+ * @ignore you plan the training step alone.
+ */
+export function policyOnly(place: Place): Finding {
+  return {
+    code: 'policy-alone',
+    severity: 'information',
+    place,
+    message: sentence`Only the policy update is planned, without generation, log-probabilities and other models`,
+    remedy: sentence`add their time and memory where they share the GPUs`,
+    fixes: [],
+  };
 }

@@ -1,9 +1,9 @@
 import { allLinear, type GivenAdapters } from '../../run/adapters';
-import type { Finding } from '../../findings';
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, Program } from '../../run/facts';
 import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
+import { policyOnly } from '../tables/launcher-file';
 import { anyOf, pathWord, word } from '../tables/reads';
 import { count, largestCount, names, on } from '../../languages/reads';
 import { factsOfTable, joined, readsOf, renamed, row, rows, type FlagTable } from '../tables/table';
@@ -99,9 +99,10 @@ export const verlProgram: ShellProgram = {
     const whole = { ...sized, ...wholeBatch(sized) };
     const facts = { ...whole, ...packedOf(whole, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
     const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
+    const model = flags.get(mainKey);
     return {
       facts,
-      notes: policyAlone(flags.get(mainKey)),
+      notes: model === undefined ? [] : [policyOnly(placeOfValue(model))],
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
       ...(facts.distributedOptimizer === undefined && { program: onFsdp }),
       ...adaptersOf(rank, flags),
@@ -126,14 +127,6 @@ function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
     ...(!flags.has('trainer.nnodes') && { nodes: byDefault(1, reason) }),
     ...(!flags.has(path('trainer.n_gpus_per_node')) && { gpusPerNode: byDefault(8, reason) }),
   };
-}
-
-/** Of reinforcement learning the training step is planned, not what generates and judges. */
-function policyAlone(model: LocatedFlag | undefined): readonly Finding[] {
-  if (model === undefined) return [];
-  const message = sentence`Only the policy update is planned, without generation, log-probabilities and other models`;
-  const remedy = sentence`add their time and memory where they share the GPUs`;
-  return [{ code: 'policy-alone', severity: 'information', place: placeOfValue(model), message, remedy, fixes: [] }];
 }
 
 /** A sample is its prompt and the response to it. */
