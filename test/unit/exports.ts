@@ -7,7 +7,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/launchers/megatron/forks#forks',
     'src/core/terapipe/overrides#overrideKeys',
     'src/core/terapipe/terapipe#terapipeKeys',
-    'src/core/rules/table#documentedCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/measured-profile/schema#profileParts',
     'src/core/time-model/error-bars#nearestKind',

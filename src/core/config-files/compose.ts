@@ -62,6 +62,14 @@ async function firstOf({ paths }: Base, from: string, read: ReadReferenced): Pro
   return null;
 }
 
+/**
+ * @finding base-not-found
+ * The config builds on another file (`extends`, `defaults`, a preset of its launcher) that is not where it should lie, so what that one
+ * sets is not known: often the sizes of the model. Open the folder or the clone that holds both.
+ * @example `extends: llama3_base.yaml`, opened without that file. ""llama3_base.yaml" is missing, so its settings are unknown"
+ * @source Primus `primus/core/config/preset_loader.py`; Hydra and NeMo-RL read the files of a `defaults` list; each stops without them.
+ * @ignore the file lies in the installed package of the launcher.
+ */
 function notThere({ written, place }: Base): Finding {
   return {
     code: 'base-not-found',

@@ -31,6 +31,7 @@ export interface Issue {
 /** A rule: pure, total; nothing when nothing is wrong or too little is known. */
 type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
 
+/** Its page in docs/findings.md is the comment above its check, from `@finding` on (test/docs/finding-pages.ts). */
 export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
   readonly code: string;
@@ -43,8 +44,6 @@ export interface Rule {
   /** It speaks of weights, gradients and optimizer state together: not of runs that train adapters. */
   readonly ofAllWeights?: true;
   readonly check: Check;
-  /** What it means and what to do, as docs/findings.md shows it: Markdown. */
-  readonly doc: string;
 }
 
 /** Fixes that set one number, one for each value. */

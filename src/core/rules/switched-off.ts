@@ -1,5 +1,5 @@
 import type { Finding } from '../findings';
-import { documented } from './table';
+import { rules } from './table';
 
 /** `# terapipe-ignore: code, code` of shell, YAML, TOML and Python, `// terapipe-ignore: code` of JSON with comments. */
 const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]*[a-z\d-]+)*)/g;
@@ -8,7 +8,10 @@ const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]
 const key = /"terapipe-ignore"\s*:\s*("[^"\n]*"|\[[^\]]*\])/g;
 
 /** Former codes by the codes of today. */
-const formerCodes = new Map(documented.flatMap(({ code, alias }) => (alias === undefined ? [] : [[code, alias] as const])));
+const formerCodes = new Map([
+  ...rules.flatMap(({ code, alias }) => (alias === undefined ? [] : [[code, alias] as const])),
+  ['memory-over-capacity', 'layout-too-large'],
+]);
 
 /** Codes that a text switches off for the whole file. One scan, no parse: works on broken files too. */
 function switchedOffIn(text: string): ReadonlySet<string> {

@@ -39,6 +39,15 @@ export function readCost(root: Section): GivenCost {
   };
 }
 
+/**
+ * @finding cost-table-split
+ * `cost.table.ms` holds forward and backward together. A third is taken as forward, since a backward runs two GEMMs for each of the
+ * forward's. Give `forwardMs` and `backwardMs` when both were measured.
+ * @example `cost.table` with times of both passes in one number. "These times hold forward and backward together; a third is taken as
+ * forward"
+ * @source [docs/model/time.md](model/time.md).
+ * @ignore a third is what you measured.
+ */
 function readTable(table: Section): Located<CostTable> {
   const place = placeOf(table.document, table.node);
   const { tokens, contexts, ms, forwardMs, backwardMs } = readFields(table, tableFields);

@@ -66,6 +66,16 @@ export function withCurrentKeys(
   return renamed;
 }
 
+/**
+ * @finding renamed-key
+ * Keys of a terapipe.json that have a new name since: `training.contextExchange` is `contextParallelComm`, `overlapGradients` is
+ * `overlapGradReduce`, `overlapParameters` is `overlapParamGather`, `offloadLayers` is `activationOffloadLayers`, `fp32Gradients` is
+ * `gradAccumulationFp32`; `layout.stageGroups` is `stageNodeGroups`; `cluster.links.nodeBusGBps` is `intraNodeBusGBps`. The old names still
+ * work, in files and with `--set`; a file that gives both is an error. One information for each file; the quick fix renames them all.
+ * @example a terapipe.json with the keys of an earlier version. "Keys have new names, and the old ones still work: ..."
+ * @source [docs/configuration.md](configuration.md).
+ * @ignore an older TeraPipe reads the same file.
+ */
 function remarkOn(document: JsonDocument, { name, key }: Member, now: string, remarks: Finding[]): void {
   const place = placeOf(document, key);
   const index = remarks.findIndex((remark) => remark.code === 'renamed-key' && remark.place.file === place.file);

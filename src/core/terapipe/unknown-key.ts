@@ -5,7 +5,16 @@ import { placeOf, type JsonDocument, type Member } from '../languages/json/docum
 import { closest } from '../suggest';
 import { sentence } from '../sentence';
 
-/** A key that the reader does not know, with the known one it probably means. */
+/**
+ * A key that the reader does not know, with the known one it probably means.
+ *
+ * @finding unknown-key
+ * A key that the file may not have, close to one it may. It is ignored, so a default was taken for what it means. Rename or remove it; the
+ * quick fix does.
+ * @example `"trainning": {}` in a terapipe.json. ""trainning" is not a key of the config and is ignored"
+ * @source The reader of `terapipe.json`: [docs/configuration.md](configuration.md) lists its keys.
+ * @ignore the key is for a program of your own.
+ */
 export function unknownKey(
   document: JsonDocument,
   member: Member,

@@ -98,7 +98,17 @@ function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic:
   if (!twin) diagnostics.push(diagnostic);
 }
 
-/** A file's problems with a few of its informations, and one more that counts the rest. */
+/**
+ * A file's problems with a few of its informations, and one more that counts the rest.
+ *
+ * @finding more-informations
+ * The editor and the terminal show five informations on a file, one of each code before a second of any; this line counts the others by
+ * code. `terapipe check --all` and `--json` print them all.
+ * @example a script with seven flags whose values are known only at run time. "2 more informations: flag-unknown-value (2); --all prints
+ * them"
+ * @source The editor and `terapipe check`.
+ * @ignore always.
+ */
 function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Uri): readonly vscode.Diagnostic[] {
   const { shown, left } = fewInformations(diagnostics, (diagnostic) => ({
     code: codeOf(diagnostic),

@@ -17,6 +17,14 @@ const least = 0.01;
  * That the flags of a launcher's file cut sequences otherwise than is best: at the number of slices, with what the best split that the same
  * flags can give takes, and solved slices. The quick fix changes those flags, read back and planned again.
  * @param editable null: without a quick fix.
+ *
+ * @finding slices-slower
+ * The flags of a runtime of token slices cut sequences into slices that take longer than others would. The message shows the time of the
+ * best split that the same flags can give; the remedy also the time of solved slices, which most runtimes take in their source
+ * ([docs/slices-in-runtimes.md](slices-in-runtimes.md)). The quick fix changes the flags.
+ * @example `--pipe-sp-splits 2 --pipe-sp-strategy average` of a long sequence, where 8 slices take less time.
+ * @source [docs/slices-in-runtimes.md](slices-in-runtimes.md): each split is predicted as the runtime will run it.
+ * @ignore you measured both, or the number of slices is what makes the step fit another GPU.
  */
 export function sliceFindings(run: Run, plan: Plan | null, editable: EditableFile | null = null): readonly Finding[] {
   const { split } = plan?.request.slicing ?? {};

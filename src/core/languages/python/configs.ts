@@ -48,6 +48,14 @@ function headerOf({ text }: PythonModule, node: { readonly from: number; readonl
   return text.slice(node.from, Math.min(node.to, node.from + 1000)).split(/:[ \t]*(?:#[^\n]*)?\n/)[0] ?? '';
 }
 
+/**
+ * @finding config-of-module
+ * A module in Python defines several configs, and one run is planned at a time: the first, or the one that a comment `# terapipe-config:
+ * NAME` names. The quick fixes write that comment.
+ * @example a `config_registry.py` of TorchTitan with three functions. "Planned is "llama3_8b", one of 3 configs of this module"
+ * @source TorchTitan and Megatron-Bridge are started with the name of one config of a module (`--config`, `--recipe`).
+ * @ignore that one is meant.
+ */
 function pickRemark(own: PythonModule, name: string, count: number, others: readonly string[]): Finding {
   const { file, text } = own;
   const at = own.functions.get(name)?.getChild('VariableName');

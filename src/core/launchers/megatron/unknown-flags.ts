@@ -18,6 +18,14 @@ export interface LeftOutFlags {
 /**
  * Flags that nobody here knows: of those whose name touches what a plan rests on, and of misspelt ones.
  * @param flags of the program itself, not of what starts it, by `flagKey`.
+ *
+ * @finding flag-unknown
+ * A flag of the program that is in none of the tables of Megatron-LM and its forks, and whose name touches model, parallelism, batch or
+ * memory. The plan leaves it out and its error bar is at least 35 %. Where a known flag is spelt almost the same it is a warning:
+ * Megatron's argument parser takes no abbreviations and stops at what it does not know. The quick fix renames it.
+ * @example `--tensor-model-paralel-size 8`. The quick fix writes the flag as Megatron-LM names it.
+ * @source Megatron-LM, `megatron/training/arguments.py`, lines 120 and 132: `allow_abbrev=False`, and `parse_args`
+ * @ignore your fork has the flag.
  */
 export function unknownFlags(file: string, flags: ReadonlyMap<string, LocatedFlag>): LeftOutFlags {
   const unknown = [...flags].filter(([key]) => touches.test(key) && !isKnown(key));

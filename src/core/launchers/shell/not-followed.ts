@@ -7,7 +7,18 @@ import type { Launch } from './launch';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
 import { unknownVariables } from './shell-remarks';
 
-/** What cannot be followed, each at its line: only where it can change what is planned. */
+/**
+ * What cannot be followed, each at its line: only where it can change what is planned.
+ *
+ * @finding shell-not-followed
+ * A script is read and never run. A sourced file that is not here, a list of flags that nobody sets (`$@`, `$EXTRA_ARGS`), a command line
+ * nested too deep: what they add is left out. It is reported only where the launch needs a value that nobody sets. Files next to the script
+ * and in the folders above it are followed, and so are `eval`, `bash -c` and scripts that a here-document writes.
+ * @example `torchrun pretrain_gpt.py $EXTRA_ARGS` where nothing sets the variable. "$EXTRA_ARGS is not set here: flags that it adds are
+ * left out"
+ * @source The script itself.
+ * @ignore what is left out sets nothing that a plan needs: paths, logging, data.
+ */
 export function notFollowedRemarks(texts: ScriptTexts, launch: Launch, { sourced, lost }: Evaluation): readonly Finding[] {
   const isOpen = unknownVariables(launch.flags).length > 0 || launch.rest.length > 0;
   const missing = sourced.filter(({ isFound, path, isWhole }) => !isFound && !isOfSystem(path ?? '', isWhole));

@@ -24,8 +24,8 @@ export function launcherFile(
  * A warning for each key that a later one replaces without a word.
  *
  * @finding repeated-key
- * A key stands twice in one mapping, and the loader of this launcher (PyYAML) takes the last one without a word. Where a loader refuses
- * that (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.
+ * A key occurs twice in one mapping, and the loader of this launcher (PyYAML) silently takes the last one. Where a loader refuses that
+ * (OmegaConf, TOML, DeepSpeed), it is the error `config-duplicate-key`.
  * @example `--ffn-hidden-size: 4096` and, below, `--ffn-hidden-size: 8192`. ""--ffn-hidden-size" appears again below, and the launcher
  * takes the last one"
  * @source PyYAML, `construct_mapping`: later keys replace earlier ones.
@@ -48,7 +48,7 @@ export function replacedKeys({ file, replaced }: YamlDocument): readonly Finding
  * generation, log-probabilities, reference, reward and teacher models take time and memory of their own.
  * @example a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"
  * @source NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.
- * @ignore you plan the training step alone.
+ * @ignore you plan only the training step.
  */
 export function policyOnly(place: Place): Finding {
   return {

@@ -94,7 +94,18 @@ function masterOf({ masterWeightBytes, precisionAware, precision, fp8Recipe }: F
   return masterWeightBytes && from(masterWeightBytes, masterWeightBytes.value);
 }
 
-/** Warns of an optimizer that is not known, which is planned as Adam. */
+/**
+ * Warns of an optimizer that is not known, which is planned as Adam.
+ *
+ * @finding optimizer-unknown
+ * The file names an optimizer that is not in the table of optimizers, so its states are not known. Memory and the time of its step are
+ * planned as those of Adam: 8 bytes of states a parameter. Give what it keeps as `training.optimizerStateBytes` (and
+ * `training.masterWeightBytes`) in a terapipe.json.
+ * @example `optimizer: my_optimizer` in an Axolotl YAML. "The optimizer "my_optimizer" is not known: its memory and time are planned as
+ * those of Adam"
+ * @source The table of optimizers in `src/core/domain/optimizer.ts`, with its sources.
+ * @ignore it keeps two moments in fp32, as Adam does.
+ */
 export function optimizerRemarks({ optimizer }: Facts): Finding[] {
   if (optimizer?.source.kind !== 'file' || optimizerNamed(optimizer.value) !== null) return [];
   return [

@@ -15,17 +15,23 @@ export const batchRules: readonly Rule[] = [
     severity: 'error',
     formats: [...megatronAndRuns, 'gpt-neox'],
     check: batchOverReplicas,
-    doc: 'Megatron: "global batch size is not divisible by micro batch size times data parallel size". Every replica takes the same number of whole micro-batches. The data size is what the other sizes leave of the GPUs. Choose a global batch that is a multiple of data size times micro-batch.',
   },
   {
     code: 'step-batch-schedule-with-global-batch',
     severity: 'error',
     formats: megatronLmFormats,
     check: scheduleWithBatch,
-    doc: 'Megatron: "Cannot specify both --step-batch-size-schedule and --global-batch-size". The schedule names every batch size of the run, the last one included.',
   },
 ];
 
+/**
+ * @finding gbs-not-divisible
+ * Megatron: "global batch size is not divisible by micro batch size times data parallel size". Every replica takes the same number of whole
+ * micro-batches. The data size is what the other sizes leave of the GPUs. Choose a global batch that is a multiple of data size times
+ * micro-batch.
+ * @source Megatron-LM, `megatron/core/num_microbatches_calculator.py`, lines 382 and 584
+ * @ignore the number of nodes in the file is not the one that you start.
+ */
 function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   const batch = countOf(facts, 'globalBatch');
   const micro = countOf(facts, 'microBatch');
@@ -48,6 +54,11 @@ function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
 /**
  * `--step-batch-size-schedule` names every batch size of a run (`0:16 2.4B:320`); Megatron's older `--rampup-batch-size` goes with a global
  * batch.
+ *
+ * @finding step-batch-schedule-with-global-batch
+ * Megatron: "Cannot specify both --step-batch-size-schedule and --global-batch-size". The schedule names every batch size of the run, the
+ * last one included.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 700
  */
 function scheduleWithBatch({ facts }: ConfigView): Issue | null {
   const { batchSchedule, globalBatch } = facts;

@@ -15,20 +15,26 @@ export const deepspeedRules: readonly Rule[] = [
     severity: 'error',
     formats: ['deepspeed'],
     check: batchTriangle,
-    doc: 'DeepSpeed: "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size". Two of the three are enough; the world here is the number of replicas. The remedy gives the value that the third takes if it is left out.',
   },
   {
     code: 'ds-pipeline-empty-stage',
     severity: 'error',
     formats: deepspeedFormats,
     check: emptyStage,
-    doc: 'A stage without a layer has no parameters, and its rank fails when the optimizer is made. DeepSpeed before 0.12 (and GPT-NeoX, which builds on it) fills stages up to the largest load and can leave the last ones empty although there are enough layers: 5 layers on 4 stages become 2, 2, 1 and 0.',
   },
 ];
 
 const triangle = ['globalBatch', 'microBatch', 'gradientAccumulation'] as const;
 
-/** `train_batch_size` = micro-batch x accumulation x replicas: any two give the third, all three must agree. */
+/**
+ * `train_batch_size` = micro-batch x accumulation x replicas: any two give the third, all three must agree.
+ *
+ * @finding ds-batch-triangle
+ * DeepSpeed: "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size". Two
+ * of the three are enough; the world here is the number of replicas. The remedy gives the value that the third takes if it is left out.
+ * @source DeepSpeed, `deepspeed/runtime/config.py`, line 938
+ * @ignore the number of replicas in the file is not the one that you start.
+ */
 function batchTriangle({ facts, format }: ConfigView): Issue | null {
   const [batch, micro, steps] = triangle.map((name) => countOf(facts, name));
   const data = dataOf(facts, format);
@@ -69,6 +75,14 @@ function removals(facts: Facts): Change[] {
   return facts.microBatch !== undefined && facts.gradientAccumulation !== undefined ? remove('globalBatch') : [];
 }
 
+/**
+ * @finding ds-pipeline-empty-stage
+ * A stage without a layer has no parameters, and its rank fails when the optimizer is made. DeepSpeed before 0.12 (and GPT-NeoX, which
+ * builds on it) fills stages up to the largest load and can leave the last ones empty although there are enough layers: 5 layers on 4
+ * stages become 2, 2, 1 and 0.
+ * @source DeepSpeed, `deepspeed/runtime/utils.py`, `partition_balanced` (line 627), which newer versions fixed
+ * @ignore your DeepSpeed is 0.12 or newer.
+ */
 function emptyStage({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
   const stages = sizeOf(facts, format, 'pipeline');

@@ -19,7 +19,6 @@ export const expertRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: expertWorldFactor,
-    doc: 'Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x pipeline GPUs; the expert tensor size is the tensor size unless it is given. Expert-parallel groups are made of the GPUs that hold replicas of the other weights: without a number of GPUs, data, context and tensor sizes say how many there are in a stage.',
   },
   {
     code: 'experts-not-divisible',
@@ -27,27 +26,31 @@ export const expertRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: expertsOverRanks,
-    doc: 'Megatron: "Number of experts should be a multiple of expert model parallel_size." Every rank of an expert-parallel group holds the same number of experts.',
   },
   {
     code: 'experts-active',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: activeExperts,
-    doc: 'A token cannot visit more experts than a layer has. A mixture of experts needs two numbers: how many experts a layer has, and how many of them each token visits. With one of them missing the model is planned as a dense one.',
   },
   {
     code: 'expert-dense-model',
     severity: 'warning',
     formats: runFormats,
     check: expertsOfDense,
-    doc: 'An expert-parallel size has an effect only on models with experts, and this one is dense.',
   },
 ];
 
 /**
  * Copies of the experts lie on expert tensor x expert x pipeline GPUs each. Left out, experts that ranks share out are whole in a plan, and
  * as many ranks as the tensor size share each in a launcher's file.
+ *
+ * @finding expert-world-factor
+ * Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x
+ * pipeline GPUs; the expert tensor size is the tensor size unless it is given. Expert-parallel groups are made of the GPUs that hold
+ * replicas of the other weights: without a number of GPUs, data, context and tensor sizes say how many there are in a stage.
+ * @source Megatron-LM, `megatron/core/parallel_state.py`, line 881
+ * @ignore the number of nodes in the file is not the one that you start.
  */
 function expertWorldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
@@ -75,6 +78,12 @@ function expertWorldFactor(view: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding experts-not-divisible
+ * Megatron: "Number of experts should be a multiple of expert model parallel_size." Every rank of an expert-parallel group holds the same
+ * number of experts.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1658; TorchTitan, `torchtitan/models/common/decoder.py`, line 207
+ */
 function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const size = sizeOf(facts, format, 'expert');
@@ -122,6 +131,14 @@ function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): b
   return world === null || gpus === null || world % gpus === 0;
 }
 
+/**
+ * @finding experts-active
+ * A token cannot visit more experts than a layer has. A mixture of experts needs two numbers: how many experts a layer has, and how many of
+ * them each token visits. With one of them missing the model is planned as a dense one.
+ * @source Megatron-LM, `megatron/core/transformer/moe/moe_utils.py`, lines 726 and 879: `torch.topk` refuses more than there are, "selected
+ * index k out of range".
+ * @ignore experts are given somewhere else than in this file.
+ */
 function activeExperts({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
   const active = countOf(facts, 'activeExperts');
@@ -145,6 +162,12 @@ function halfGiven(isWithoutExperts: boolean): Issue {
   };
 }
 
+/**
+ * @finding expert-dense-model
+ * An expert-parallel size has an effect only on models with experts, and this one is dense.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1656
+ * @ignore the experts are given somewhere else than in this file.
+ */
 function expertsOfDense({ facts, format }: ConfigView): Issue | null {
   const expert = sizeOf(facts, format, 'expert');
   if (expert === null || expert === 1 || facts.experts !== undefined || facts.activeExperts !== undefined) return null;

@@ -19,35 +19,30 @@ export const hybridRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: letters,
-    doc: 'The pattern of a hybrid has one letter for each layer: `M` Mamba, `*` attention, `-` a feed-forward network, `E` experts. `|` ends a stage and `/` begins the layers of multi-token prediction. Megatron-LM refuses any other.',
   },
   {
     code: 'hybrid-layers',
     severity: 'warning',
     formats: megatronFormats,
     check: layersOfPattern,
-    doc: 'The pattern sets the number of layers; `--num-layers` has to be equal, or absent where the pattern is `--hybrid-layer-pattern`. Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).',
   },
   {
     code: 'hybrid-ratios',
     severity: 'error',
     formats: megatronFormats,
     check: ratios,
-    doc: '`--hybrid-attention-ratio` and `--hybrid-mlp-ratio` are shares of the layers; the rest is Mamba. Megatron-LM refuses them next to a pattern with other numbers of layers: the pattern is enough.',
   },
   {
     code: 'hybrid-stages',
     severity: 'error',
     formats: megatronFormats,
     check: stages,
-    doc: 'Bars cut the pattern of a hybrid into stages, virtual ones counted. Their number must be a multiple of the pipeline size.',
   },
   {
     code: 'hybrid-virtual-stages',
     severity: 'error',
     formats: megatronFormats,
     check: virtualStages,
-    doc: 'Megatron-LM core 0.16 has no virtual stages for hybrids; newer versions cut them only by bars in the pattern.',
   },
   {
     code: 'state-tp',
@@ -55,13 +50,19 @@ export const hybridRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: stateOverTensor,
-    doc: 'SSM and linear-attention layers are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both. The first version of Mamba is not divided at all: Megatron-LM has no layer of it.',
   },
 ];
 
 /** Letters that are known elsewhere and not planned: DeepSeek's sparse attention, NeMo's Hyena operators. */
 const otherLetters = 'DSH';
 
+/**
+ * @finding hybrid-letters
+ * The pattern of a hybrid has one letter for each layer: `M` Mamba, `*` attention, `-` a feed-forward network, `E` experts. `|` ends a
+ * stage and `/` begins the layers of multi-token prediction. Megatron-LM refuses any other.
+ * @source Megatron-LM, `megatron/core/models/hybrid/hybrid_layer_allocation.py`, lines 291 and 319
+ * @ignore a fork has kinds of layers of its own.
+ */
 function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   if (hybridPattern === undefined) return null;
   const wrong = Array.from(hybridPattern.value.trim()).find((letter) => !'MG*-E|/'.includes(letter) && !otherLetters.includes(letter));
@@ -73,6 +74,14 @@ function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding hybrid-layers
+ * The pattern sets the number of layers; `--num-layers` has to be equal, or absent where the pattern is `--hybrid-layer-pattern`.
+ * Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).
+ * @source Megatron-LM before core 0.16 refuses it; since then `megatron/training/arguments.py`, line 787 (d98e8a64), warns and takes the
+ * pattern.
+ * @ignore your Megatron-LM is newer and the pattern is the one that you mean.
+ */
 function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issue | null {
   const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
   if (pattern === null || layers === undefined || pattern.letters.length === layers.value) return null;
@@ -84,6 +93,12 @@ function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issu
   };
 }
 
+/**
+ * @finding hybrid-ratios
+ * `--hybrid-attention-ratio` and `--hybrid-mlp-ratio` are shares of the layers; the rest is Mamba. Megatron-LM refuses them next to a
+ * pattern with other numbers of layers: the pattern is enough.
+ * @source Megatron-LM, `megatron/core/models/hybrid/hybrid_model.py`, line 173
+ */
 function ratios({ facts }: ConfigView): Issue | null {
   const { hybridAttentionRatio, hybridMlpRatio, hybridPattern, layers } = facts;
   const [attention, mlp] = [hybridAttentionRatio?.value ?? 0, hybridMlpRatio?.value ?? 0];
@@ -111,6 +126,11 @@ function countLetter(text: string, letter: string): number {
   return text.split(letter).length - 1;
 }
 
+/**
+ * @finding hybrid-stages
+ * Bars cut the pattern of a hybrid into stages, virtual ones counted. Their number must be a multiple of the pipeline size.
+ * @source Megatron-LM, `megatron/core/models/hybrid/hybrid_layer_allocation.py`, line 460
+ */
 function stages({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
@@ -124,6 +144,11 @@ function stages({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding hybrid-virtual-stages
+ * Megatron-LM core 0.16 has no virtual stages for hybrids; newer versions cut them only by bars in the pattern.
+ * @source Megatron-LM, `megatron/core/models/hybrid/hybrid_layer_allocation.py`, line 387
+ */
 function virtualStages({ facts, format }: ConfigView): Issue | null {
   const { hybridPattern } = facts;
   const virtual = countOf(facts, 'virtualStages') ?? (facts.layersPerVirtualStage === undefined ? 1 : 2);
@@ -138,6 +163,13 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding state-tp
+ * SSM and linear-attention layers are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of
+ * them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both.
+ * The first version of Mamba is not divided at all: Megatron-LM has no layer of it.
+ * @source Megatron-LM, `megatron/core/ssm/mamba_mixer.py`, lines 262 and 270
+ */
 function stateOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');

@@ -17,31 +17,33 @@ export const interleavingRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOfVirtualStages,
-    doc: 'Megatron: "number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage". Older versions round down and train a smaller model than the file describes. Choose a divisor of the layers of one stage.',
   },
   {
     code: 'vpp-needs-overlap-or-pp3',
     severity: 'error',
     formats: megatronFormats,
     check: stagesForInterleaving,
-    doc: 'Megatron: "When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2". With two stages the neighbour before is also the neighbour after, and sends and receives between the same two GPUs would wait for each other. Without a pipeline there is nothing to interleave.',
   },
   {
     code: 'vpp-microbatch-multiple',
     severity: 'error',
     formats: megatronFormats,
     check: microBatchMultiple,
-    doc: 'Megatron: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]" where there are fewer micro-batches than stages, and "The remainder of M (the total micro-batches) divided by N (number of contiguous micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the pipeline-parallel size" elsewhere; older versions: "number of microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups, of as many as there are stages unless `--microbatch-group-size-per-virtual-pipeline-stage` sets another number.',
   },
   {
     code: 'vpp-set-twice',
     severity: 'error',
     formats: megatronLmFormats,
     check: setTwice,
-    doc: 'Megatron: "No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank, --pipeline-model-parallel-layout". Each of them decides the virtual stages by itself.',
   },
 ];
 
+/**
+ * @finding vpp-layers-lost
+ * Megatron: "number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage". Older versions round down
+ * and train a smaller model than the file describes. Choose a divisor of the layers of one stage.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 973
+ */
 function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issue | null {
   if (mayBeUneven) return null;
   const perStage = layersPerStageOf(facts, format);
@@ -59,6 +61,13 @@ function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issu
   };
 }
 
+/**
+ * @finding vpp-needs-overlap-or-pp3
+ * Megatron: "When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater
+ * than 2". With two stages the neighbour before is also the neighbour after, and sends and receives between the same two GPUs would wait
+ * for each other. Without a pipeline there is nothing to interleave.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1007
+ */
 function stagesForInterleaving(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const stages = sizeOf(facts, format, 'pipeline');
@@ -83,6 +92,16 @@ function stagesForInterleaving(view: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding vpp-microbatch-multiple
+ * Megatron: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]" where there are fewer
+ * micro-batches than stages, and "The remainder of M (the total micro-batches) divided by N (number of contiguous micro-batches in a
+ * virtual pipeline stage) should be 0, or larger than or equal to the pipeline-parallel size" elsewhere; older versions: "number of
+ * microbatches is not divisible by pipeline-parallel size when using interleaved schedule". Interleaving takes micro-batches in groups, of
+ * as many as there are stages unless `--microbatch-group-size-per-virtual-pipeline-stage` sets another number.
+ * @source Megatron-LM, `megatron/core/pipeline_parallel/schedules.py`, lines 1161 and 1173: fewer micro-batches than stages, and a last
+ * group smaller than the pipeline, stop the run
+ */
 function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   const microBatches = microBatchesOf(facts, format);
@@ -110,6 +129,12 @@ function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding vpp-set-twice
+ * Megatron: "No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage,
+ * --num-virtual-stages-per-pipeline-rank, --pipeline-model-parallel-layout". Each of them decides the virtual stages by itself.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 933
+ */
 function setTwice({ facts }: ConfigView): Issue | null {
   const settings = (['layersPerVirtualStage', 'virtualStages', 'pipelineLayout'] as const).filter((name) => isWritten(facts, name));
   const names = new Set(settings.map((name) => facts[name]?.name ?? name));

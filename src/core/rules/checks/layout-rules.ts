@@ -19,14 +19,12 @@ export const layoutRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOverStages,
-    doc: 'Megatron: "Number of layers should be divisible by the pipeline-model-parallel size". Every pipeline stage gets the same number of layers unless the file sets otherwise; older versions built fewer layers without a warning. Choose a number of stages that divides the layers, or give the first and last stage numbers of their own (`--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers`), count the embedding and the loss as a layer each, or write a layout. The fixes offer the nearest numbers of stages.',
   },
   {
     code: 'pp-uneven-middle',
     severity: 'error',
     formats: megatronFormats,
     check: middleLayers,
-    doc: 'Megatron: "number of middle layers must be divisible by middle pipeline size". The layers that the first and last stage leave are divided evenly over the stages between. The fix offers layers for the ends, or a number of stages, for which this works.',
   },
   {
     code: 'world-size-factor',
@@ -34,10 +32,17 @@ export const layoutRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: worldFactor,
-    doc: 'Megatron: "world size is not divisible by total_model_size". A replica of the model lies on tensor x pipeline x context GPUs, and only whole replicas can run; with the data size, all of them multiply to the number of GPUs that a launcher starts. The remedy names the smallest number of nodes, or the data size that matches.',
   },
 ];
 
+/**
+ * @finding pp-layers-not-divisible
+ * Megatron: "Number of layers should be divisible by the pipeline-model-parallel size". Every pipeline stage gets the same number of layers
+ * unless the file sets otherwise; older versions built fewer layers without a warning. Choose a number of stages that divides the layers,
+ * or give the first and last stage numbers of their own (`--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers`),
+ * count the embedding and the loss as a layer each, or write a layout. The fixes offer the nearest numbers of stages.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 998
+ */
 function layersOverStages(view: ConfigView): Issue | null {
   const { facts, format, mayBeUneven } = view;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
@@ -100,6 +105,12 @@ function unevenStages(layers: number, stages: number): Sentence[] {
   ];
 }
 
+/**
+ * @finding pp-uneven-middle
+ * Megatron: "number of middle layers must be divisible by middle pipeline size". The layers that the first and last stage leave are divided
+ * evenly over the stages between. The fix offers layers for the ends, or a number of stages, for which this works.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, lines 2343 and 2384
+ */
 function middleLayers({ facts, format }: ConfigView): Issue | null {
   const layers = assignedLayersOf(facts);
   const stages = sizeOf(facts, format, 'pipeline');
@@ -141,6 +152,14 @@ function evenShares(layers: number, between: number, ends: number): number[] | n
   return null;
 }
 
+/**
+ * @finding world-size-factor
+ * Megatron: "world size is not divisible by total_model_size". A replica of the model lies on tensor x pipeline x context GPUs, and only
+ * whole replicas can run; with the data size, all of them multiply to the number of GPUs that a launcher starts. The remedy names the
+ * smallest number of nodes, or the data size that matches.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 433
+ * @ignore the number of nodes in the file is not the one that you start.
+ */
 function worldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const world = worldOf(facts);

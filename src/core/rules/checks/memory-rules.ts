@@ -22,14 +22,12 @@ export const memoryRules: readonly Rule[] = [
     ofAllWeights: true,
     formats: [...withTorchtitan, 'deepspeed'],
     check: endStageMemory,
-    doc: 'The first stage also holds the embedding and the last one the output matrix. With a large vocabulary and few layers a stage they need much more memory than the stages between, and fail first. Counted are parameters, which weights, gradients and optimizer state are proportional to; the finding appears above 1.15 times a middle stage, and is a warning from twice on.',
   },
   {
     code: 'estimate-ignores-ep-cp',
     severity: 'information',
     formats: megatronFormats,
     check: estimateIgnores,
-    doc: 'The report of theoretical memory that Megatron prints at the start knows neither experts nor context parallelism: activations come out too large with the one and wrong with the other. Only information.',
   },
 ];
 
@@ -38,6 +36,15 @@ const tolerated = 1.15;
 /** From here on a warning. */
 const costly = 2;
 
+/**
+ * @finding pp-end-stage-memory
+ * The first stage also holds the embedding and the last one the output matrix. With a large vocabulary and few layers a stage they need
+ * much more memory than the stages between, and fail first. Counted are parameters, which weights, gradients and optimizer state are
+ * proportional to; the finding appears above 1.15 times a middle stage, and is a warning from twice on.
+ * @source Megatron-LM, `megatron/core/models/gpt/gpt_model.py`, `pre_process` and `post_process`: the first stage builds the embedding, the
+ * last one the head
+ * @ignore the run fits: the fullest stage decides that, and uneven ones only waste what the others have left.
+ */
 function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
   const stages = sizeOf(facts, format, 'pipeline');
@@ -204,6 +211,13 @@ function modelOf(facts: Facts): ModelSpec | null {
   };
 }
 
+/**
+ * @finding estimate-ignores-ep-cp
+ * The report of theoretical memory that Megatron prints at the start knows neither experts nor context parallelism: activations come out
+ * too large with the one and wrong with the other. Only information.
+ * @source Megatron-LM, `megatron/training/theoretical_memory_usage.py`, `report_theoretical_memory`
+ * @ignore you do not read that report.
+ */
 function estimateIgnores({ facts, format, launcher }: ConfigView): Issue | null {
   if (launcher.runtime !== 'megatron') return null;
   const context = sizeOf(facts, format, 'context') ?? 1;

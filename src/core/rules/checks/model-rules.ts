@@ -17,28 +17,24 @@ export const modelRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronAndRuns,
     check: hiddenOverHeads,
-    doc: "Without a head size of its own, a model's hidden size must be a multiple of its attention heads; the model classes refuse anything else.",
   },
   {
     code: 'kv-heads-heads',
     severity: 'error',
     formats: megatronAndRuns,
     check: keyValueGroups,
-    doc: 'With grouped-query attention every key/value head serves the same number of attention heads.',
   },
   {
     code: 'sequence-positions',
     severity: 'error',
     formats: [...megatronLmFormats, ...runFormats],
     check: positions,
-    doc: 'The sequence is longer than the positions the model was made for. Megatron-LM refuses that whatever the positions are: "max_position_embeddings must be greater than seq_length". Elsewhere a learned position table has no entries beyond them (an error); rotary positions can be scaled (a warning).',
   },
   {
     code: 'precision-twice',
     severity: 'error',
     formats: [...megatronFormats, 'gpt-neox'],
     check: precisionTwice,
-    doc: 'Megatron asserts that fp16 and bf16 are not both on. Keep one.',
   },
   {
     code: 'vocab-padding',
@@ -46,10 +42,16 @@ export const modelRules: readonly Rule[] = [
     severity: 'information',
     formats: megatronAndRuns,
     check: vocabPadding,
-    doc: 'Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the tensor size, so that every GPU holds an equal and well aligned part. Only information: nothing needs to be done.',
   },
 ];
 
+/**
+ * @finding hidden-heads
+ * Without a head size of its own, a model's hidden size must be a multiple of its attention heads; the model classes refuse anything else.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1456, which rounds the size of a head down; the attention of
+ * transformers asserts the multiple
+ * @ignore the size of a head is given somewhere else than in this file.
+ */
 function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const hidden = countOf(facts, 'hidden');
   const heads = countOf(facts, 'heads');
@@ -64,6 +66,12 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding kv-heads-heads
+ * With grouped-query attention every key/value head serves the same number of attention heads.
+ * @source The attention of transformers repeats each key/value head `num_attention_heads // num_key_value_heads` times, and so does
+ * Megatron-LM, `megatron/core/transformer/dot_product_attention.py`, lines 169 to 174: the shapes do not meet otherwise.
+ */
 function keyValueGroups({ facts }: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   const groups = countOf(facts, 'kvHeads');
@@ -95,6 +103,14 @@ interface Length {
   readonly isTable: boolean;
 }
 
+/**
+ * @finding sequence-positions
+ * The sequence is longer than the positions the model was made for. Megatron-LM refuses that whatever the positions are:
+ * "max_position_embeddings must be greater than seq_length". Elsewhere a learned position table has no entries beyond them (an error);
+ * rotary positions can be scaled (a warning).
+ * @source Megatron-LM, `megatron/training/arguments.py`, lines 1354 and 1358
+ * @ignore rotary positions are scaled (YaRN, NTK) by a setting that is not in this file.
+ */
 function positions(view: ConfigView): readonly Issue[] {
   const { facts, format } = view;
   return lengthsOf(view).flatMap(({ name, most, isTable }): Issue[] => {
@@ -114,6 +130,12 @@ function positions(view: ConfigView): readonly Issue[] {
   });
 }
 
+/**
+ * @finding precision-twice
+ * Megatron asserts that fp16 and bf16 are not both on. Keep one.
+ * @source Megatron-LM, `megatron/training/arguments.py`, lines 1196 and 1205
+ * @ignore one of the two is taken back on the command line.
+ */
 function precisionTwice({ facts }: ConfigView): Issue | null {
   const first = facts.precision?.value;
   const second = facts.secondPrecision?.value;
@@ -126,6 +148,13 @@ function precisionTwice({ facts }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding vocab-padding
+ * Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the
+ * tensor size, so that every GPU holds an equal and well aligned part. Only information: nothing needs to be done.
+ * @source Megatron-LM, `megatron/core/tokenizers/utils/build_tokenizer.py`, line 142
+ * @ignore always: it only explains why checkpoints have more rows than the tokenizer.
+ */
 function vocabPadding(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const vocab = countOf(facts, 'vocab');

@@ -15,14 +15,12 @@ export const pipelineLayoutRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: refusedLayout,
-    doc: 'A layout such as `Et*3|(tt|)*29,m|L` names what each (virtual) stage holds: E the embedding, t a layer, m a layer of multi-token prediction, L the loss; `|` ends a stage, which may be empty, and `x*n` and `(...)*n` repeat. Megatron stops where its stages do not divide by the pipeline size, where it does not begin with one E and end with one L, and where the numbers of t and m are not those of the model. Stages without a layer are planned as they are.',
   },
   {
     code: 'pipeline-layout-mtp',
     severity: 'information',
     formats: megatronFormats,
     check: apartFromLoss,
-    doc: 'The layout gives multi-token prediction a stage before that of the loss. The plan puts it on the stage of the loss, so that stage is predicted too long and the other too short by that layer.',
   },
 ];
 
@@ -32,6 +30,14 @@ function stagesOf({ facts }: ConfigView): readonly string[] | null {
   return written === '' || /[[{$"']|^none$/i.test(written) ? null : unrolledLayout(written);
 }
 
+/**
+ * @finding pipeline-layout
+ * A layout such as `Et*3|(tt|)*29,m|L` names what each (virtual) stage holds: E the embedding, t a layer, m a layer of multi-token
+ * prediction, L the loss; `|` ends a stage, which may be empty, and `x*n` and `(...)*n` repeat. Megatron stops where its stages do not
+ * divide by the pipeline size, where it does not begin with one E and end with one L, and where the numbers of t and m are not those of the
+ * model. Stages without a layer are planned as they are.
+ * @source Megatron-LM, `megatron/core/transformer/pipeline_parallel_layer_layout.py`, lines 41, 95, 98, 103, 107, 112 and 315
+ */
 function refusedLayout(view: ConfigView): Issue | null {
   const stages = stagesOf(view);
   const wrong = stages === null ? null : faultOf(stages, view);
@@ -82,6 +88,13 @@ function countFault(
   return null;
 }
 
+/**
+ * @finding pipeline-layout-mtp
+ * The layout gives multi-token prediction a stage before that of the loss. The plan puts it on the stage of the loss, so that stage is
+ * predicted too long and the other too short by that layer.
+ * @source [docs/model/schedules.md](model/schedules.md): a plan has one last stage, which holds all that follows the layers.
+ * @ignore always: the layout itself is right.
+ */
 function apartFromLoss(view: ConfigView): Issue | null {
   const at = stagesOf(view)?.findIndex((stage) => stage.includes('m') && !stage.includes('L')) ?? -1;
   if (at === -1) return null;

@@ -16,14 +16,12 @@ export const recomputeRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronFormats,
     check: granularity,
-    doc: 'Megatron: "recompute method is not yet supported for selective recomputing granularity". Full recompute needs a method (uniform or block) and a number of layers, selective takes no number of layers, and in Megatron-LM\'s own arguments no method. As a warning: without a granularity the others have no effect.',
   },
   {
     code: 'selective-recompute-flash',
     severity: 'information',
     formats: megatronAndRuns,
     check: selectiveWithFlash,
-    doc: 'Selective recompute saves memory by not keeping attention scores. Flash attention does not keep them anyway.',
   },
   {
     code: 'offload-with-pp',
@@ -32,7 +30,6 @@ export const recomputeRules: readonly Rule[] = [
     planSeverity: 'warning',
     formats: megatronAndRuns,
     check: offloadWithPipeline,
-    doc: 'Megatron: "Currently there is no support for Pipeline parallelism with CPU offloading". Fine-grained offloading of activations works with a pipeline.',
   },
   {
     code: 'offload-with-recompute',
@@ -41,7 +38,6 @@ export const recomputeRules: readonly Rule[] = [
     planSeverity: 'warning',
     formats: megatronAndRuns,
     check: offloadWithRecompute,
-    doc: 'Megatron: "CPU offloading does not work when activation recomputation is enabled". Either keeps activations out of the GPU\'s memory; together they do not work.',
   },
   {
     code: 'offload-layers',
@@ -50,10 +46,16 @@ export const recomputeRules: readonly Rule[] = [
     planSeverity: 'warning',
     formats: megatronAndRuns,
     check: offloadOfAllLayers,
-    doc: 'Megatron: "CPU offloading can be done only for layers less than" the number of layers: one has to stay on the GPU.',
   },
 ];
 
+/**
+ * @finding recompute-granularity
+ * Megatron: "recompute method is not yet supported for selective recomputing granularity". Full recompute needs a method (uniform or block)
+ * and a number of layers, selective takes no number of layers, and in Megatron-LM's own arguments no method. As a warning: without a
+ * granularity the others have no effect.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1427
+ */
 function granularity({ facts, format, launcher }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   const method = wordOf(facts, 'recomputeMethod');
@@ -109,6 +111,13 @@ function withoutGranularity(facts: Facts, isListedIdle: boolean): Issue {
   };
 }
 
+/**
+ * @finding selective-recompute-flash
+ * Selective recompute saves memory by not keeping attention scores. Flash attention does not keep them anyway.
+ * @source [Reducing Activation Recomputation in Large Transformer Models](https://arxiv.org/abs/2205.05198), section 5: what is recomputed
+ * is what flash attention never stores.
+ * @ignore modules to recompute are given somewhere else than in this file.
+ */
 function selectiveWithFlash({ facts }: ConfigView): Issue | null {
   if (wordOf(facts, 'recomputeGranularity') !== 'selective' || facts.attention?.value !== 'flash') return null;
   const modules = facts.recomputeModules?.value;
@@ -121,6 +130,12 @@ function selectiveWithFlash({ facts }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding offload-with-pp
+ * Megatron: "Currently there is no support for Pipeline parallelism with CPU offloading". Fine-grained offloading of activations works with
+ * a pipeline.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1893
+ */
 function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
   const stages = sizeOf(facts, format, 'pipeline');
   if (!offloads(facts) || stages === null || stages === 1) return null;
@@ -142,6 +157,12 @@ function offloads({ cpuOffloading, activationOffloadLayers }: Facts): boolean {
   return cpuOffloading?.value === true && activationOffloadLayers?.value !== 0;
 }
 
+/**
+ * @finding offload-with-recompute
+ * Megatron: "CPU offloading does not work when activation recomputation is enabled". Either keeps activations out of the GPU's memory;
+ * together they do not work.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1898
+ */
 function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
   const mode = wordOf(facts, 'recomputeGranularity');
   if (!offloads(facts) || mode === null) return null;
@@ -155,6 +176,11 @@ function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding offload-layers
+ * Megatron: "CPU offloading can be done only for layers less than" the number of layers: one has to stay on the GPU.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1888
+ */
 function offloadOfAllLayers({ facts, format }: ConfigView): Issue | null {
   const [away, layers] = [countOf(facts, 'activationOffloadLayers'), countOf(facts, 'layers')];
   const isOn = facts.cpuOffloading?.value ?? isLauncher(format);

@@ -26,30 +26,43 @@ function formatsOf(code: RefusalCode): readonly ConfigFormat[] {
   return [...new Set([...stated, ...ofDeepSpeed, ...runFormats])];
 }
 
-function ofCode(code: RefusalCode, doc: string, alias?: string): Rule {
+function ofCode(code: RefusalCode, alias?: string): Rule {
   const formats = formatsOf(code);
-  return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code), doc };
+  return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code) };
 }
 
 /** What launchers refuse together, by their own statements (`capabilities.refuses`), which searches ask too. */
 export const refusalRules: readonly Rule[] = [
-  ofCode(
-    'zero-with-pp',
-    'DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas, which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given. Megatron-LM refuses a pipeline with `--use-torch-fsdp2`; with Megatron-FSDP it runs, and what it exchanges in every micro-batch is not planned (a warning).',
-    'zero-with-pipeline',
-  ),
-  ofCode(
-    'zero-with-tp',
-    "DeepSpeed's tensor parallelism (AutoTP) shards weights itself and goes with ZeRO stages 0 to 2: its engine asserts that.",
-  ),
-  ofCode(
-    'zero-with-experts',
-    'DeepSpeed: "MoE not supported with Stage 3", of layers with experts that are its own and shared out over ranks. GPT-NeoX takes no stage above 1 with experts. Experts of a model of Transformers are ordinary layers, and go with any stage.',
-  ),
-  ofCode(
-    'tied-with-pp',
-    'TorchTitan: "Weight tying is not supported with Pipeline Parallel". The embedding is on the first stage and the head on the last, and its gradients are not added up between them. Use tensor parallelism, or one stage.',
-  ),
+  /**
+   * @finding zero-with-pp
+   * DeepSpeed: "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism". From stage 2 on gradients are divided over the replicas,
+   * which a pipeline would have to do after every micro-batch. Stage 1 goes with pipelines and keeps the saving on optimizer state. Scripts
+   * of Megatron-DeepSpeed make a pipeline module of the model, with one stage too, unless `--no-pipeline-parallel` is given. Megatron-LM
+   * refuses a pipeline with `--use-torch-fsdp2`; with Megatron-FSDP it runs, and what it exchanges in every micro-batch is not planned (a
+   * warning).
+   * @source DeepSpeed, `deepspeed/runtime/pipe/engine.py`, line 77
+   */
+  ofCode('zero-with-pp', 'zero-with-pipeline'),
+  /**
+   * @finding zero-with-tp
+   * DeepSpeed's tensor parallelism (AutoTP) shards weights itself and goes with ZeRO stages 0 to 2: its engine asserts that.
+   * @source DeepSpeed, `deepspeed/runtime/engine.py`, `_configure_tensor_parallel`
+   */
+  ofCode('zero-with-tp'),
+  /**
+   * @finding zero-with-experts
+   * DeepSpeed: "MoE not supported with Stage 3", of layers with experts that are its own and shared out over ranks. GPT-NeoX takes no stage
+   * above 1 with experts. Experts of a model of Transformers are ordinary layers, and go with any stage.
+   * @source DeepSpeed, `deepspeed/runtime/engine.py`, line 1890; GPT-NeoX at ea7aefd8, `megatron/neox_arguments/arguments.py`, line 1089
+   */
+  ofCode('zero-with-experts'),
+  /**
+   * @finding tied-with-pp
+   * TorchTitan: "Weight tying is not supported with Pipeline Parallel". The embedding is on the first stage and the head on the last, and
+   * its gradients are not added up between them. Use tensor parallelism, or one stage.
+   * @source TorchTitan, `torchtitan/models/common/decoder.py`, line 168
+   */
+  ofCode('tied-with-pp'),
 ];
 
 function refused(view: ConfigView, code: RefusalCode): Issue | null {

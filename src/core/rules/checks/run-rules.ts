@@ -16,32 +16,37 @@ export const runRules: readonly Rule[] = [
     severity: 'error',
     formats: runFormats,
     check: chunksOfSchedule,
-    doc: "The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, ZB-H1, ZB-H2 and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Seq1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number. Choose the schedule's number, or another schedule.",
   },
   {
     code: 'scheme-mismatch',
     severity: 'error',
     formats: runFormats,
     check: schemeOfBatch,
-    doc: '`slicing.scheme` must cover every sequence of a replica once and each from its first to its last token.',
   },
   {
     code: 'sequence-unit',
     severity: 'information',
     formats: runFormats,
     check: unitOfSequence,
-    doc: 'Slices are multiples of `slicing.unit`, and the sequence is not, so one slice is shorter. Choose a unit that divides the sequence.',
   },
   {
     code: 'precision-slow',
     severity: 'warning',
     formats: runFormats,
     check: slowPrecision,
-    doc: 'The GPU runs bf16 far slower than fp16. V100 has no bf16 tensor cores.',
   },
 ];
 
-/** A schedule whose number of chunks on each stage is fixed, and another one asked for. */
+/**
+ * A schedule whose number of chunks on each stage is fixed, and another one asked for.
+ *
+ * @finding schedule-virtual-stages
+ * The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, ZB-H1, ZB-H2 and ZeroBubble,
+ * two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Seq1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run any number.
+ * Choose the schedule's number, or another schedule.
+ * @source [docs/model/schedules.md](model/schedules.md): what each schedule is.
+ * @ignore never: the plan is of another schedule then.
+ */
 function chunksOfSchedule({ facts }: ConfigView): Issue | null {
   const schedule = namedSchedules.find((name) => name === facts.schedule?.value);
   const virtualStages = countOf(facts, 'virtualStages') ?? 1;
@@ -58,6 +63,12 @@ function chunksOfSchedule({ facts }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding scheme-mismatch
+ * `slicing.scheme` must cover every sequence of a replica once and each from its first to its last token.
+ * @source [docs/model/time.md](model/time.md): a scheme covers every token once.
+ * @ignore never: the plan is of another batch then.
+ */
 function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
   const scheme = facts.sliceScheme?.value;
   if (scheme === undefined) return null;
@@ -79,6 +90,12 @@ function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding sequence-unit
+ * Slices are multiples of `slicing.unit`, and the sequence is not, so one slice is shorter. Choose a unit that divides the sequence.
+ * @source [docs/model/time.md](model/time.md): slices are cut at multiples of the unit.
+ * @ignore one shorter slice costs nothing that you notice.
+ */
 function unitOfSequence({ facts }: ConfigView): Issue | null {
   const [tokens, unit] = [countOf(facts, 'sequenceLength'), facts.sliceUnit?.value];
   if (tokens === null || unit === undefined || tokens % unit === 0) return null;
@@ -92,6 +109,12 @@ function unitOfSequence({ facts }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding precision-slow
+ * The GPU runs bf16 far slower than fp16. V100 has no bf16 tensor cores.
+ * @source The rates of the GPU's data sheet, in `src/core/cluster/gpus`.
+ * @ignore the model diverges in fp16 and the time does not matter.
+ */
 function slowPrecision({ facts, gpus }: ConfigView): Issue | null {
   const slow = gpus.find(({ peakTflops }) => peakTflops.bf16 * 4 <= peakTflops.fp16);
   if (slow === undefined || facts.precision?.value !== 'bf16') return null;

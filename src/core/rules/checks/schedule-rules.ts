@@ -19,14 +19,12 @@ export const scheduleRules: readonly Rule[] = [
     planSeverity: 'information',
     formats: [...withTorchtitan, 'deepspeed', ...runFormats],
     check: fewMicroBatches,
-    doc: 'PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a tenth. There is no finding if virtual stages bring it under a tenth already, nor on schedules that idle otherwise (zero bubble, token slices). It is a warning where half of the time or more is idle, else information. TorchTitan\'s 1F1B used to hang with fewer micro-batches than stages.',
   },
   {
     code: 'long-seq-chunk-candidate',
     severity: 'information',
     formats: megatronFormats,
     check: longSequences,
-    doc: 'With few micro-batches of long sequences cutting sequences into slices (TeraPipe, Seq1F1B) removes most of the idle time of a pipeline: s slices act as s times as many micro-batches. The remedy shows the gain of four equal slices; the planner finds better ones, since later slices attend to more.',
   },
 ];
 
@@ -35,6 +33,16 @@ const wantedBubble = 0.1;
 /** From here on a warning. */
 const costlyBubble = 0.5;
 
+/**
+ * @finding microbatches-below-stages
+ * PyTorch: "Number of microbatches is less than the total number of stages which may result in a bubble". A pipeline of p stages with v
+ * virtual ones each idles (p - 1) / (v m + p - 1) of the time with m micro-batches. The remedy names the batch that brings this under a
+ * tenth. There is no finding if virtual stages bring it under a tenth already, nor on schedules that idle otherwise (zero bubble, token
+ * slices). It is a warning where half of the time or more is idle, else information. TorchTitan's 1F1B used to hang with fewer
+ * micro-batches than stages.
+ * @source PyTorch, `torch/distributed/pipelining/schedules.py`, the warning quoted above; elsewhere the idle time itself.
+ * @ignore the batch is set by how the model learns, or the run only tries out whether it starts.
+ */
 function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
   const pipeline = sizeOf(facts, format, 'pipeline');
   const stages = totalStagesOf(facts, format);
@@ -98,6 +106,14 @@ function moreMicroBatches(
 const longSequence = 32_768;
 const slices = 4;
 
+/**
+ * @finding long-seq-chunk-candidate
+ * With few micro-batches of long sequences cutting sequences into slices (TeraPipe, Seq1F1B) removes most of the idle time of a pipeline: s
+ * slices act as s times as many micro-batches. The remedy shows the gain of four equal slices; the planner finds better ones, since later
+ * slices attend to more.
+ * @source [TeraPipe](https://arxiv.org/abs/2102.07988) and [Seq1F1B](https://arxiv.org/abs/2406.03488).
+ * @ignore your launcher cannot cut sequences: most cannot.
+ */
 function longSequences({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const pipeline = sizeOf(facts, format, 'pipeline');

@@ -19,14 +19,12 @@ export const sequenceRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: contextParts,
-    doc: 'Megatron: "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1." To balance causal attention each rank gets one part from the front and one from the back.',
   },
   {
     code: 'cp-heads',
     severity: 'error',
     formats: megatronFormats,
     check: contextHeads,
-    doc: 'All-to-all context parallelism (`--cp-comm-type a2a`, Ulysses) turns a share of the sequence into a share of the heads, so it divides the heads of each tensor rank; in Megatron-LM the key/value heads too (Transformer Engine: "The number of attention heads needs to be divisible by CP size!"). With `a2a+p2p` that holds for the first of `--hierarchical-context-parallel-sizes`. The ring (`p2p`) divides no heads.',
   },
   {
     code: 'sp-tp-seq',
@@ -34,17 +32,22 @@ export const sequenceRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: sequenceParallelParts,
-    doc: 'TorchTitan: "Sequence length must be divisible by tensor parallel degree". Sequence parallelism (in TorchTitan every tensor parallelism) divides the tokens over the tensor-parallel GPUs. Choose a multiple of the tensor size.',
   },
   {
     code: 'sp-no-effect',
     severity: 'information',
     formats: megatronFormats,
     check: sequenceParallelWithoutTensor,
-    doc: 'Megatron: "Disabling sequence parallelism because tensor model parallelism is disabled". Only information.',
   },
 ];
 
+/**
+ * @finding cp-seq-multiple
+ * Megatron: "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1." To balance causal attention each
+ * rank gets one part from the front and one from the back.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1337; TorchTitan, `torchtitan/distributed/parallel_dims.py`, line 668
+ * @ignore sequences are padded by your own code before they are cut.
+ */
 function contextParts({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
   const context = sizeOf(facts, format, 'context');
@@ -58,6 +61,14 @@ function contextParts({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding sp-tp-seq
+ * TorchTitan: "Sequence length must be divisible by tensor parallel degree". Sequence parallelism (in TorchTitan every tensor parallelism)
+ * divides the tokens over the tensor-parallel GPUs. Choose a multiple of the tensor size.
+ * @source Megatron-LM, `megatron/core/tensor_parallel/mappings.py`, lines 74 and 178; TorchTitan,
+ * `torchtitan/distributed/parallel_dims.py`, line 665
+ * @ignore sequences are padded by your own code before they are cut.
+ */
 function sequenceParallelParts(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tokens = countOf(facts, 'sequenceLength');
@@ -88,7 +99,14 @@ function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: n
   return [below + all, below].filter((length) => length > 0);
 }
 
-/** A tensor size that the file leaves out may come from elsewhere. */
+/**
+ * A tensor size that the file leaves out may come from elsewhere.
+ *
+ * @finding sp-no-effect
+ * Megatron: "Disabling sequence parallelism because tensor model parallelism is disabled". Only information.
+ * @source Megatron-LM, `megatron/training/arguments.py`, line 1436
+ * @ignore one script starts runs of several tensor sizes, and the setting waits for the larger ones.
+ */
 function sequenceParallelWithoutTensor({ facts }: ConfigView): Issue | null {
   if (facts.sequenceParallel?.value !== true || countOf(facts, 'tensor') !== 1) return null;
   return {
@@ -111,7 +129,16 @@ function headsOver(facts: Facts, context: number): number | null {
   return kinds.includes('a2a+p2p') ? (facts.contextLevels?.value[0] ?? null) : null;
 }
 
-/** All-to-all turns a share of the sequence into a share of the heads. */
+/**
+ * All-to-all turns a share of the sequence into a share of the heads.
+ *
+ * @finding cp-heads
+ * All-to-all context parallelism (`--cp-comm-type a2a`, Ulysses) turns a share of the sequence into a share of the heads, so it divides the
+ * heads of each tensor rank; in Megatron-LM the key/value heads too (Transformer Engine: "The number of attention heads needs to be
+ * divisible by CP size!"). With `a2a+p2p` that holds for the first of `--hierarchical-context-parallel-sizes`. The ring (`p2p`) divides no
+ * heads.
+ * @source Megatron-LM, `megatron/core/extensions/transformer_engine.py`, line 2114, and the all-to-all of TransformerEngine that it calls
+ */
 function contextHeads({ facts, format }: ConfigView): Issue | null {
   const context = sizeOf(facts, format, 'context');
   const tensor = sizeOf(facts, format, 'tensor');

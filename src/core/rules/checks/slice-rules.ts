@@ -16,24 +16,29 @@ export const sliceRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronLmFormats,
     check: unequalSlices,
-    doc: 'Runtimes that cut sequences into equal slices (`--pipe-sp-strategy average`, `--seq1f1b-balance-method average`, `--num-seq-splits`) divide the tokens and drop the rest, which leaves shapes that do not fit together; with sequence parallelism each slice is divided by the tensor size too. Choose a number that divides both, or slices of equal work (`uniform_comp`), where the runtime has them.',
   },
   {
     code: 'slices-runtime',
     severity: 'error',
     formats: megatronLmFormats,
     check: settingsWithSlices,
-    doc: 'A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context parallelism, hcu-megatron does not recompute with slices, and the first Seq1F1B knows neither context parallelism nor experts.',
   },
   {
     code: 'slices-flags',
     severity: 'error',
     formats: megatronLmFormats,
     check: missingFlags,
-    doc: 'Slices keep keys and values of earlier ones, for which their runtime has only one kind of attention: it stops without the flags that choose it.',
   },
 ];
 
+/**
+ * @finding slices-not-cut
+ * Runtimes that cut sequences into equal slices (`--pipe-sp-strategy average`, `--seq1f1b-balance-method average`, `--num-seq-splits`)
+ * divide the tokens and drop the rest, which leaves shapes that do not fit together; with sequence parallelism each slice is divided by the
+ * tensor size too. Choose a number that divides both, or slices of equal work (`uniform_comp`), where the runtime has them.
+ * @source thunlp/Seq1F1B at 68934661, `megatron/core/pipeline_parallel/sp_utils.py`, line 123; sail-sg/zero-bubble-pipeline-parallelism at
+ * 39f2c186, `megatron/training/arguments.py`, line 422
+ */
 function unequalSlices({ facts, format }: ConfigView): Issue | null {
   const [tokens, slices] = [countOf(facts, 'sequenceLength'), countOf(facts, 'slices')];
   if (facts.sliceRuntime === undefined || facts.sliceRule?.value !== 'average' || tokens === null || slices === null) return null;
@@ -48,6 +53,12 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding slices-runtime
+ * A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context
+ * parallelism, hcu-megatron does not recompute with slices, and the first Seq1F1B knows neither context parallelism nor experts.
+ * @source MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines
+ */
 function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   const runtime = sliceRuntimeOf(facts.sliceRuntime?.value ?? '');
   if (runtime === undefined) return [];
@@ -80,6 +91,14 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   return runtime.limits.flatMap((limit) => issues[limit]() ?? []);
 }
 
+/**
+ * @finding slices-flags
+ * Slices keep keys and values of earlier ones, for which their runtime has only one kind of attention: it stops without the flags that
+ * choose it.
+ * @source thunlp/Seq1F1B at 68934661, `megatron/model/transformer.py`, line 855; sail-sg/zero-bubble-pipeline-parallelism at 39f2c186,
+ * `megatron/training/arguments.py`, lines 418 to 421
+ * @ignore the flags are given somewhere else than in this file.
+ */
 function missingFlags({ facts }: ConfigView): Issue | null {
   const { sliceRuntime, sliceNeeds } = facts;
   const name = sliceRuntimeOf(sliceRuntime?.value ?? '')?.name;

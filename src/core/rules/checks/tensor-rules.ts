@@ -17,7 +17,6 @@ export const tensorRules: readonly Rule[] = [
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: headsOverTensor,
-    doc: 'Megatron: "num_attention_heads must be a multiple of tensor_model_parallel_size". Tensor parallelism gives every GPU the same number of attention heads. Choose a tensor size that divides them.',
   },
   {
     code: 'kv-heads-tp',
@@ -25,24 +24,28 @@ export const tensorRules: readonly Rule[] = [
     severity: 'warning',
     formats: [...withTorchtitan, ...runFormats],
     check: keyValueHeadsOverTensor,
-    doc: 'Megatron: "num_query_groups must be a multiple or divisor of tensor parallel size"; TorchTitan refuses every tensor size that does not divide the key/value heads. As a warning or information: there are fewer key/value heads than GPUs, so each is kept and computed more than once, which costs memory and time.',
   },
   {
     code: 'width-tensor',
     severity: 'error',
     formats: megatronAndRuns,
     check: widthsOverTensor,
-    doc: 'Tensor parallelism cuts feed-forward widths into equal parts: those of dense layers and of shared experts by the tensor size, that of each expert by the expert tensor size (the tensor size, where none is given; at 1 an expert is not divided). Choose a size that divides them.',
   },
   {
     code: 'tensor-beyond-node',
     severity: 'warning',
     formats: runFormats,
     check: tensorBeyondNode,
-    doc: "A tensor-parallel group waits for two all-reduces a layer, in forward and in backward. Across nodes they run at the network's speed. Keep the group inside a node and use more pipeline stages instead.",
   },
 ];
 
+/**
+ * @finding heads-tp
+ * Megatron: "num_attention_heads must be a multiple of tensor_model_parallel_size". Tensor parallelism gives every GPU the same number of
+ * attention heads. Choose a tensor size that divides them.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1446; TorchTitan, `torchtitan/models/common/decoder.py`,
+ * line 190
+ */
 function headsOverTensor(view: ConfigView): Issue | null {
   const { facts, format, traits } = view;
   const heads = countOf(facts, 'heads');
@@ -60,6 +63,15 @@ function headsOverTensor(view: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding kv-heads-tp
+ * Megatron: "num_query_groups must be a multiple or divisor of tensor parallel size"; TorchTitan refuses every tensor size that does not
+ * divide the key/value heads. As a warning or information: there are fewer key/value heads than GPUs, so each is kept and computed more
+ * than once, which costs memory and time.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1462; TorchTitan, `torchtitan/models/common/decoder.py`,
+ * line 195
+ * @ignore the tensor size is what makes the model fit, and repeated key/value heads are the price.
+ */
 function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const { facts, format, traits } = view;
   const heads = countOf(facts, 'kvHeads');
@@ -86,6 +98,12 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
 /**
  * Megatron-LM divides the feed-forward width by the tensor size, and that of each expert by the expert tensor size (`ColumnParallelLinear`,
  * `RowParallelLinear`).
+ *
+ * @finding width-tensor
+ * Tensor parallelism cuts feed-forward widths into equal parts: those of dense layers and of shared experts by the tensor size, that of
+ * each expert by the expert tensor size (the tensor size, where none is given; at 1 an expert is not divided). Choose a size that divides
+ * them.
+ * @source Megatron-LM, `megatron/core/utils.py`, lines 590 and 595: `ensure_divisibility` and `divide`, which every divided layer calls
  */
 function widthsOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
@@ -109,6 +127,13 @@ function widthsOverTensor(view: ConfigView): Issue | null {
   };
 }
 
+/**
+ * @finding tensor-beyond-node
+ * A tensor-parallel group waits for two all-reduces a layer, in forward and in backward. Across nodes they run at the network's speed. Keep
+ * the group inside a node and use more pipeline stages instead.
+ * @source The links of the GPU that the file names: NVLink ends at the node, except on GB200 and GB300.
+ * @ignore NVLink joins your nodes; set `cluster.links.nvlinkDomain`.
+ */
 function tensorBeyondNode(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tensor = sizeOf(facts, format, 'tensor');

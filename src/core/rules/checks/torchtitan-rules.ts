@@ -16,14 +16,12 @@ export const torchtitanRules: readonly Rule[] = [
     severity: 'error',
     formats: torchtitanFormats,
     check: virtualStages,
-    doc: 'TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head counted as one each, unless the file sets otherwise) into stages of the given number of layers, and assigns the stages to the ranks in turn.',
   },
   {
     code: 'tt-single-stage-schedule',
     severity: 'error',
     formats: torchtitanFormats,
     check: stagesOfSchedule,
-    doc: 'TorchTitan: "Single stage schedule requires exactly 1 stage per rank". GPipe and 1F1B run one stage on each rank; Interleaved1F1B, LoopedBFS and the zero-bubble schedules at least two.',
   },
 ];
 
@@ -40,6 +38,13 @@ function kindOf(facts: Facts): Kind | null {
   return /^(schedule)?(interleaved1f1b|interleavedzerobubble|loopedbfs|zbvzerobubble|dualpipev)$/.test(name) ? 'looped' : null;
 }
 
+/**
+ * @finding tt-virtual-stages
+ * TorchTitan: "Number of virtual stages must be divisible by pipeline parallel size". It cuts the layers (the embedding and the head
+ * counted as one each, unless the file sets otherwise) into stages of the given number of layers, and assigns the stages to the ranks in
+ * turn.
+ * @source TorchTitan, `torchtitan/distributed/pipeline_parallel.py`, line 235
+ */
 function virtualStages({ facts }: ConfigView): Issue | null {
   const stages = titanStageCountOf(facts);
   const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
@@ -71,6 +76,12 @@ function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): num
   return sizes.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a).slice(0, 2);
 }
 
+/**
+ * @finding tt-single-stage-schedule
+ * TorchTitan: "Single stage schedule requires exactly 1 stage per rank". GPipe and 1F1B run one stage on each rank; Interleaved1F1B,
+ * LoopedBFS and the zero-bubble schedules at least two.
+ * @source TorchTitan, `torchtitan/distributed/pipeline_parallel.py`, line 246
+ */
 function stagesOfSchedule({ facts }: ConfigView): Issue | null {
   const stages = titanStagesPerRankOf(facts);
   const kind = kindOf(facts);

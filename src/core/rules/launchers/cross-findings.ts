@@ -29,6 +29,14 @@ const rule = { code: 'two-files-disagree', severity: 'warning' } as const;
 /**
  * Sizes that a launcher writes and the model config of the same run has otherwise, each at the launcher's value, with a fix that takes over
  * the model's. What the launcher leaves out is not compared, and vocabularies may differ by padding.
+ *
+ * @finding two-files-disagree
+ * The launcher and the model config of one run give different sizes. The checkpoint will not convert or load. Vocabularies may differ by
+ * padding.
+ * @example `--hidden-size 1026` and a config.json with `"hidden_size": 768`. "1,026 here, 768 in config.json (hidden_size): the hidden size
+ * of one run"
+ * @source `load_checkpoint` of Megatron-LM, and the converters from Hugging Face compare or copy these sizes.
+ * @ignore the model config next to the launcher is that of another model.
  */
 export function crossFindings(launcher: LauncherFile, model: LauncherFile): Finding[] {
   return (Object.keys(shared) as SharedName[]).flatMap((name) => {

@@ -75,6 +75,17 @@ function slowPrecision(run: Run, plan: Plan | null): Finding[] {
   return [findingAt(run, 'training.precision', 'precision-slow', 'warning', { message, remedy })];
 }
 
+/**
+ * @finding gpu-number-format
+ * The layers are multiplied in a number format that the GPU does not compute: FP8 needs a compute capability of 8.9 (Ada, Hopper), FP8
+ * scaled by blocks 9.0, MXFP8 and NVFP4 10.0 (Blackwell). An error where the runtime stops, a warning where it may emulate the format or no
+ * file names the runtime; information only where no file names the GPU. GPUs without a preset and those of AMD are not judged.
+ * @example `"gemmPrecision": "fp8", "fp8Recipe": "mxfp8"` on H100. "MXFP8 does not run on H100-80GB, whose compute capability is 9.0:
+ * "Device compute capability 10.0 or higher required for MXFP8 execution.""
+ * @source Transformer Engine at d0067d0d, `transformer_engine/pytorch/quantization.py`, lines 154, 162, 168, 175 and 184, asserted in lines
+ * 760 to 769; TorchTitan, `torchtitan/components/quantization`, `float8.py` line 92, `mx.py` line 71, `nvfp4.py` line 292
+ * @ignore the run is started on other GPUs than the files name.
+ */
 function missingFormat(run: Run, plan: Plan | null): Finding[] {
   // as asked for: a plan leaves out what its GPU has no rate for
   const { gemmPrecision, fp8Recipe } = run.training;

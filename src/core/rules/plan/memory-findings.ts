@@ -14,6 +14,18 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
  * and information where the step may fit.
  * @param remedies the changes that were found to help, cheapest first; each is a quick fix where the file can be edited and can express it.
  * @param inLauncher a remedy as edits of the launcher's file that the run is of, null where it cannot express it; left out: it is of none.
+ *
+ * @finding memory-over-capacity
+ * The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL
+ * buffers and fragmentation. It is a warning, "may not fit", where it only needs some of what is kept free for fragmentation, of which a
+ * run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the
+ * runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that
+ * fit are quick fixes, each with its cost in time (`Recompute all layers: fits, 31 % slower`); layouts that fit can be searched too. Where
+ * no file names the GPU, it is a warning: the step is too large for the GPU that is assumed. It was called `layout-too-large`, which
+ * `terapipe-ignore` and settings take too.
+ * @example GPT-3 175B with `layout.pipeline` 8 on 8 A100-40GB: its weights and optimizer states already take more than a GPU has.
+ * @source [docs/model/memory.md](model/memory.md): how the bytes of a stage are counted.
+ * @ignore the run is known to fit: `terapipe profile` and `--measured` correct the prediction.
  */
 export function memoryFindings(
   run: Run,

@@ -28,6 +28,15 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
  * What a search finds on the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs
  * most. Empty where it is as good as the best, no better one fits, or it does not fit itself, which the findings of its plan say.
  * @param launched the files' own layout, predicted as the others are; null where they fix none.
+ *
+ * @finding layout-slower
+ * The layout that the files fix is slower than the best that a search finds for the same model, GPUs and batch, by more than the error of
+ * the prediction. It is at the value that costs most. The quick fix shows the best layout as a change of the file and writes nothing before
+ * you accept it. Only in the editor; in a terminal, `terapipe plan --search --free all` shows the same.
+ * @example a tensor size of 16 on nodes of 8 GPUs, whose all-reduces cross the network, where a tensor size of 8 with more stages is
+ * faster.
+ * @source [docs/accuracy.md](accuracy.md): how far predictions are off.
+ * @ignore something outside the files fixes the layout, such as checkpoints.
  */
 export function searchFindings(run: Run, launched: FoundPlan | null, { best, request, cost }: SearchResult): Finding[] {
   if (launched?.fits !== true || !best.fits) return [];

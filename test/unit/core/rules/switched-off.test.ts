@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { countsByCode, fewInformations, type Finding } from '../../../../src/core/findings';
 import { notSuppressed } from '../../../../src/core/rules/switched-off';
-import { documentedCodes } from '../../../../src/core/rules/table';
+import { findingPages, pagesIn } from '../../../docs/finding-pages';
 import { sentence } from '../../../../src/core/sentence';
 
 const found = (code: string, file = 'run.sh', severity: Finding['severity'] = 'information'): Finding => ({
@@ -53,9 +53,34 @@ describe('a few informations', () => {
 
 describe('the pages of findings', () => {
   it('name a source and report when to ignore', () => {
-    for (const { code, guidance } of documentedCodes()) {
-      assert.ok(guidance.source.length > 10, code);
-      assert.match(guidance.ignore, /\.$/, code);
+    for (const { code, doc, source, ignore } of findingPages()) {
+      assert.match(doc, /^\S.*\.$/, code);
+      assert.ok(source.length > 10, code);
+      assert.match(ignore, /\.$/, code);
     }
+  });
+
+  it('are read from comments', () => {
+    const comment = [
+      '/**',
+      ' * What the code does.',
+      ' *',
+      ' * @finding a-code',
+      ' * What it means, in',
+      ' * two lines (`$@`).',
+      ' * @source Megatron-LM, `a.py`, line 1; Megatron-LM at 1234, `b.py`',
+      ' * @ignore it is',
+      ' * meant.',
+      ' */',
+    ];
+    assert.deepEqual(pagesIn(`const a = 1;\n${comment.join('\n')}\nfunction b() {}\n/** Another. */`), [
+      {
+        code: 'a-code',
+        doc: 'What it means, in two lines (`$@`).',
+        source: 'Megatron-LM at d98e8a64, `a.py`, line 1; Megatron-LM at 1234, `b.py`',
+        ignore: 'it is meant.',
+      },
+    ]);
+    assert.throws(() => pagesIn('/** @finding a-code What it means. */'), /a-code/);
   });
 });
