@@ -1,6 +1,6 @@
 import type { Node } from 'jsonc-parser';
 import type { TextRange } from '../../domain/located';
-import type { Setting } from '../tables/fact-table';
+import type { Setting } from '../tables/values';
 import { describeNode, membersOf, placeOf, type JsonDocument, type Member } from '../../languages/json/document';
 
 /** Settings of DeepSpeed are at most three levels down. */

@@ -3,10 +3,11 @@ import type { Finding } from '../../findings';
 import type { Place, TextRange } from '../../domain/located';
 import { quoted } from '../../text';
 import type { FactName, Facts, LauncherFile } from '../../run/facts';
-import { collect, firstPlace, type Setting, type Settings } from '../tables/fact-table';
+import { firstPlace, type Setting, type Settings } from '../tables/values';
 import { parseDocument, type JsonDocument } from '../../languages/json/document';
 import { settingsOfJson } from './members';
-import { entries, precisionSwitches } from './settings';
+import { deepspeedKeys, precisionSwitches } from './settings';
+import { factNamed, factsOfSettings } from '../tables/table';
 import { fillTemplate, placeholderIn } from '../../languages/json/template';
 import { sentence } from '../../sentence';
 
@@ -69,7 +70,7 @@ function factsOf(text: string, file: string, offset: number): DeepSpeedFacts {
     if (name !== null) open.push(openSetting(moved, name, bare?.written ?? String(node.value)));
     else if (node.value !== 'auto' && node.type !== 'null') settings.set(setting.name, moved);
   }
-  const { facts, remarks } = collect(settings, entries);
+  const { facts, remarks } = factsOfSettings(deepspeedKeys, settings);
   const names = [...open.map(({ placeholder }) => placeholder), ...[...template.placeholders.values()].map(({ name }) => name)];
   const lenient = broken === null ? [] : [lenientRemark(broken, file, offset)];
   return {
@@ -133,7 +134,7 @@ function precisionRemarks(settings: Settings): readonly Finding[] {
 }
 
 function openSetting({ name, place, whole }: Setting, placeholder: string, written: string): OpenSetting {
-  const fact = entries.find(({ names }) => names.includes(name))?.fact;
+  const fact = factNamed(deepspeedKeys, name);
   return { name, placeholder, written, place, whole, ...(fact === undefined ? {} : { fact }) };
 }
 

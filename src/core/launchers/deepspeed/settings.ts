@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { entry, entryAs, type Entry } from '../tables/fact-table';
+import { row, rows, type ValueTable } from '../tables/table';
+import { value } from '../tables/values';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
@@ -8,7 +9,7 @@ const anything: Rule<unknown> = { schema: v.unknown(), type: 'string', expects: 
 const degree = integer(1, 1_000_000);
 
 const whenOn =
-  <T>(value: T) =>
+  <const T>(value: T) =>
   (on: boolean): T | null =>
     on ? value : null;
 const device = (name: string): string | null => (name === 'none' ? null : name);
@@ -22,29 +23,49 @@ export const isFp32 = (name: string): boolean => /^(fp32|float32|torch\.float32)
 export const precisionSwitches = ['fp16.enabled', 'bf16.enabled', 'bfloat16.enabled'] as const;
 
 /** What a DeepSpeed config sets for a run. Source: deepspeed/runtime/config.py, zero/config.py and pipe, and their deprecated forms. */
-export const entries: readonly Entry[] = [
-  entry('globalBatch', integer(1, 100_000_000), 'train_batch_size'),
-  entry('microBatch', degree, 'train_micro_batch_size_per_gpu'),
-  entry('gradientAccumulation', degree, 'gradient_accumulation_steps'),
-  entry('zeroStage', integer(0, 3), 'zero_optimization.stage'),
-  entryAs('zeroStage', anything, oldZero, 'zero_optimization'),
-  entry('overlapGradReduce', boolean, 'zero_optimization.overlap_comm'),
-  entryAs('offloadOptimizer', word, device, 'zero_optimization.offload_optimizer.device'),
-  entryAs('offloadOptimizer', boolean, whenOn('cpu'), 'zero_optimization.cpu_offload'),
-  entryAs('offloadParameters', word, device, 'zero_optimization.offload_param.device'),
-  entryAs('offloadParameters', boolean, whenOn('cpu'), 'zero_optimization.cpu_offload_params'),
-  entryAs('precision', boolean, whenOn('fp16'), precisionSwitches[0]),
-  entryAs('precision', boolean, whenOn('bf16'), precisionSwitches[1], precisionSwitches[2]),
-  entryAs('gradAccumulationFp32', word, isFp32, 'data_types.grad_accum_dtype'),
-  entry('optimizer', word, 'optimizer.type'),
-  entryAs('masterWeightBytes', boolean, whenOn(2 as const), 'bf16.bf16_master_weights_and_grads'),
-  entryAs('firstMomentBytes', boolean, whenOn(2), 'bf16.bf16_optimizer_states'),
-  entryAs('secondMomentBytes', boolean, whenOn(2), 'bf16.bf16_optimizer_states'),
-  entryAs('activationCheckpointing', anything, (value) => typeof value !== 'boolean' || value, 'activation_checkpointing'),
-  entryAs('recomputeGranularity', integer(0, 10_000), (every) => (every > 0 ? 'full' : null), 'pipeline.activation_checkpoint_interval'),
-  entryAs('recomputeLayers', integer(0, 10_000), (every) => (every > 1 ? every : null), 'pipeline.activation_checkpoint_interval'),
-  entry('cpuCheckpointing', boolean, 'activation_checkpointing.cpu_checkpointing'),
-  entry('pipeline', degree, 'pipeline.stages'),
-  entry('partitionMethod', word, 'pipeline.partition', 'pipeline.partition_method'),
-  entry('tensor', degree, 'tensor_parallel.autotp_size', 'tensor_parallel.tp_size'),
-];
+export const deepspeedKeys: ValueTable = {
+  globalBatch: [row('train_batch_size', value(integer(1, 100_000_000)))],
+  microBatch: [row('train_micro_batch_size_per_gpu', value(degree))],
+  gradientAccumulation: [row('gradient_accumulation_steps', value(degree))],
+  zeroStage: [row('zero_optimization.stage', value(integer(0, 3))), row('zero_optimization', value(anything, oldZero))],
+  overlapGradReduce: [row('zero_optimization.overlap_comm', value(boolean))],
+  offloadOptimizer: [
+    row('zero_optimization.offload_optimizer.device', value(word, device)),
+    row('zero_optimization.cpu_offload', value(boolean, whenOn('cpu'))),
+  ],
+  offloadParameters: [
+    row('zero_optimization.offload_param.device', value(word, device)),
+    row('zero_optimization.cpu_offload_params', value(boolean, whenOn('cpu'))),
+  ],
+  precision: [
+    row(precisionSwitches[0], value(boolean, whenOn('fp16'))),
+    ...rows(value(boolean, whenOn('bf16')), precisionSwitches[1], precisionSwitches[2]),
+  ],
+  gradAccumulationFp32: [row('data_types.grad_accum_dtype', value(word, isFp32))],
+  optimizer: [row('optimizer.type', value(word))],
+  masterWeightBytes: [row('bf16.bf16_master_weights_and_grads', value(boolean, whenOn(2)))],
+  firstMomentBytes: [row('bf16.bf16_optimizer_states', value(boolean, whenOn(2)))],
+  secondMomentBytes: [row('bf16.bf16_optimizer_states', value(boolean, whenOn(2)))],
+  activationCheckpointing: [
+    row(
+      'activation_checkpointing',
+      value(anything, (value) => typeof value !== 'boolean' || value),
+    ),
+  ],
+  recomputeGranularity: [
+    row(
+      'pipeline.activation_checkpoint_interval',
+      value(integer(0, 10_000), (every) => (every > 0 ? 'full' : null)),
+    ),
+  ],
+  recomputeLayers: [
+    row(
+      'pipeline.activation_checkpoint_interval',
+      value(integer(0, 10_000), (every) => (every > 1 ? every : null)),
+    ),
+  ],
+  cpuCheckpointing: [row('activation_checkpointing.cpu_checkpointing', value(boolean))],
+  pipeline: [row('pipeline.stages', value(degree))],
+  partitionMethod: rows(value(word), 'pipeline.partition', 'pipeline.partition_method'),
+  tensor: rows(value(degree), 'tensor_parallel.autotp_size', 'tensor_parallel.tp_size'),
+};

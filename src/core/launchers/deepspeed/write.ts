@@ -19,20 +19,20 @@ import {
 import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
 import type { Editor } from '../writing/editor';
-import { namesOfEntries, settingsByPath, type KeyNames } from '../writing/key-names';
-import { entries } from './settings';
+import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
+import { deepspeedKeys } from './settings';
 import { jsonSyntax } from './json-syntax';
 
 /** A precision has an object of its own. */
-const deepspeedKeys: KeyNames = namesOfEntries(entries, [
+const names: KeyNames = namesIn(deepspeedKeys, [
   ...(['globalBatch', 'microBatch', 'gradientAccumulation', 'zeroStage', 'tensor', 'pipeline', 'recomputeGranularity'] as const),
 ]);
 
 /** DeepSpeed's JSON. */
 export const deepspeedEditor: Editor = {
   settings: deepspeedSettings,
-  syntax: jsonSyntax(deepspeedKeys),
-  newFile: { fileName: 'ds_config.json', keys: deepspeedKeys, write: deepspeedJson },
+  syntax: jsonSyntax(names),
+  newFile: { fileName: 'ds_config.json', keys: names, write: deepspeedJson },
 };
 
 /**
@@ -175,7 +175,7 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
 /** Strict JSON has no remarks: Transformers and Accelerate refuse them. */
 function deepspeedJson({ precision }: LaunchSettings, edits: readonly SettingEdit[]): string {
   const root: Record<string, unknown> = {};
-  for (const [path, value] of settingsByPath(edits, deepspeedKeys, (_, given) => given)) {
+  for (const [path, value] of settingsByPath(edits, names, (_, given) => given)) {
     const [section = '', key] = path.split('.');
     if (key === undefined) root[section] = value;
     else root[section] = { ...(root[section] as object | undefined), [key]: value };

@@ -1,6 +1,6 @@
 import { sentence } from '../../sentence';
 import { quoted } from '../../text';
-import type { Setting, Settings } from './fact-table';
+import type { Setting, Settings } from './values';
 import type { Resolver } from '../../languages/yaml/references';
 import { removalOf } from '../../languages/yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';

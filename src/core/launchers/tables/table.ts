@@ -2,6 +2,9 @@ import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { FlagOutcome, FlagRead } from '../../languages/reads';
 import type { YamlNode } from '../../languages/yaml/document';
 import { factOf, type LocatedFlag } from './located-flag';
+import type { Setting, Settings, Sheet, ValueRead } from './values';
+import { ExpectedError } from '../../errors';
+import type { Finding } from '../../findings';
 
 /** How a node becomes a fact where words are not enough: lists, nested mappings. */
 export interface NodeRead<T> {
@@ -22,6 +25,12 @@ export type Table = { readonly [K in FactName]?: readonly Row<FactValues[K]>[] }
 
 /** The same of flags, whose values are words. */
 export type FlagTable = { readonly [K in FactName]?: readonly Row<FactValues[K], FlagRead<FactValues[K]>>[] };
+
+/** The same of plain values. */
+export type ValueTable = { readonly [K in FactName]?: readonly Row<FactValues[K], ValueRead<FactValues[K]>>[] };
+
+/** A table of any values, of which only names matter. */
+export type NamedTable = Readonly<Partial<Record<FactName, readonly { readonly name: string }[]>>>;
 
 /** A row of a table. */
 export const row = <R>(name: string, read: R): { readonly name: string; readonly read: R } => ({ name, read });
@@ -64,6 +73,12 @@ export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
   };
 }
 
+/** The first fact of a table that a name sets. */
+export function factNamed(table: NamedTable, name: string): FactName | undefined {
+  const facts = Object.entries(table) as [FactName, readonly { readonly name: string }[]][];
+  return facts.find(([, each]) => each.some((one) => one.name === name))?.[0];
+}
+
 /** Every flag of a table with how it is read. */
 export function readsOf(table: FlagTable): [string, FlagRead<unknown>][] {
   return Object.values(table).flatMap((each) => each.map(({ name, read }): [string, FlagRead<unknown>] => [name, read]));
@@ -77,4 +92,32 @@ export function factsOfTable(table: FlagTable, flags: ReadonlyMap<string, Locate
     if (given !== undefined) facts[fact] = given;
   }
   return facts as Facts;
+}
+
+/** What the settings of a file set, and a remark (an error at the value) for each value that cannot be. */
+export function factsOfSettings(table: ValueTable, settings: Settings): Sheet {
+  const remarks: Finding[] = [];
+  const facts: Partial<Record<FactName, Fact<unknown>>> = {};
+  for (const [fact, each] of Object.entries(table) as [FactName, readonly Row<unknown, ValueRead<unknown>>[]][])
+    for (const { name, read } of each) {
+      const setting = settings.get(name);
+      const meant = setting === undefined ? null : judged(setting, read, remarks);
+      if (setting === undefined || meant === null) continue;
+      const { place, whole } = setting;
+      facts[fact] = { value: meant, source: { kind: 'file', place, key: name }, whole, name };
+      break;
+    }
+  return { facts: facts as Sheet['facts'], remarks };
+}
+
+function judged<T>(setting: Setting, { ofSetting }: ValueRead<T>, remarks: Finding[]): T | null {
+  try {
+    return ofSetting(setting);
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    const { code, what: message, remedy } = error;
+    const { place } = setting;
+    if (!remarks.some((remark) => remark.place === place)) remarks.push({ code, severity: 'error', place, message, remedy, fixes: [] });
+    return null;
+  }
 }

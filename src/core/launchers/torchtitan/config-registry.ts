@@ -2,7 +2,7 @@ import { sentence } from '../../sentence';
 import { byDefault } from '../../domain/located';
 import type { Composition } from '../composition';
 import { configError } from '../../errors';
-import type { Setting, Settings } from '../tables/fact-table';
+import type { Setting, Settings } from '../tables/values';
 import type { Facts } from '../../run/facts';
 import { startOf } from '../../languages/json/document';
 import { documentOf } from '../../languages/python/as-settings';

@@ -1,5 +1,5 @@
 import type { Fact, FactName } from '../../run/facts';
-import { derive, type Settings, type Sheet } from '../tables/fact-table';
+import { derive, type Settings, type Sheet } from '../tables/values';
 import { sentence } from '../../sentence';
 
 type Draft = Sheet['facts'];

@@ -2,10 +2,11 @@ import type { Finding } from '../../findings';
 import type { Located } from '../../domain/located';
 import { quoted } from '../../text';
 import type { LauncherFile } from '../../run/facts';
-import { collect, firstPlace, type Settings } from '../tables/fact-table';
+import { firstPlace, type Settings } from '../tables/values';
 import { deriveFacts } from './derived';
 import { closestFlavor } from './flavors';
-import { entries } from './settings';
+import { titanKeys } from './settings';
+import { factsOfSettings } from '../tables/table';
 import { parseToml } from './toml';
 import { sentence } from '../../sentence';
 
@@ -26,7 +27,7 @@ export function readTorchTitan(file: string, text: string): LauncherFile {
 
 /** The same of settings by their dotted names, wherever they are. */
 export function titanFile(file: string, text: string, settings: Settings): LauncherFile {
-  const { facts, remarks } = collect(settings, entries);
+  const { facts, remarks } = factsOfSettings(titanKeys, settings);
   deriveFacts(settings, facts);
   const modelFiles = modelFilesOf(settings);
   const sizes = sizesRemark(settings, modelFiles);

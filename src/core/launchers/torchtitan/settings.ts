@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { entry, entryAs, type Entry } from '../tables/fact-table';
+import { row, rows, type ValueTable } from '../tables/table';
+import { value } from '../tables/values';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
@@ -48,6 +49,10 @@ const given = (value: number): number | null => (value === -1 ? null : value);
 const filled = (value: string): string | null => (value === '' ? null : value);
 const count = (value: readonly unknown[] | string): number => (typeof value === 'string' ? value.split(',') : value).length;
 const listed = (value: readonly unknown[] | string): number | null => (value.length === 0 ? null : count(value));
+const whenOn =
+  <const T>(value: T) =>
+  (on: boolean): T | null =>
+    on ? value : null;
 const precisions: ReadonlyMap<string, 'bf16' | 'fp16' | 'fp32'> = new Map([
   ['bfloat16', 'bf16'],
   ['float16', 'fp16'],
@@ -70,46 +75,58 @@ const recipeOf = (name: string) => (name === 'tensorwise' ? 'tensorwise' : name.
  * What a TorchTitan TOML can set for a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from
  * 2024-03 to 2026-02, when Python configs replaced TOML.
  */
-export const entries: readonly Entry[] = [
-  entryAs('modelType', word, filled, 'model.name'),
-  entryAs('flavor', word, filled, 'model.flavor'),
-  entry('sequenceLength', integer(1, 100_000_000), 'training.seq_len'),
-  entry('localBatch', integer(1, 1_000_000), 'training.local_batch_size', 'training.batch_size'),
-  entryAs('globalBatch', size, given, 'training.global_batch_size'),
-  entryAs('precision', words, formatOf, 'model.converters'),
-  entryAs('precision', boolean, (on) => (on ? 'fp8' : null), 'float8.enable_float8_linear', 'training.fp8_linear'),
-  entryAs('fp8Recipe', words, recipeOfConverters, 'model.converters'),
-  entryAs('fp8Recipe', word, recipeOf, 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
-  entryAs('precision', word, (name) => (name === 'float32' ? null : precisionOf(name)), 'training.dtype'),
-  entryAs('precision', word, precisionOf, 'training.mixed_precision_param'),
-  entryAs('optimizer', word, (name) => (name === 'fused_opt_states_bf16' ? name : null), 'optimizer.implementation'),
-  entryAs('optimizer', word, filled, 'optimizer.name'),
-  entryAs('offloadParameters', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
-  entryAs('offloadOptimizer', boolean, (on) => (on ? 'cpu' : null), 'training.enable_cpu_offload'),
-  entryAs('recomputeGranularity', word, filled, 'activation_checkpoint.mode'),
-  entry('compile', boolean, 'compile.enable', 'training.compile'),
-  entryAs('recomputeOption', wordOrCount, String, 'activation_checkpoint.selective_ac_option'),
-  entry('tensor', degree, ...anywhere('tensor_parallel_degree'), 'training.sequence_parallel_degree'),
-  entry('sequenceParallel', boolean, 'parallelism.enable_sequence_parallel'),
-  entry('asyncTensorParallel', boolean, ...anywhere('enable_async_tensor_parallel')),
-  entry('pipeline', degree, ...anywhere('pipeline_parallel_degree')),
-  entry('context', degree, ...anywhere('context_parallel_degree')),
-  entry('expert', degree, ...anywhere('expert_parallel_degree')),
-  entry('expertTensor', degree, ...anywhere('expert_tensor_parallel_degree')),
-  entryAs('dataReplicate', leftover, given, ...anywhere('data_parallel_replicate_degree')),
-  entry('dataShard', leftover, ...anywhere('data_parallel_shard_degree'), 'training.data_parallel_degree'),
-  entryAs('schedule', word, filled, ...anywhere('pipeline_parallel_schedule')),
-  entryAs('scheduleCsv', word, filled, ...anywhere('pipeline_parallel_schedule_csv')),
-  entry('microBatch', degree, ...anywhere('pipeline_parallel_microbatch_size')),
-  entry('microBatches', degree, 'parallelism.num_pp_microbatches', ...anywhere('pipeline_parallel_microbatches')),
-  entry('layersPerStage', integer(1, 10_000), ...anywhere('pipeline_parallel_layers_per_stage')),
-  entry('firstStageLessLayers', integer(0, 10_000), ...anywhere('pipeline_parallel_first_stage_less_layers')),
-  entry('lastStageLessLayers', integer(0, 10_000), ...anywhere('pipeline_parallel_last_stage_less_layers')),
-  entryAs('totalStages', lists, listed, ...anywhere('module_fqns_per_model_part')),
-  entryAs(
-    'totalStages',
-    words,
-    (points) => (listed(points) === null ? null : count(points) + 1),
-    ...anywhere('pipeline_parallel_split_points'),
-  ),
-];
+export const titanKeys: ValueTable = {
+  modelType: [row('model.name', value(word, filled))],
+  flavor: [row('model.flavor', value(word, filled))],
+  sequenceLength: [row('training.seq_len', value(integer(1, 100_000_000)))],
+  localBatch: rows(value(integer(1, 1_000_000)), 'training.local_batch_size', 'training.batch_size'),
+  globalBatch: [row('training.global_batch_size', value(size, given))],
+  precision: [
+    row('model.converters', value(words, formatOf)),
+    ...rows(value(boolean, whenOn('fp8')), 'float8.enable_float8_linear', 'training.fp8_linear'),
+    row(
+      'training.dtype',
+      value(word, (name) => (name === 'float32' ? null : precisionOf(name))),
+    ),
+    row('training.mixed_precision_param', value(word, precisionOf)),
+  ],
+  fp8Recipe: [
+    row('model.converters', value(words, recipeOfConverters)),
+    ...rows(value(word, recipeOf), 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
+  ],
+  optimizer: [
+    row(
+      'optimizer.implementation',
+      value(word, (name) => (name === 'fused_opt_states_bf16' ? name : null)),
+    ),
+    row('optimizer.name', value(word, filled)),
+  ],
+  offloadParameters: [row('training.enable_cpu_offload', value(boolean, whenOn('cpu')))],
+  offloadOptimizer: [row('training.enable_cpu_offload', value(boolean, whenOn('cpu')))],
+  recomputeGranularity: [row('activation_checkpoint.mode', value(word, filled))],
+  compile: rows(value(boolean), 'compile.enable', 'training.compile'),
+  recomputeOption: [row('activation_checkpoint.selective_ac_option', value(wordOrCount, String))],
+  tensor: rows(value(degree), ...anywhere('tensor_parallel_degree'), 'training.sequence_parallel_degree'),
+  sequenceParallel: [row('parallelism.enable_sequence_parallel', value(boolean))],
+  asyncTensorParallel: rows(value(boolean), ...anywhere('enable_async_tensor_parallel')),
+  pipeline: rows(value(degree), ...anywhere('pipeline_parallel_degree')),
+  context: rows(value(degree), ...anywhere('context_parallel_degree')),
+  expert: rows(value(degree), ...anywhere('expert_parallel_degree')),
+  expertTensor: rows(value(degree), ...anywhere('expert_tensor_parallel_degree')),
+  dataReplicate: rows(value(leftover, given), ...anywhere('data_parallel_replicate_degree')),
+  dataShard: rows(value(leftover), ...anywhere('data_parallel_shard_degree'), 'training.data_parallel_degree'),
+  schedule: rows(value(word, filled), ...anywhere('pipeline_parallel_schedule')),
+  scheduleCsv: rows(value(word, filled), ...anywhere('pipeline_parallel_schedule_csv')),
+  microBatch: rows(value(degree), ...anywhere('pipeline_parallel_microbatch_size')),
+  microBatches: rows(value(degree), 'parallelism.num_pp_microbatches', ...anywhere('pipeline_parallel_microbatches')),
+  layersPerStage: rows(value(integer(1, 10_000)), ...anywhere('pipeline_parallel_layers_per_stage')),
+  firstStageLessLayers: rows(value(integer(0, 10_000)), ...anywhere('pipeline_parallel_first_stage_less_layers')),
+  lastStageLessLayers: rows(value(integer(0, 10_000)), ...anywhere('pipeline_parallel_last_stage_less_layers')),
+  totalStages: [
+    ...rows(value(lists, listed), ...anywhere('module_fqns_per_model_part')),
+    ...rows(
+      value(words, (points) => (listed(points) === null ? null : count(points) + 1)),
+      ...anywhere('pipeline_parallel_split_points'),
+    ),
+  ],
+};

@@ -1,5 +1,5 @@
 import type { LauncherFile } from '../../run/facts';
-import type { Settings } from '../tables/fact-table';
+import type { Settings } from '../tables/values';
 import { parseToml } from './toml';
 import type { KeyNames } from '../writing/key-names';
 import type { Syntax } from '../writing/editor';

@@ -2,7 +2,7 @@ import { ParseError, parseTOML, type AST } from 'toml-eslint-parser';
 import { ExpectedError, configError } from '../../errors';
 import type { TextRange } from '../../domain/located';
 import { quoted } from '../../text';
-import type { Setting, Settings } from '../tables/fact-table';
+import type { Setting, Settings } from '../tables/values';
 import { refuseUnfitToml } from './toml-limits';
 import { lowerFirst, sentence, type Sentence } from '../../sentence';
 

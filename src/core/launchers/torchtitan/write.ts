@@ -22,14 +22,14 @@ import {
 import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
 import type { Editor } from '../writing/editor';
-import { namesOfEntries, type KeyNames } from '../writing/key-names';
-import { entries } from './settings';
+import { namesIn, type KeyNames } from '../writing/key-names';
+import { titanKeys } from './settings';
 import { titanToml } from './new-toml';
 import { tomlSyntax } from './toml-syntax';
 
 /** `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
-export const titanKeys: KeyNames = {
-  ...namesOfEntries(entries, [
+export const titanNames: KeyNames = {
+  ...namesIn(titanKeys, [
     ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'dataReplicate', 'dataShard', 'schedule', 'scheduleCsv'] as const),
     ...(['microBatch', 'layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers', 'sequenceParallel'] as const),
     ...(['sequenceLength', 'localBatch', 'globalBatch', 'recomputeGranularity', 'recomputeOption'] as const),
@@ -42,8 +42,8 @@ export const titanKeys: KeyNames = {
 /** TorchTitan's TOML. */
 export const titanEditor: Editor = {
   settings: titanSettings,
-  syntax: tomlSyntax(titanKeys),
-  newFile: { fileName: 'train.toml', keys: titanKeys, write: (plan, edits, gaps) => titanToml(titanKeys, plan, edits, gaps) },
+  syntax: tomlSyntax(titanNames),
+  newFile: { fileName: 'train.toml', keys: titanNames, write: (plan, edits, gaps) => titanToml(titanNames, plan, edits, gaps) },
 };
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */

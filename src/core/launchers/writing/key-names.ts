@@ -1,25 +1,18 @@
-import type { Entry } from '../tables/fact-table';
 import type { FactName } from '../../run/facts';
 import type { SettingValue } from '../../languages/text-edits';
-import type { Table } from '../tables/table';
+import type { NamedTable } from '../tables/table';
 import type { SettingEdit } from './desired-setting';
 
 /** Where each setting is in a file that has it not yet: flags, or dotted keys, the first of which is written. */
 export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** Where writing puts each fact: under the first name that reading knows, or, of facts in `alike`, under any of its names. */
-export function namesIn(table: Table, facts: readonly FactName[], alike: readonly FactName[] = []): KeyNames {
+export function namesIn(table: NamedTable, facts: readonly FactName[], alike: readonly FactName[] = []): KeyNames {
   const namesOf = (fact: FactName): readonly string[] => {
     const names = [...new Set((table[fact] ?? []).map(({ name }) => name))];
     return alike.includes(fact) ? names : names.slice(0, 1);
   };
   return Object.fromEntries([...facts, ...alike].map((fact) => [fact, namesOf(fact)]));
-}
-
-/** The same of a table of entries: the first name of the first entry of each fact. */
-export function namesOfEntries(entries: readonly Entry[], facts: readonly FactName[]): KeyNames {
-  const nameOf = (fact: FactName): readonly string[] => entries.find((entry) => entry.fact === fact)?.names.slice(0, 1) ?? [];
-  return Object.fromEntries(facts.map((fact) => [fact, nameOf(fact)]));
 }
 
 /** The same settings under names that are spelled otherwise. */
