@@ -7,7 +7,7 @@ import type { LauncherReader } from '../../../../src/core/run/facts';
 import type { Run } from '../../../../src/core/run/run';
 import { changeJson } from '../../../../src/core/terapipe/change-json';
 import { settingEdits } from '../../../../src/core/export/launchers/memory-fixes';
-import { editable } from '../../core/export/launchers/editors';
+import { editableFile } from '../../../../src/core/export/launchers/edit-launcher';
 import type { WhatIfSet } from '../../../../src/core/layout-search/what-if';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
 import { readerOf } from '../../../../src/core/config-files/readers';
@@ -105,7 +105,8 @@ describe('what was tried, written', () => {
     const run = loaded.run ?? assert.fail();
     const text = files[name] ?? assert.fail();
     if (launcher !== null && isLauncher(launcher.format) && sets.every(launcherCanExpress)) {
-      const edits = settingEdits({ sets, plan }, editable(launcher, await readerOf(launcher.format, () => Promise.resolve(read))));
+      const editable = await editableFile(launcher, await readerOf(launcher.format, () => Promise.resolve(read)));
+      const edits = editable === null ? null : settingEdits({ sets, plan }, editable);
       if (edits !== null)
         return [
           name,
