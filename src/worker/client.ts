@@ -3,7 +3,7 @@ import type { Comparison } from '../features/compare/json';
 import type { ElasticAnswer } from '../features/elastic/core/answer';
 import type { ElasticRequest } from '../features/elastic/core/request';
 import type { Plan } from '../core/planner/plan';
-import type { PreparedRehearsal, RehearsalAsked, RehearsalRoom } from '../features/rehearsal/core/prepare';
+import type { PreparedRehearsal, RehearsalSettings, RehearsalRoom } from '../features/rehearsal/core/prepare';
 import type { WhatIfSet } from '../core/layout-search/what-if';
 import type { Remedy } from '../core/rules/plan/remedy';
 import type { PlanRequest } from '../core/domain/request';
@@ -71,7 +71,7 @@ export interface PlannerClient {
    */
   readonly compare: (plan: Plan, against: Against, options?: Omit<PlanJobOptions, 'onIncumbent'>) => Promise<Comparison>;
   /** What a rehearsal of a plan would run: `preparedRehearsal`. */
-  readonly prepareRehearsal: (plan: Plan, asked: RehearsalAsked, room: RehearsalRoom) => Promise<PreparedRehearsal>;
+  readonly prepareRehearsal: (plan: Plan, asked: RehearsalSettings, room: RehearsalRoom) => Promise<PreparedRehearsal>;
   /** Reads, checks and draws a schedule in PyTorch's CSV: `readScheduleFile`. */
   readonly readSchedule: (
     text: string,

@@ -28,7 +28,7 @@ interface Choice {
 }
 
 /**
- * Changes what a config is planned for: GPU, nodes, sequence length or batch. A value that a file says is shown there; another goes into
+ * Changes what a config is planned for: GPU, nodes, sequence length or batch. A value that a file sets is shown there; another goes into
  * the shown `terapipe.json`, or is remembered for the config in the workspace.
  * @param wanted `nodes` asks for the number of nodes at once.
  */

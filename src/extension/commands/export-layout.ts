@@ -150,16 +150,16 @@ export async function exportReport(commands: ExportLayoutCommands, session: Sess
   const { plan, elastic } = session;
   if (plan !== null) await report(commands, session, { plan });
   else if (elastic !== null)
-    await saveReport(session, `${elastic.plan.request.title} elastic plan`, elasticHtml(elastic.plan, told(session)));
+    await saveReport(session, `${elastic.plan.request.title} elastic plan`, elasticHtml(elastic.plan, reportFindings(session)));
 }
 
 async function report(commands: ExportLayoutCommands, session: SessionState, source: Source): Promise<void> {
   const whole = await planOf(commands, source);
-  await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? told(session) : []));
+  await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? reportFindings(session) : []));
 }
 
 /** Findings of the files, with their places in words. */
-function told({ findings, texts }: SessionState): readonly ReportFinding[] {
+function reportFindings({ findings, texts }: SessionState): readonly ReportFinding[] {
   return findings.map((finding) => ({
     ...finding,
     where: placeTextOf(finding.place, texts, displayPath),

@@ -40,7 +40,7 @@ export async function profileCommand(commands: ProfileCommands, argument: unknow
   await measureWithProgress(commands, file, request, session.run?.training.precision !== undefined);
 }
 
-/** The layer of an ONNX model, by the shape its graph tells. It has no plan of its own: the profile is saved next to it. */
+/** The layer of an ONNX model, by the shape in its graph. It has no plan of its own: the profile is saved next to it. */
 async function profileOnnx(commands: ProfileCommands, uri: vscode.Uri): Promise<void> {
   // Before the file is read: only one on this machine's disk can be.
   commands.profiles.folderOf(uri.toString());

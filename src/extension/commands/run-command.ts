@@ -5,7 +5,7 @@ import { say } from '../../core/sentence';
 import type { Commands } from './commands';
 
 /**
- * Runs one thing a user asked for. Cancelled: silent. Expected: one message that says what to do. A bug: the stack in the log, a short
+ * Runs one thing a user asked for. Cancelled: silent. Expected: one message with what to do. A bug: the stack in the log, a short
  * message that leads there.
  * @returns what `action` resolves to, undefined after a failure.
  */

@@ -34,11 +34,11 @@ export async function exportPlanCommand(commands: ConfigCommands, argument: unkn
 
 /**
  * Saves a plan as JSON next to its config.
- * @param findings of the config, which tell whether a launcher starts it as written; null for a plan that may be of another layout.
+ * @param findings of the config, which decide whether a launcher starts it as written; null for a plan that may be of another layout.
  */
 export async function savePlan(file: string, plan: Plan, findings: readonly Finding[] | null): Promise<void> {
-  const told = findings === null ? {} : { starts: startErrors(findings).length === 0 };
-  const text = `${JSON.stringify({ ...planJson(plan), ...told }, null, 2)}\n`;
+  const starts = findings === null ? {} : { starts: startErrors(findings).length === 0 };
+  const text = `${JSON.stringify({ ...planJson(plan), ...starts }, null, 2)}\n`;
   await saveText(vscode.Uri.parse(file), `${plan.request.title} plan.json`, { JSON: ['json'] }, text);
 }
 
@@ -58,8 +58,8 @@ const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> =
 };
 
 /** Saves what a page made (a picture, a table) where the user chooses. */
-export async function savePageText(beside: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
-  await saveText(beside, name, filters[mime], mime === 'image/png' ? Buffer.from(text, 'base64') : text);
+export async function savePageText(config: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
+  await saveText(config, name, filters[mime], mime === 'image/png' ? Buffer.from(text, 'base64') : text);
 }
 
 /**
@@ -68,13 +68,13 @@ export async function savePageText(beside: vscode.Uri | null, { name, mime, text
  * @throws ExpectedError `export-not-saved`; CancelledError.
  */
 export async function saveText(
-  beside: vscode.Uri | null,
+  config: vscode.Uri | null,
   name: string,
   types: Record<string, string[]>,
   text: Content,
 ): Promise<vscode.Uri> {
   const safeName = name.replace(/[^\p{L}\p{N} ._-]+/gu, '-').replace(/^\.+/, '');
-  const folder = beside === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(beside, '..');
+  const folder = config === null ? vscode.workspace.workspaceFolders?.[0]?.uri : vscode.Uri.joinPath(config, '..');
   const target = await vscode.window.showSaveDialog({
     filters: types,
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, safeName) }),

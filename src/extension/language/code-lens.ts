@@ -44,15 +44,15 @@ export function registerCodeLens(
     });
   }
 
-  const said = new Map<string, string>();
-  function tell(file: string): void {
+  const shownTexts = new Map<string, string>();
+  function update(file: string): void {
     const state = sessions.get(file);
     if (state === undefined) return;
     const text = textsOf(state)
       .map(({ title }) => title)
       .join('\n');
-    if (said.get(file) === text) return;
-    said.set(file, text);
+    if (shownTexts.get(file) === text) return;
+    shownTexts.set(file, text);
     changed.fire();
   }
 
@@ -63,12 +63,12 @@ export function registerCodeLens(
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('terapipe.codeLens')) changed.fire();
     }),
-    sessions.onDidChange(({ file }) => tell(file)),
+    sessions.onDidChange(({ file }) => update(file)),
     sessions.onDidDrop((file) => {
-      if (said.delete(file)) changed.fire();
+      if (shownTexts.delete(file)) changed.fire();
     }),
-    layouts.onDidChange(tell),
-    prefills.onDidChange(tell),
+    layouts.onDidChange(update),
+    prefills.onDidChange(update),
   );
 }
 

@@ -74,8 +74,8 @@ export function inlayTexts(state: SessionState, file: string, text: string, t: T
   const found = (Object.keys(hints) as FactName[]).flatMap((name): InlayText[] => {
     const source = facts[name]?.source;
     if (source?.kind !== 'file' || source.place.file !== file) return [];
-    const said = hints[name]?.(facts, launcher.format, t) ?? null;
-    return said === null ? [] : [{ offset: source.place.range.end, text: said }];
+    const hint = hints[name]?.(facts, launcher.format, t) ?? null;
+    return hint === null ? [] : [{ offset: source.place.range.end, text: hint }];
   });
   return found.sort((a, b) => a.offset - b.offset);
 }

@@ -33,9 +33,9 @@ export function makeLensChanges(): LensChanges {
 }
 
 /**
- * Which session a file's lenses are of, as of the last look, which is taken again and told where it finds another. Lenses must not wait for
- * it: VS Code counts how long they take to answer, and asks the less often the longer that is (`CodeLensContribution` waits as long as the
- * last answers took on average).
+ * Which session a file's lenses are of, as last found. It is looked for again each time, with a notification where it is another one.
+ * Lenses must not wait for it: VS Code counts how long they take to answer, and asks the less often the longer that is
+ * (`CodeLensContribution` waits as long as the last answers took on average).
  * @param find the session's file; null where the file has none
  */
 export function makeLensOwners(

@@ -99,7 +99,7 @@ function searchAction(finding: Finding, state: SessionState, context: vscode.Cod
   return action;
 }
 
-/** Where no file says the GPU or the nodes, another machine is a fix, too. */
+/** Where no file sets the GPU or the nodes, another machine is a fix, too. */
 function clusterActions(finding: Finding, state: SessionState, context: vscode.CodeActionContext): readonly vscode.CodeAction[] {
   const assumed = new Set(state.plan?.request.assumptions.map(({ key }) => key));
   const config = vscode.Uri.parse(state.file);

@@ -15,7 +15,7 @@ export function registerScheduleLens(
 ): vscode.Disposable {
   const changed = makeLensChanges();
   const owners = makeLensOwners(shown.scheduleOf, changed, onError);
-  const said = new Map<string, string | null>();
+  const shownTexts = new Map<string, string | null>();
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
     provideCodeLenses: ({ uri }) => {
@@ -39,8 +39,8 @@ export function registerScheduleLens(
     }),
     sessions.onDidChange((state) => {
       const text = scheduleLensText(state, vscode.l10n.t);
-      if (state.format !== 'pytorch-schedule' || said.get(state.file) === text) return;
-      said.set(state.file, text);
+      if (state.format !== 'pytorch-schedule' || shownTexts.get(state.file) === text) return;
+      shownTexts.set(state.file, text);
       changed.fire();
     }),
   );

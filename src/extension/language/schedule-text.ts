@@ -16,14 +16,14 @@ export function scheduleLensText({ schedule, staleEdits, error, findings }: Sess
   }
   if (schedule === null) return null;
   const { timeline, bubbleRate } = schedule;
-  const said = t(
+  const summary = t(
     'Schedule: {0}, {1}, {2} · bubble {3}',
     plural(timeline.stages, t('rank'), t('ranks')),
     plural(timeline.units.length, t('micro-batch'), t('micro-batches')),
     plural(timeline.makespanMs, t('step'), t('steps')),
     formatPercent(bubbleRate),
   );
-  return staleEdits === 0 ? said : t('{0} (before the last edits)', said);
+  return staleEdits === 0 ? summary : t('{0} (before the last edits)', summary);
 }
 
 /** What a cell of a schedule file does, when, and what it waited for; null between cells and while the schedule cannot run. */

@@ -13,7 +13,7 @@ export function planDefaults(uri: vscode.Uri | undefined, log: vscode.LogOutputC
   const settings = vscode.workspace.getConfiguration(section, uri);
   const gpu = settings.get<unknown>('defaultGpu');
   const known = gpuPresetNames.find((name) => name === gpu);
-  if (known === undefined) log.warn(`terapipe.defaultGpu is no preset, ${assumedGpuName} is used instead: ${JSON.stringify(gpu)}`);
+  if (known === undefined) log.warn(`terapipe.defaultGpu is not a preset, ${assumedGpuName} is used instead: ${JSON.stringify(gpu)}`);
   const count = (key: string, maximum: number): number | null => {
     const value = settings.get<unknown>(key);
     if (value === null || value === undefined) return null;

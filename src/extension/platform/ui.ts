@@ -131,7 +131,7 @@ export function setStatusBarMessage(icon: string, text: string, shownMs: number)
   vscode.window.setStatusBarMessage(`$(${icon}) ${inert(text)}`, shownMs);
 }
 
-/** What a lens, a row or the status bar runs when it is clicked, and what it says. */
+/** What a lens, a row or the status bar runs when it is clicked, and its title. */
 export function commandOf(title: string, command: string, args: readonly unknown[] = [], tooltip?: string): vscode.Command {
   return { title: inert(title), command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip: inert(tooltip) }) };
 }

@@ -16,7 +16,7 @@ export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'trait
     run === null ? { sequenceLength: 4096 } : sequenceLengths({}, modelSpecOf(run.model, run.traits), (_, __, usual) => usual().value);
   const training = Object.entries(lengths).map(([key, tokens]) => `    "${key}": ${tokens},`);
   const { gpu, nodes, gpusPerNode } = defaults;
-  return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and says so with the plan.
+  return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and shows its choices with the plan.
 {
   "model": ${JSON.stringify(modelFile)},
   "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },

@@ -24,7 +24,7 @@ interface Line {
 }
 
 /**
- * A `terapipe.json` that says what a launcher says: the model (the config joined to it by name, or the numbers), layout, training and
+ * A `terapipe.json` that sets what a launcher sets: the model (the config joined to it by name, or the numbers), layout, training and
  * cluster, each value with the launcher's name for it. What the launcher leaves out stays out, so that the planner chooses it.
  * @param target identity of the file to be written; the model config is named relative to it.
  * @returns null when the launcher sets nothing that a `terapipe.json` can hold.
@@ -33,29 +33,29 @@ export function newLauncherConfigText(state: SessionState, target: string, { gpu
   const { launcher, run } = state;
   if (launcher === null) return null;
   const facts = factsOfRun(state);
-  const said = run ?? withoutSizes(launcher);
+  const known = run ?? withoutSizes(launcher);
   const modelFile = run?.files.find((file) => file !== launcher.file);
   const from = modelFile === undefined ? null : relativePath(target, modelFile);
   const model = run === null ? knownSizes(launcher) : from === null ? wholeModel(run, launcher) : ownSizes(run, launcher);
-  const layout = layoutLines(said, facts, launcher);
-  const training = trainingLines(said, facts, launcher);
-  const cluster = givenLines(said, ['nodes', 'gpusPerNode'], launcher);
+  const layout = layoutLines(known, facts, launcher);
+  const training = trainingLines(known, facts, launcher);
+  const cluster = givenLines(known, ['nodes', 'gpusPerNode'], launcher);
   if (from === null && ![model, layout, training, cluster].flat().some(({ isWritten }) => isWritten)) return null;
   const sections = [
     ...(from !== null && model.length === 0 ? [`  "model": ${JSON.stringify(from)}`] : [modelSection(model, from, run === null, launcher)]),
     section('cluster', [filled('gpu', gpu, 'of the settings: launchers do not name it'), ...cluster]),
     ...(layout.length === 0 ? [] : [section('layout', layout)]),
-    ...(said.schedule === undefined ? [] : [`  "schedule": ${JSON.stringify(said.schedule.value)}`]),
+    ...(known.schedule === undefined ? [] : [`  "schedule": ${JSON.stringify(known.schedule.value)}`]),
     ...(training.length === 0 ? [] : [section('training', training)]),
   ];
   const caution = [run?.unplanned === undefined ? undefined : say(run.unplanned.message), from === null ? beyondNumbers(run) : undefined]
     .flatMap((sentence) => (sentence === undefined ? [] : [`// ${printable(sentence)}.\n`]))
     .join('');
-  const origin = `${originOf(launcher)} TeraPipe chooses whatever is left out, and says so with the plan.`;
+  const origin = `${originOf(launcher)} TeraPipe chooses whatever is left out, and shows its choices with the plan.`;
   return `${origin}\n${caution}{\n${sections.join(',\n')}\n}\n`;
 }
 
-/** What a model given by numbers cannot be, said so that nobody plans another model unawares; undefined where numbers say all. */
+/** What numbers cannot describe of a model, so that nobody plans another model unawares; undefined where they describe all. */
 function beyondNumbers(run: Run | null): string | undefined {
   const { latent, experts, layerKinds } = run?.traits ?? {};
   const parts = [
@@ -106,12 +106,12 @@ function wholeModel({ model }: Run, { facts, place }: LauncherFile): readonly Li
   return modelKeys.flatMap((key): Line[] => {
     const { value, source } = model[key];
     const usual = key === 'gatedMlp' || key === 'maxPositions' ? bare : own;
-    const isSaid = neededKeys.some((needed) => needed === key) || source.kind === 'file' || usual[key].value !== value;
-    return isSaid && value !== null ? [lineOf(key, model[key], facts)] : [];
+    const isNeeded = neededKeys.some((needed) => needed === key) || source.kind === 'file' || usual[key].value !== value;
+    return isNeeded && value !== null ? [lineOf(key, model[key], facts)] : [];
   });
 }
 
-/** What the launcher says itself, over the model config that is named. */
+/** What the launcher sets itself, over the model config that is named. */
 function ownSizes({ model }: Run, { facts, file }: LauncherFile): readonly Line[] {
   const biases: readonly ModelKey[] = facts.bias === undefined ? [] : ['qkvBias', 'attentionOutputBias', 'mlpBias'];
   return modelKeys.flatMap((key): Line[] => {

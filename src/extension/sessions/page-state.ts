@@ -80,7 +80,7 @@ function pageFindingsOf(
   return [...findings, ...layoutFindings].map((finding) => ({ ...finding, placeText: placeTextOf(finding.place, texts, displayPath) }));
 }
 
-/** Without what pages do not draw: logs and profiles, which may be large, and all that is told by spans. */
+/** Without what pages do not draw: logs and profiles, which may be large, and what is in the spans. */
 export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page: PageKind): PageElastic {
   const { request, parameters, freezing, variants, totalMs, speedup, cost, reasons } = plan;
   const alpha = 'alpha' in request.freezing ? request.freezing.alpha : null;

@@ -42,8 +42,8 @@ export function makePageSync(): PageSync {
       return Object.keys(fields).length > 0 ? { type: 'update', fields } : null;
     },
     due: (session) => {
-      const isTold = sent !== null && ([...results, 'error'] as const).every((key) => sent?.session?.[key] === session?.[key]);
-      if (!isTold) return 'now';
+      const isSent = sent !== null && ([...results, 'error'] as const).every((key) => sent?.session?.[key] === session?.[key]);
+      if (!isSent) return 'now';
       return session !== null && (session.progress !== null || session.staleEdits > 0) ? 'later' : 'soon';
     },
     comparison: () => sent?.state.comparison?.answer?.id ?? null,

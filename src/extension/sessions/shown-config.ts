@@ -152,8 +152,8 @@ async function configAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error
   const known = configFormatOf(sessions.get(uri.toString()));
   const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
   if (format === null || (config === null && (await isGone(uri.toString())))) return null;
-  const planBeside = format === 'huggingface' ? await planThatNames(uri, sessions, onError) : null;
-  if (planBeside !== null) return planBeside;
+  const namingPlan = format === 'huggingface' ? await planThatNames(uri, sessions, onError) : null;
+  if (namingPlan !== null) return namingPlan;
   void sessions.ensure(uri.toString(), format).catch(onError);
   return uri.toString();
 }

@@ -13,7 +13,7 @@ export function launcherCanExpress([key]: WhatIfSet): boolean {
 
 /**
  * What a terapipe.json next to a model config or a launcher has to set, so that it is planned as what was tried: in addition to the sets
- * themselves what only the other file says, or has the planner assume.
+ * themselves what only the other file sets, or has the planner assume.
  * @param run of that file. @param plan what was tried.
  */
 export function overridesForNewFile(

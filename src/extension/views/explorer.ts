@@ -25,7 +25,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
   const changed = new vscode.EventEmitter<ExplorerItem | undefined>();
   let roots: Promise<readonly ExplorerItem[]> | null = null;
   const launcherPaths = new Set<string>();
-  const told = new Map<string, readonly unknown[]>();
+  const answers = new Map<string, readonly unknown[]>();
 
   function findRoots(): Promise<readonly ExplorerItem[]> {
     roots ??= findConfigs(log).then((found) => {
@@ -79,10 +79,10 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
   );
   const subscription = sessions.onDidChange(({ file, plan, error, launcher }) => {
     const answer = [error ?? plan, launcher];
-    if (told.get(file)?.every((part, index) => part === answer[index]) === true) return;
-    told.set(file, answer);
+    if (answers.get(file)?.every((part, index) => part === answer[index]) === true) return;
+    answers.set(file, answer);
     // An event's state keeps its plan alive; a closed session must not.
-    for (const known of told.keys()) if (sessions.get(known) === undefined) told.delete(known);
+    for (const known of answers.keys()) if (sessions.get(known) === undefined) answers.delete(known);
     if (launcher !== null) offerMenus([file]);
     void refreshRow(file);
   });
@@ -118,7 +118,7 @@ function followLaunchers(
   const created = new Map<string, vscode.Uri>();
   const gone = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tell = (): void => {
+  const report = (): void => {
     const [uris, files] = [[...created.values()], new Set(gone)];
     created.clear();
     gone.clear();
@@ -126,7 +126,7 @@ function followLaunchers(
   };
   const later = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(tell, calmMs);
+    timer = setTimeout(report, calmMs);
   };
   const watcher = vscode.workspace.createFileSystemWatcher(launcherGlob, false, true, false);
   return vscode.Disposable.from(

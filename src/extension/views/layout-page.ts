@@ -43,14 +43,14 @@ function pageErrorOf({ code, what: message, remedy }: NonNullable<LayoutSearch['
   return { code, message, remedy, place: null, placeText: null };
 }
 
-const told = new WeakMap<SearchResult, LayoutAnswer>();
+const answersSent = new WeakMap<SearchResult, LayoutAnswer>();
 
 /** Made once for each result: a page gets the same one many times while something else runs. */
 function answerOf({ result, id }: NonNullable<LayoutSearch['answer']>, isWritten: boolean): LayoutAnswer {
-  const known = told.get(result);
+  const known = answersSent.get(result);
   if (known?.id === id) return known;
   const made = layoutAnswerOf(result, id);
   const answer: LayoutAnswer = isWritten ? made : { ...made, isReadOnly: true };
-  told.set(result, answer);
+  answersSent.set(result, answer);
   return answer;
 }

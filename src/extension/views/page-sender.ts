@@ -16,8 +16,8 @@ export interface PageSender {
 const mostInTransit = 4;
 
 /**
- * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it, so few pieces of a large
- * message are on their way at once, and each is made when it is sent.
+ * Packs messages for a page. VS Code makes several copies of a message and keeps them until the page has it. Therefore few pieces of a
+ * large message are on their way at once, and each is made when it is sent.
  * @param post hands one part to VS Code; resolves when it arrived. Where it rejects, the page is gone.
  * @param onIdle called when the last piece has arrived and nothing waits.
  */

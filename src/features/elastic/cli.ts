@@ -28,7 +28,7 @@ export const elasticCommand = defineCommand({
   description: 'a run that freezes layers: pipelines, replicas and time of every epoch',
   options: {
     ...configOptions,
-    report: { value: 'PATH', help: 'write a report in one page (HTML) to a file that is not there yet' },
+    report: { value: 'PATH', help: 'write a report in one page (HTML) to a new file' },
     write: { help: 'with --report, replace PATH' },
   },
   start: (line, { report: file = null, write = false }) => {
@@ -36,8 +36,8 @@ export const elasticCommand = defineCommand({
     return async (terminal, texts) => {
       const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
       const { run } = config;
-      const told = file === null ? [] : judgedFindings(config, run, null);
-      const findings = told.map((finding) => printedFinding(finding, texts));
+      const judged = file === null ? [] : judgedFindings(config, run, null);
+      const findings = judged.map((finding) => printedFinding(finding, texts));
       return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write, findings });
     };
   },
@@ -64,8 +64,8 @@ async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<str
   const exitCode = plan.epochs.every(({ fits }) => fits) ? 0 : 1;
   if (report === null) return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode };
   const { file, write } = report;
-  const told = report.findings.map((finding) => ({ ...finding, where: whereText(finding) }));
-  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, told));
+  const located = report.findings.map((finding) => ({ ...finding, where: whereText(finding) }));
+  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, located));
   return { json: { ...elasticJson(plan, study), written: file }, text: `${textOf(plan, study)}\n\nWrote ${printable(file)}`, exitCode };
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { PrefillAnswer, PrefillAsked } from './core/answer';
+import type { PrefillAnswer, PrefillQuestion } from './core/answer';
 import { ours, resolveAsked, some } from '../../protocol/thread-values';
 
 /** Asks the planner's thread how a prompt is best cut. */
@@ -7,7 +7,7 @@ export const prefillJob = {
   asks: v.object({
     ...resolveAsked.entries,
     model: v.string(),
-    asked: ours<PrefillAsked>({ tokens: v.number(), stages: v.nullable(v.number()) }),
+    asked: ours<PrefillQuestion>({ tokens: v.number(), stages: v.nullable(v.number()) }),
   }),
   answers: ours<PrefillAnswer>({ prefill: some, engines: v.array(some) }),
 };

@@ -76,7 +76,15 @@ export function recoveryAnswer({ plan, findings }: Planned, loss: Failure, texts
       version: 1,
       title: plan.request.title,
       ...recovery,
-      ways: recovery.ways.map((way) => ({ ...way, says: say(way.says) })),
+      ways: recovery.ways.map(({ id, stepMs, fits, moveMs, movedBytes, summary, hourMs }) => ({
+        id,
+        stepMs,
+        fits,
+        moveMs,
+        movedBytes,
+        says: say(summary),
+        hourMs,
+      })),
       starts: startErrors(findings).length === 0,
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
@@ -91,13 +99,13 @@ function textOf(title: string, { loss, stages, replicas, wholeStepMs, ways, chea
     loss.kind === 'without'
       ? `without node ${formatCount(loss.node)}: ${struck} lost`
       : `with stage ${formatCount(loss.stage)} of one replica ${formatNumber(loss.factor)} times as slow`;
-  const rows = ways.map(({ id, stepMs, moveMs, movedBytes, hourMs, fits, says }) => [
+  const rows = ways.map(({ id, stepMs, moveMs, movedBytes, hourMs, fits, summary }) => [
     `${id === cheapest ? '* ' : '  '}${wayNames[id]}`,
     stepMs === null ? '' : column.duration(stepMs),
     stepMs === null ? '' : column.duration(moveMs),
     movedBytes === 0 ? '' : formatBytes(movedBytes),
     hourMs === null ? 'cannot' : `${column.number(hourMs / 6e4)} min${fits ? '' : ', does not fit'}`,
-    printable(say(says)),
+    printable(say(summary)),
   ]);
   const heading = ['way', 'step', 'to get there', 'sent to a GPU', "an hour's steps", 'how'];
   return [

@@ -24,7 +24,7 @@ export type WayId = 'keep' | 'work' | 'layers' | 'replicas';
 /** A way to go on. Times in ms. */
 interface RecoveryWay {
   readonly id: WayId;
-  /** A step of as many sequences as before; null where this way cannot be taken; `says` explains why. */
+  /** A step of as many sequences as before; null where this way cannot be taken; `summary` explains why. */
   readonly stepMs: number | null;
   readonly fits: boolean;
   /** Regrouping, and states that are sent. */
@@ -32,7 +32,7 @@ interface RecoveryWay {
   readonly movedBytes: number;
   /** All of an hour's steps of the whole run, the way there included; null with `stepMs`. */
   readonly hourMs: number | null;
-  readonly says: Sentence;
+  readonly summary: Sentence;
 }
 
 /** Ways to go on after a failure, priced. Plain data. */
@@ -175,7 +175,7 @@ function kept(question: Question): Way {
     fits: step.fits,
     moveMs: 0,
     movedBytes: 0,
-    says: sentence`everything waits for the slow stage`,
+    summary: sentence`everything waits for the slow stage`,
   };
 }
 
@@ -185,7 +185,7 @@ function work(question: Question): Way {
   const { data } = request.layout;
   const none = { id: 'work', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
   if ([...struck.lost.values()].some((lost) => lost >= data))
-    return { ...none, says: sentence`no other replica has the stage, whose states are then read from a checkpoint` };
+    return { ...none, summary: sentence`no other replica has the stage, whose states are then read from a checkpoint` };
   const factorOf = (stage: number): number => {
     const lost = struck.lost.get(stage) ?? 0;
     return data / (data - lost + (loss.kind === 'slow' ? lost / loss.factor : 0));
@@ -201,7 +201,7 @@ function work(question: Question): Way {
     stepMs: step.iterationMs,
     fits,
     moveMs: regroupMs,
-    says: sentence`the same stage of the other replicas takes its micro-batches, ${formatNumber(factor)} times as many; no state is sent`,
+    summary: sentence`the same stage of the other replicas takes its micro-batches, ${formatNumber(factor)} times as many; no state is sent`,
   };
 }
 
@@ -229,20 +229,20 @@ function layers(question: Question): Way {
   const { request, spec, struck, loss, signal } = question;
   const none = { id: 'layers', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
   const left = request.layout.pipeline - struck.deepest;
-  if (left < 1) return { ...none, says: sentence`a pipeline has lost all of its stages` };
+  if (left < 1) return { ...none, summary: sentence`a pipeline has lost all of its stages` };
   const before = pipelineOf(request).stages.map(({ contents }) => contents.layers);
   const best = loss.kind === 'slow' ? fasterCut(question, before) : stepOf({ ...request, layout: withStages(request, left) }, spec, signal);
-  if (best === null) return { ...none, says: sentence`${spec.name} cannot run on the stages that are left` };
+  if (best === null) return { ...none, summary: sentence`${spec.name} cannot run on the stages that are left` };
   const received = mostReceived(before, best.layers);
   const movedBytes = received * layerBytes(request);
   const moveMs = regroupMs + (1e3 * movedBytes * request.layout.tensor) / networkBandwidth(request.cluster.links);
   const { iterationMs, fits } = best.step;
   const isGone = loss.kind === 'without' && [...struck.lost.values()].some((lost) => lost >= request.layout.data);
   const stages = sentence`${counted(best.layers.length, 'stage')} of ${best.layers.join(' ')} layers`;
-  const says = isGone
+  const summary = isGone
     ? sentence`${stages}; a stage receives ${counted(received, 'layer')}, the lost ones from a checkpoint`
     : sentence`${stages}; a stage receives ${counted(received, 'layer')}`;
-  return { ...none, stepMs: iterationMs, fits, movedBytes, moveMs, says };
+  return { ...none, stepMs: iterationMs, fits, movedBytes, moveMs, summary };
 }
 
 interface CutStep {
@@ -286,7 +286,7 @@ function replicas(question: Question): Way {
   const { data, pipeline } = request.layout;
   const left = data - struck.replicas;
   const none = { id: 'replicas', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
-  if (left < 1) return { ...none, says: sentence`no replica is left whole` };
+  if (left < 1) return { ...none, summary: sentence`no replica is left whole` };
   const layout = { ...request.layout, data: left };
   for (const count of [
     Math.ceil((spec.scheme.length * data) / left),
@@ -297,10 +297,10 @@ function replicas(question: Question): Way {
     const found = stepOf({ ...request, layout, training: { ...request.training, globalBatch } }, { ...spec, scheme }, signal);
     if (found === null) continue;
     const stepMs = (found.step.iterationMs * sequencesOf(spec.scheme) * data) / globalBatch;
-    const says = sentence`${counted(left, 'replica')} of ${formatCount(data)}, ${counted(count, 'micro-batch', 'micro-batches')} each; no state is sent`;
-    return { ...none, stepMs, fits: memoryVerdict(found.step.memory).fits, moveMs: regroupMs, says };
+    const summary = sentence`${counted(left, 'replica')} of ${formatCount(data)}, ${counted(count, 'micro-batch', 'micro-batches')} each; no state is sent`;
+    return { ...none, stepMs, fits: memoryVerdict(found.step.memory).fits, moveMs: regroupMs, summary };
   }
-  return { ...none, says: sentence`${spec.name} cannot run on the stages that are left` };
+  return { ...none, summary: sentence`${spec.name} cannot run on the stages that are left` };
 }
 
 function sequencesOf(scheme: Scheme): number {

@@ -42,7 +42,7 @@ const request = v.variant('type', [
     stages: v.array(whole),
     addresses: v.array(v.string()),
   }),
-  /** Times each of these cells on each chunk of its stages, alone, this many times. */
+  /** Times each of these cells by itself on each chunk of its stages, this many times. */
   v.object({
     type: v.literal('time'),
     id: count,

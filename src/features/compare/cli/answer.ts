@@ -57,7 +57,7 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
-      printable(`${plan.request.title}, ${say(chosenOf(plan).name)}, beside ${file}`),
+      printable(`${plan.request.title}, ${say(chosenOf(plan).name)}, compared with ${file}`),
       sentences(comparison),
       comparison.kind === 'trace' ? traceText(comparison) : timesText(comparison),
     ]

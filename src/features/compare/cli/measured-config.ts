@@ -24,7 +24,7 @@ export interface UsedLog {
   readonly file: string;
   readonly steady: SteadySteps;
   readonly use: 'own step' | 'step of another run';
-  /** How its run differs from the planned one: said before it is used. */
+  /** How its run differs from the planned one, which is reported before it is used. */
   readonly differences: readonly Sentence[];
 }
 
@@ -39,7 +39,7 @@ interface MeasuredConfig {
 
 /**
  * The config that a command line names, calibrated to the step of `--measured`: a time, the median of a file of times, or that of the log
- * of this run. What no file says is as the log has it.
+ * of this run. What no file sets is as the log has it.
  * @throws ExpectedError as `namedConfig`, `runConfig` and `measuredSteps`; `measured-other-run` for the log of another run.
  */
 export async function measuredConfig(

@@ -21,7 +21,7 @@ export function differencesLines(used: UsedLog | null): string[] {
   return [used.differences.map((one) => printable(say(one))).join('\n')];
 }
 
-/** Rows of a plan on the log that calibrates it: which steps count, then what it says of memory and FLOPs. */
+/** Rows of a plan on the log that calibrates it: which steps count, then its memory and FLOPs. */
 export function logLines(log: ComparedLog | null): string[][] {
   if (log === null) return [];
   const { steady, comparison } = log;

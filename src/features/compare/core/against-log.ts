@@ -111,7 +111,7 @@ function memoryAgainst(plan: Plan, { memory, facts, program }: RunLog): MemoryAg
     .filter(({ predictedBytes }) => predictedBytes > 0);
 }
 
-/** The difference that memory is said of: of the fullest stage as measured. */
+/** The difference in memory that is reported: of the fullest stage as measured. */
 function fullest(memory: readonly MemoryAgainst[]): MemoryAgainst | null {
   return memory.reduce<MemoryAgainst | null>((most, one) => (most === null || one.measuredBytes > most.measuredBytes ? one : most), null);
 }

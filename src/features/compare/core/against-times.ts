@@ -76,30 +76,32 @@ function stageAgainst(timeline: Timeline, { stage, forwardMs, backwardMs }: Meas
 
 /** Measured times compared with the plan: a sentence each. */
 export function timesSentences({ steady, step, within, errorPercent, straggler, stages, log }: TimesComparison): Sentence[] {
-  const said: Sentence[] = log === null ? [] : differenceSentences(log);
+  const sentences: Sentence[] = log === null ? [] : differenceSentences(log);
   if (step !== null && steady !== null) {
     const [measured, predicted, bar] = [formatDuration(step.measuredMs), formatDuration(step.predictedMs), formatNumber(errorPercent)];
-    said.push(
+    sentences.push(
       within === true
         ? sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): within the error bar of ${bar} %.`
         : sentence`A step takes ${measured}, ${ratioText(step)} (${predicted}): beyond the error bar of ${bar} %.`,
     );
     if (within === false && (log === null || log.match === 'same'))
-      said.push(sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`);
+      sentences.push(
+        sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`,
+      );
     const median = sentence`That is the median of ${counted(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}`;
-    said.push(
+    sentences.push(
       steady.warmUp === 0 ? sentence`${median}.` : sentence`${median}; the first ${formatCount(steady.warmUp)} left out as warm-up.`,
     );
-    if (log !== null) said.push(...logSentences(log));
+    if (log !== null) sentences.push(...logSentences(log));
   }
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow !== undefined)
-    said.push(
+    sentences.push(
       sentence`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time.`,
     );
   else if (stages.length > 0) {
     const ratio = formatNumber(lowMedian(stages.map((stage) => stage.ratio)));
-    said.push(sentence`Passes take ${ratio}x their predicted time, the median of ${counted(stages.length, 'stage')}.`);
+    sentences.push(sentence`Passes take ${ratio}x their predicted time, the median of ${counted(stages.length, 'stage')}.`);
   }
-  return said;
+  return sentences;
 }

@@ -5,7 +5,7 @@ import { sentence, type Sentence } from '../../../core/sentence';
 
 /** One event larger than this is not an event of a profiler. */
 const maximumEventLength = 2 ** 20;
-/** Room for what the head of a trace says of its rank. */
+/** Room for what the head of a trace has on its rank. */
 const maximumMemberLength = 2 ** 20;
 
 /** Reads a trace piece by piece. */

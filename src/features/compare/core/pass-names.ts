@@ -1,6 +1,6 @@
 import { operationKind, type OperationKind } from '../../../core/schedules/schedule';
 
-/** What the name of an event says about the pass it is; null: unknown. */
+/** The pass that the name of an event stands for; null: unknown. */
 interface NamedPass {
   readonly kind: OperationKind;
   /** Chunk of the model in order of the layers. */
@@ -69,6 +69,6 @@ export function passOfName(name: string): NamedPass | null {
 }
 
 /** Whether the text of an event can be one of a pass, or of what names its track: a quick look, before it is parsed. */
-export function mayTell(text: string): boolean {
+export function mayNamePass(text: string): boolean {
   return /"(?:PP:\d|[Ff]orward[ -]|[Bb]ackward[ -]|thread_name"|process_name")/.test(text) || /"ph"\s*:\s*"[BE]"/.test(text);
 }

@@ -27,7 +27,7 @@ function speedSentence(comparison: PlanComparison): Sentence {
     ? sentence`${formatDuration(b.iterationMs)} compared with ${formatDuration(a.iterationMs)} per step`
     : sentence`${formatCount(b.tokensPerSecond)} compared with ${formatCount(a.tokensPerSecond)} tokens/s`;
   const why = whyClause(comparison);
-  const because = (said: Sentence): Sentence => (why === null ? sentence`${said}.` : sentence`${said}: ${why}.`);
+  const because = (result: Sentence): Sentence => (why === null ? sentence`${result}.` : sentence`${result}: ${why}.`);
   if (isAsFast(speedup)) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);
   const factor = speedup >= 1 ? speedup : 1 / speedup;
   const amount = factor < 1.1 ? formatPercent(factor - 1) : `${formatNumber(factor)}x`;

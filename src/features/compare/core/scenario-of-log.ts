@@ -37,7 +37,7 @@ export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'progra
 }
 
 /**
- * The layout of a log; null unless it says how the model is split. DeepSpeed and the Trainer do not split models and log only their
+ * The layout of a log; null unless it shows how the model is split. DeepSpeed and the Trainer do not split models and log only their
  * replicas; Megatron-DeepSpeed logs as Megatron-LM does.
  */
 function layoutOf({ facts, program }: Pick<RunLog, 'facts' | 'program'>, { layout, assumptions }: PlanRequest): Scenario['layout'] | null {

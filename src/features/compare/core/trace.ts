@@ -2,7 +2,7 @@ import type { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import { isRecord } from '../../../core/records';
 import { makeEventScanner, traceError } from './events';
-import { mayTell, passOfName } from './pass-names';
+import { mayNamePass, passOfName } from './pass-names';
 import { sentence } from '../../../core/sentence';
 
 /** A thread of a trace. */
@@ -127,7 +127,7 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
   const scanner = makeEventScanner(file, {
     event: (text) => {
       events++;
-      if (mayTell(text)) hear(parsed(file, text) as Event);
+      if (mayNamePass(text)) hear(parsed(file, text) as Event);
     },
     member: (name, text) => {
       if (name !== 'distributedInfo') return;

@@ -52,8 +52,8 @@ export async function compareWithCommand(commands: CompareCommands, argument: un
 function otherOf(argument: unknown, other: unknown): vscode.Uri | null {
   if (!Array.isArray(other)) return uriOf(other);
   const own = uriOf(argument)?.toString();
-  const [beside, ...more] = other.map(uriOf).filter((uri) => uri !== null && uri.toString() !== own);
-  return more.length === 0 ? (beside ?? null) : null;
+  const [side, ...more] = other.map(uriOf).filter((uri) => uri !== null && uri.toString() !== own);
+  return more.length === 0 ? (side ?? null) : null;
 }
 
 /** What a file is, by its content; what is too large for a config is a measured run. */

@@ -84,8 +84,8 @@ export function openComparison(
     if (!isOpen() || job !== null) return;
     const states = statesOf(sessions, host, file, other);
     if (states === null) return;
-    const { own, beside, best } = states;
-    const settled = [own, ...beside];
+    const { own, others, best } = states;
+    const settled = [own, ...others];
     const isSettled = settled.every(({ progress, staleEdits, error }) => progress === null && staleEdits === 0 && error === null);
     const isFound = other.kind !== 'best' || best?.staleEdits === 0;
     if (isSettled && isFound && (own.plan !== basis.own || otherNow() !== basis.other)) {
@@ -115,7 +115,7 @@ export function openComparison(
 
 interface ComparedStates {
   readonly own: SessionState;
-  readonly beside: readonly SessionState[];
+  readonly others: readonly SessionState[];
   readonly best: ReturnType<ComparisonHost['bestAnswer']>;
 }
 
@@ -123,9 +123,9 @@ interface ComparedStates {
 function statesOf(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): ComparedStates | null {
   const own = sessions.get(file);
   if (own === undefined) return null;
-  if (other.kind !== 'config') return { own, beside: [], best: other.kind === 'best' ? host.bestAnswer(file) : null };
-  const beside = sessions.get(other.file);
-  return beside === undefined ? null : { own, beside: [beside], best: null };
+  if (other.kind !== 'config') return { own, others: [], best: other.kind === 'best' ? host.bestAnswer(file) : null };
+  const side = sessions.get(other.file);
+  return side === undefined ? null : { own, others: [side], best: null };
 }
 
 function shownError(error: unknown, host: ComparisonHost): ExpectedError | null {

@@ -26,7 +26,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
 
-  const tell = (file: string): void => {
+  const notify = (file: string): void => {
     for (const listener of listeners) listener(file);
   };
   const open = (file: string, other: Compared): ConfigComparison => {
@@ -36,7 +36,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
         host,
         newId: () => `${file}#${++lastId}`,
         isOpen: () => comparisons.get(file) === comparison,
-        changed: () => tell(file),
+        changed: () => notify(file),
       },
       file,
       other,
@@ -50,9 +50,9 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
     if (comparison === undefined) return;
     comparison.abort();
     comparisons.delete(file);
-    tell(file);
+    notify(file);
   };
-  const isBeside = ({ state }: ConfigComparison, file: string): boolean => {
+  const isComparedWith = ({ state }: ConfigComparison, file: string): boolean => {
     const { other } = state();
     return other.kind === 'config' && other.file === file;
   };
@@ -60,7 +60,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
   const subscription = sessions.onDidChange(({ file: changed }) => {
     for (const [file, comparison] of comparisons) {
       if (sessions.get(file) === undefined) close(file);
-      else if (changed === file || isBeside(comparison, changed)) comparison.follow();
+      else if (changed === file || isComparedWith(comparison, changed)) comparison.follow();
     }
   });
   const bestSubscription = host.onDidChangeBest((file) => {
@@ -83,7 +83,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
       else comparison?.abort();
     },
     close,
-    needs: (file) => [...comparisons].some(([own, comparison]) => own === file || isBeside(comparison, file)),
+    needs: (file) => [...comparisons].some(([own, comparison]) => own === file || isComparedWith(comparison, file)),
     onDidChange: (listener) => {
       listeners.add(listener);
       return { dispose: () => listeners.delete(listener) };

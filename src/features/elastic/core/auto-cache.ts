@@ -6,7 +6,7 @@ import { sentence, type Sentence } from '../../../core/sentence';
 export interface Span {
   readonly epochs: number;
   readonly steps: number;
-  /** Forward of all frozen layers for one step's batch, and only of those that froze with this span. */
+  /** Forward of all frozen layers for one step's batch, and of the layers that froze with this span only. */
   readonly forwardMs: number;
   readonly advanceMs: number;
   /** The span before ran the same pipelines: what its cache holds is in the right places and need only be advanced. */

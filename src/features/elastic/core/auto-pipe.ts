@@ -1,19 +1,19 @@
 import type { StageUnits } from './balance';
 
 /** A way to cut the active units into stages, and what its largest stage takes, in whatever unit compression compares. */
-export interface Cut {
+export interface StagePartition {
   readonly units: StageUnits;
   readonly largest: number;
 }
 
 /** Cuts the units left into `stages`; null when there is no cut that may be. */
-export type Cutter = (stages: number) => Cut | null;
+export type Cutter = (stages: number) => StagePartition | null;
 
 /**
  * Pipeline length after a freeze: halved as long as the largest stage of the shorter pipeline is not larger than the largest one of the
  * first epoch (arXiv 2102.03161, equation in section 3.2 and the released code, both `<=`; line 30 of Algorithm 1 prints `<`). Several
  * halvings at once are possible; 1 is pure data parallelism.
- * @param largestAtFirst largest stage of the first epoch, in the same unit as `Cut.largest`.
+ * @param largestAtFirst largest stage of the first epoch, in the same unit as `StagePartition.largest`.
  */
 export function compressedLength(length: number, cutter: Cutter, largestAtFirst: number): number {
   let stages = length;

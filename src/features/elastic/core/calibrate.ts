@@ -99,7 +99,7 @@ export function inputWaitMs(request: Pick<ElasticRequest, 'loader'>, batch: numb
   return request.loader?.workers === 0 ? ms : Math.max(0, ms - stepMs);
 }
 
-/** Share of a measured step that is left to it at least, where the loader is said to take longer than the whole step. */
+/** Share of a measured step that is left to it at least, where the measured loader takes longer than the whole step. */
 const leastOfStep = 0.01;
 
 /** A measured step without what it waited for its samples, ms. */

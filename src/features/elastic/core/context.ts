@@ -7,7 +7,7 @@ import { stepBytes } from '../../../core/domain/optimizer';
 import type { Timeline } from '../../../core/schedules/schedule';
 import { busyTimes } from '../../../core/schedules/simulate/idle';
 import { memoized } from '../../../core/records';
-import { tableMicroBatches, searchedMicroBatches, type Cut } from './auto-pipe';
+import { tableMicroBatches, searchedMicroBatches, type StagePartition } from './auto-pipe';
 import { exactBalance, greedyBalance, stageSums, type StageUnits } from './balance';
 import { activeBytes, frozenBytes, totalBytes, type StageBytes } from './memory';
 import { equalWorkLengths, forwardWork } from '../../../core/slicing/chunk-rules';
@@ -51,7 +51,7 @@ export interface ElasticContext {
   readonly units: readonly Unit[];
   readonly costs: UnitCosts;
   readonly steps: Map<string, ModelledStep>;
-  readonly cuts: Map<string, Cut | null>;
+  readonly cuts: Map<string, StagePartition | null>;
 }
 
 /** What plans of one elastic run share: its units and their costs, analytic or of its profile, and what was already computed of them. */
@@ -69,14 +69,20 @@ export function activeUnits({ units }: ElasticContext, frozenLayers: number): re
 }
 
 /** Cuts the units left by one of the balances; null when no cut keeps every stage within the GPU's memory (by time only). */
-export function cutUnits(context: ElasticContext, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
+export function cutUnits(
+  context: ElasticContext,
+  balance: BalanceName,
+  frozenLayers: number,
+  stages: number,
+  batch: number,
+): StagePartition | null {
   const key = [balance, frozenLayers, stages, batch].join();
   let cut = context.cuts.get(key);
   if (cut === undefined) context.cuts.set(key, (cut = newCut(context, balance, frozenLayers, stages, batch)));
   return cut;
 }
 
-function newCut(context: ElasticContext, balance: BalanceName, frozenLayers: number, stages: number, batch: number): Cut | null {
+function newCut(context: ElasticContext, balance: BalanceName, frozenLayers: number, stages: number, batch: number): StagePartition | null {
   const active = activeUnits(context, frozenLayers);
   const parameters = active.map((unit) => unit.parameters);
   if (balance === 'time') return timedCut(context, active, frozenLayers, stages, batch);
@@ -90,7 +96,13 @@ function exactParameters(parameters: readonly number[], stages: number): StageUn
 }
 
 /** The least time of the slowest stage among cuts that fit the GPUs; its largest stage is in bytes. */
-function timedCut(context: ElasticContext, active: readonly Unit[], frozenLayers: number, stages: number, batch: number): Cut | null {
+function timedCut(
+  context: ElasticContext,
+  active: readonly Unit[],
+  frozenLayers: number,
+  stages: number,
+  batch: number,
+): StagePartition | null {
   const { inputs, costs } = context;
   const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
   const milliseconds = prefixSums(active.map((_, index) => sumOf(stageTimes(active, cost, index, index + 1))));
@@ -240,8 +252,8 @@ export function stepTimeline(context: ElasticContext, question: StepQuestion, fo
   });
 }
 
-/** Where no cut fits the memory: the even one, which is then said not to fit. */
-function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }: StepQuestion): Cut {
+/** Where no cut fits the memory: the even one, which is then reported not to fit. */
+function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }: StepQuestion): StagePartition {
   return cutUnits(context, 'parameters', frozenLayers, pipelineLength, batch) ?? { units: [], largest: 0 };
 }
 

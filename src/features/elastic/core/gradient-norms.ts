@@ -67,7 +67,7 @@ function trackedColumns(csv: Csv, header: readonly string[]): Columns | null {
     throw csvError(
       csv,
       'csv-column',
-      sentence`The name of the file says no layer`,
+      sentence`The name of the file has no layer`,
       sentence`name it as TensorBoard does, with layer_ and a number from 0`,
       cellRange(csv, 0, value),
     );

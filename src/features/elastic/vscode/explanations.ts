@@ -131,7 +131,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
       ];
     },
   },
-  'elastic.classes': { meaning: (t) => t('Classes that the head of the model tells apart.') },
+  'elastic.classes': { meaning: (t) => t('Classes that the head of the model distinguishes.') },
   'elastic.throughputs': {
     meaning: (t) => t('Measured samples/s by frozen layers and pipeline length; replace or scale the predicted step.'),
     elastic: (plan, t) => gain(plan, 'all', t),

@@ -10,7 +10,7 @@ import type { Answer } from '../../../cli/answer';
 import { indented, table } from '../../../cli/table';
 
 /** What `terapipe prefill` found. */
-interface PrefillFound {
+interface PrefillReport {
   readonly request: PlanRequest;
   /** Folder or name of the model, for the engines. */
   readonly model: string;
@@ -30,7 +30,7 @@ export type PrefillExport = ServingRuntime | 'list';
 const mostShown = 12;
 
 /** `terapipe prefill`: the chunks, what proves them, and what others' rules lose. */
-export function prefillAnswer(found: PrefillFound): Answer {
+export function prefillAnswer(found: PrefillReport): Answer {
   const { request, prefill, times, prompts, served } = found;
   const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs } = prefill;
   const { layout } = request;
@@ -59,7 +59,7 @@ export function prefillAnswer(found: PrefillFound): Answer {
   return { json, text: textOf(found, engines), exitCode: memory.fits ? 0 : 1 };
 }
 
-function textOf(found: PrefillFound, engines: readonly ServedEngine[]): string {
+function textOf(found: PrefillReport, engines: readonly ServedEngine[]): string {
   const { to, prefill } = found;
   if (to === 'list') return prefill.chunks.join('\n');
   const asked = engines.find(({ runtime }) => runtime === to);
@@ -76,7 +76,7 @@ function textOf(found: PrefillFound, engines: readonly ServedEngine[]): string {
   ].join('\n');
 }
 
-function headOf({ request, prefill }: PrefillFound): string[] {
+function headOf({ request, prefill }: PrefillReport): string[] {
   const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit } = prefill;
   const { layout, training, cluster, title } = request;
   const proof = exact ? 'proved optimal' : `at most ${formatPercent(timeToFirstTokenMs / lowerBoundMs - 1)} above the best possible`;
@@ -107,14 +107,14 @@ function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
 }
 
 /** What an engine's own chunks lose, or gain where they are not multiples of the unit that chunks are looked for in. */
-function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts, prefill }: PrefillFound): string {
+function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts, prefill }: PrefillReport): string {
   const slower = `${say(costOf(regret))}${regret < 0 ? ` than the best in multiples of ${prefill.unit} tokens` : ''}`;
   if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;
   return `${formatDuration(meanMs)} on average with its own chunks, ${slower}`;
 }
 
 /** What a launch is, as comments above it. */
-function commentsOf(engine: ServedEngine, found: PrefillFound): string[] {
+function commentsOf(engine: ServedEngine, found: PrefillReport): string[] {
   return [
     `# ${engine.title}: ${regretText(engine, found)}; best chunks: ${shown(found.prefill.chunks)}`,
     `# Its chunks: ${shown(engine.chunks)}`,
@@ -126,7 +126,7 @@ function shown(chunks: readonly number[]): string {
   return `${chunks.slice(0, mostShown).join(', ')}${chunks.length > mostShown ? `, ... ${chunks.at(-1) ?? 0}` : ''}`;
 }
 
-function timesText({ prompts, times }: PrefillFound): string[] {
+function timesText({ prompts, times }: PrefillReport): string[] {
   if (prompts === 1) return [];
   const { meanMs, p50Ms, p99Ms } = times;
   return [

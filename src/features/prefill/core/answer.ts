@@ -11,7 +11,7 @@ import type { PlanRequest } from '../../../core/domain/request';
 import { servingCommand, type ServingCommand } from './serving-command';
 
 /** A prefill that is asked for. */
-export interface PrefillAsked {
+export interface PrefillQuestion {
   readonly tokens: number;
   /** Null: as many as the layout has. */
   readonly stages: number | null;
@@ -22,7 +22,7 @@ export type ServedEngine = ServedCut & ServingCommand & { readonly regret: numbe
 
 /** How a prompt is best cut, for pages: plain data. */
 export interface PrefillAnswer {
-  readonly asked: PrefillAsked;
+  readonly asked: PrefillQuestion;
   readonly tensor: number;
   readonly gpu: string;
   /** Device that times were measured on; null: they are those of the model. */
@@ -35,7 +35,7 @@ export interface PrefillAnswer {
 /** A run as a server runs a prompt of this many tokens: one replica, one sequence, nothing kept for backward. */
 export function servedRequest(
   run: Run,
-  { tokens, stages }: PrefillAsked,
+  { tokens, stages }: PrefillQuestion,
   defaults: ResolveDefaults,
   found: readonly NamedProfile[] = [],
   signal?: CancelSignal,

@@ -11,11 +11,11 @@ import { analyticKinks } from '../../../core/time-model/context-kinks';
 import { pipelineOf, type Pipeline } from '../../../core/planner/predict/pipeline';
 import { transfersOf } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/scheme';
-import { chunkTimes, firstTokenMs, servedCuts, type PrefillCut, type ServedCut } from './serving';
+import { chunkTimes, firstTokenMs, servedCuts, type ChunkedPrompt, type ServedCut } from './serving';
 import { sliceWork } from '../../../core/slicing/chunk-rules';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
-export interface Prefill extends PrefillCut {
+export interface Prefill extends ChunkedPrompt {
   /** No chunks in multiples of `unit` tokens take less, on stages all as slow as the slowest. */
   readonly lowerBoundMs: number;
   readonly exact: boolean;
@@ -23,7 +23,7 @@ export interface Prefill extends PrefillCut {
   readonly stagesAlike: boolean;
   readonly unit: number;
   /** How others cut it, by the same time. */
-  readonly rules: readonly (PrefillCut & { readonly name: Sentence })[];
+  readonly rules: readonly (ChunkedPrompt & { readonly name: Sentence })[];
   readonly stages: number;
   readonly memory: PrefillMemory;
 }

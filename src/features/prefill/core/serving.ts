@@ -6,7 +6,7 @@ export const servingRuntimes = ['sglang', 'vllm', 'vllm-ascend'] as const;
 export type ServingRuntime = (typeof servingRuntimes)[number];
 
 /** A way to cut a prompt into chunks, and when its first token is ready, ms. */
-export interface PrefillCut {
+export interface ChunkedPrompt {
   readonly chunks: readonly number[];
   readonly timeToFirstTokenMs: number;
   /** Of each chunk on a stage, with its send. */
@@ -19,12 +19,12 @@ interface ServingSettings {
   readonly firstChunk: number;
   /** Share of the computed change of a chunk that is followed; 0: chunks stay as long. */
   readonly smoothing: number;
-  /** Shortest chunk, where it can be said. */
+  /** Shortest chunk; null where it cannot be set. */
   readonly leastChunk: number | null;
 }
 
 /** The chunks nearest to the best that an engine's own rule makes. */
-export interface ServedCut extends PrefillCut {
+export interface ServedCut extends ChunkedPrompt {
   readonly runtime: ServingRuntime;
   readonly settings: ServingSettings;
   /** Over all prompts, ms. */

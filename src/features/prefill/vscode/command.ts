@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../../core/errors';
-import { regretOf, type PrefillAsked } from '../core/answer';
+import { regretOf, type PrefillQuestion } from '../core/answer';
 import { formatDuration, formatPercent } from '../../../core/format';
 import { isRecord } from '../../../core/records';
 import { say, sentence } from '../../../core/sentence';
@@ -43,7 +43,7 @@ export async function planPrefillCommand(commands: PrefillCommands, argument: un
   ];
 }
 
-function givenOf(asked: unknown): PrefillAsked | null {
+function givenOf(asked: unknown): PrefillQuestion | null {
   if (!isRecord(asked)) return null;
   const { tokens, stages } = asked;
   return isWhole(tokens, longestPrompt) && isWhole(stages, mostStages) ? { tokens, stages } : null;
@@ -53,7 +53,7 @@ function isWhole(value: unknown, most: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
 }
 
-async function askedFor({ tokens, stages }: PrefillAsked): Promise<PrefillAsked> {
+async function askedFor({ tokens, stages }: PrefillQuestion): Promise<PrefillQuestion> {
   const title = vscode.l10n.t('Plan prefill');
   const given = async (prompt: string, value: number, most: number): Promise<number> => {
     const text = await showInputBox({

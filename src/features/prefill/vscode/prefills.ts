@@ -1,4 +1,4 @@
-import type { PrefillAnswer, PrefillAsked } from '../core/answer';
+import type { PrefillAnswer, PrefillQuestion } from '../core/answer';
 import { servedModel, usualPrompt } from '../core/served-model';
 import { ExpectedError } from '../../../core/errors';
 import { sentence } from '../../../core/sentence';
@@ -13,7 +13,7 @@ export interface Prefills {
   /** Null before the first. */
   readonly stateOf: (file: string) => PrefillSession | null;
   /** Plans a prompt, in place of an earlier one; an error is in the state too. @throws ExpectedError of the planner; CancelledError. */
-  readonly plan: (file: string, asked: PrefillAsked) => Promise<PrefillAnswer>;
+  readonly plan: (file: string, asked: PrefillQuestion) => Promise<PrefillAnswer>;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
   readonly dispose: () => void;
 }
@@ -28,7 +28,7 @@ export interface PrefillSession {
   readonly error: ExpectedError | null;
 }
 
-type AskPrefill = (run: Run, asked: PrefillAsked, signal: AbortSignal) => Promise<PrefillAnswer>;
+type AskPrefill = (run: Run, asked: PrefillQuestion, signal: AbortSignal) => Promise<PrefillAnswer>;
 
 /** @param ask the planner's answer for a run. */
 export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefills {

@@ -16,7 +16,7 @@ import type { Terminal } from '../../../cli/terminal';
 import { writeNewFile } from '../../../cli/write-file';
 import { sentence } from '../../../core/sentence';
 
-/** What a command line says about a rehearsal. */
+/** What a command line sets for a rehearsal. */
 interface RehearseOptions {
   readonly scale: Scale;
   readonly steps: number;

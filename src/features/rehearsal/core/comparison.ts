@@ -10,12 +10,12 @@ import { chromeTrace } from '../../../core/export/chrome-trace';
 /** Steps that a profile from the same processes predicts are off by this much at most, on a machine that does nothing else. */
 const expectedErrorPercent = 10;
 
-/** A rehearsed step compared with its own prediction, and the plan that says so. */
+/** A rehearsed step compared with its own prediction, and the plan with that prediction. */
 interface ComparedStep {
   readonly comparison: TraceComparison;
   /** The plan with what was run in place of what it chose. */
   readonly plan: Plan;
-  /** What the rehearsal says beyond its times: gradients, other work on the machine, memory of the processes. */
+  /** What the rehearsal shows beyond its times: gradients, other work on the machine, memory of the processes. */
   readonly sentences: readonly Sentence[];
 }
 

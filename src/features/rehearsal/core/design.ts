@@ -180,7 +180,7 @@ function notesOf({ model, training, layout }: PlanRequest, scale: Scale, shape: 
       layout.tensor > 1,
       `One rank's share of tensor ${formatCount(layout.tensor)}, without its collectives: gradients are those of that share`,
     ),
-    ...when(model.vocab === 0, `No file sets a vocabulary: ${plural(standInVocab, 'word')} stand in`),
+    ...when(model.vocab === 0, `No file sets a vocabulary: ${plural(standInVocab, 'word')} are used`),
     ...when(training.precision !== 'fp32', `Computed in fp32 instead of ${training.precision}`),
     ...when(training.dropout, 'Without dropout'),
   ];

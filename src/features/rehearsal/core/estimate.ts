@@ -121,7 +121,7 @@ function workingBytes({ shape, schedule }: RehearsedSizes): number {
 }
 
 /** How often each pass is run by itself for the prediction, the warm-up included. */
-const alone = 6;
+const runsOfCell = 6;
 
 /**
  * How long a rehearsal of this many steps takes, ms: the unsliced step, each cell by itself, a step to warm up, the steps. A guess from the
@@ -131,7 +131,7 @@ const alone = 6;
 export function rehearsalMs(sizes: RehearsedSizes, steps: number, processes: number): number {
   const { schedule } = sizes;
   const cells = new Set(schedule.units.map(({ batch, tokens, context }) => `${batch},${tokens},${context}`)).size;
-  const cellSteps = (alone * (splitsBackward(schedule) ? 2 : 1) * cells) / schedule.units.length;
+  const cellSteps = (runsOfCell * (splitsBackward(schedule) ? 2 : 1) * cells) / schedule.units.length;
   const oneByOne = 1;
   return stepMs(sizes) * (oneByOne + (1 + steps + cellSteps) / Math.max(1, processes));
 }

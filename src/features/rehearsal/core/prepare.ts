@@ -14,7 +14,7 @@ export interface RehearsalRoom {
 }
 
 /** How a rehearsal is asked for. */
-export interface RehearsalAsked {
+export interface RehearsalSettings {
   readonly scale: Scale;
   /** Measured steps. */
   readonly steps: number;
@@ -34,7 +34,7 @@ export interface PreparedRehearsal {
  * through the schedule a few times.
  * @throws ExpectedError as `fittingDesign`; `rehearsal-cores`.
  */
-export function preparedRehearsal(plan: Plan, { scale, steps, clock }: RehearsalAsked, room: RehearsalRoom): PreparedRehearsal {
+export function preparedRehearsal(plan: Plan, { scale, steps, clock }: RehearsalSettings, room: RehearsalRoom): PreparedRehearsal {
   const design = fittingDesign(plan, scale, room.usableBytes);
   const { stages } = design.schedule;
   const processes = clockFor(clock, stages, room.cores) === 'real' ? stages : 1;

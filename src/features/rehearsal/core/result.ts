@@ -27,7 +27,7 @@ interface StageMemory {
 /** What a rehearsal found. Plain data with typed arrays. Times in ms. */
 export interface Rehearsal {
   readonly design: RehearsalDesign;
-  /** `partial`: something stopped it; `error` says what, and what was measured until then is kept. */
+  /** `partial`: something stopped it; `error` is the reason, and what was measured until then is kept. */
   readonly status: 'complete' | 'partial';
   readonly error: string | null;
   readonly processes: number;

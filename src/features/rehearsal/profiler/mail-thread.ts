@@ -12,7 +12,7 @@ import { isMailTask, type Letter, type Received } from './mail-messages';
 export function serveMail(): void {
   const task: unknown = workerData;
   const port = parentPort;
-  if (port === null || !isMailTask(task)) throw new Error('this is no thread for mail');
+  if (port === null || !isMailTask(task)) throw new Error('this is not a thread for mail');
   const { stage, addresses } = task;
   const sockets = new Map<number, Socket>();
   const socketTo = (to: number): Socket => {

@@ -18,7 +18,7 @@ type ReplyOf<Type extends RehearsalReply['type']> = Extract<RehearsalReply, { re
  * What passes give is garbage soon, tens of megabytes in each: V8's helpers would collect it on the cores that the other stages run on for
  * half as long as the passes take (measured). On the thread that makes it, each pass takes what it costs.
  */
-const collectsAlone = ['--single-threaded-gc'];
+const collectsOnOwnThread = ['--single-threaded-gc'];
 /** Memory that was given back is not returned to the system, which would clear its pages when a later pass takes it: of glibc. */
 const keepsMemory = { MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20), MALLOC_TRIM_THRESHOLD_: String(2 ** 40) };
 
@@ -107,7 +107,7 @@ function startStages(
   const who = whose(stages);
   return startProcess<RehearsalRequest, RehearsalReply>(childFile, env, {
     args: [stageArgument],
-    execArgv: [...collectsAlone],
+    execArgv: [...collectsOnOwnThread],
     parse: parseRehearsalReply,
     isNotice(reply) {
       if (reply.type === 'passed') onPassed(reply.passes);

@@ -183,7 +183,7 @@ export function cellsOf(schedules: readonly Schedule[]): Cell[] {
   return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
 }
 
-/** Begins to watch what the machine does. @returns what says, told what our processes worked, which share of all cores others took. */
+/** Begins to watch what the machine does. @returns makes of our processes' time, ms, the share of all cores that others took. */
 function otherWork(): (ownMs: number) => number {
   const [fromMs, busyMs, parentMs] = [machineClock(), machineBusyMs(), processorMs()];
   return (ownMs) => {

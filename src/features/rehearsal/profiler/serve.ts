@@ -23,7 +23,7 @@ interface StageServerParts {
 }
 
 type Answer = WithoutId<RehearsalReply>;
-type Tell = (notice: RehearsalReply) => void;
+type Notify = (notice: RehearsalReply) => void;
 type Opened = Awaited<ReturnType<typeof openStages>>;
 type RequestOf<Type extends RehearsalRequest['type']> = Extract<RehearsalRequest, { readonly type: Type }>;
 
@@ -31,19 +31,19 @@ type RequestOf<Type extends RehearsalRequest['type']> = Extract<RehearsalRequest
 const noticeMs = 50;
 
 /** Answers requests one after the other. Rejects only for bugs: what a run or ONNX Runtime throws is an answer. */
-export function createStageServer(parts: StageServerParts): (request: RehearsalRequest, tell: Tell) => Promise<RehearsalReply> {
+export function createStageServer(parts: StageServerParts): (request: RehearsalRequest, notify: Notify) => Promise<RehearsalReply> {
   let opened: Opened | null = null;
-  const answer = async (request: RehearsalRequest, tell: Tell): Promise<Answer> => {
+  const answer = async (request: RehearsalRequest, notify: Notify): Promise<Answer> => {
     if (request.type === 'open') {
       opened = await openStages(parts, request);
       return { type: 'opened', onnxruntime: opened.runtime.env.versions.node ?? 'unknown', attention: opened.attention, ...parts.memory() };
     }
     if (opened === null) throw new Error('no step is open');
-    return request.type === 'time' ? timed(parts, opened, request) : stepped(parts, opened, request, tell);
+    return request.type === 'time' ? timed(parts, opened, request) : stepped(parts, opened, request, notify);
   };
-  return async (request, tell) => {
+  return async (request, notify) => {
     try {
-      return { ...(await answer(request, tell)), id: request.id };
+      return { ...(await answer(request, notify)), id: request.id };
     } catch (error) {
       return { type: 'failed', id: request.id, message: errorMessage(error) };
     }
@@ -83,13 +83,13 @@ async function timed(
   return { type: 'timed', cells, ...memory() };
 }
 
-async function stepped({ clock, memory }: StageServerParts, opened: Opened, asked: RequestOf<'step'>, tell: Tell): Promise<Answer> {
+async function stepped({ clock, memory }: StageServerParts, opened: Opened, asked: RequestOf<'step'>, notify: Notify): Promise<Answer> {
   const { runners, mail, reference } = opened;
   const { schedule, keep, id } = asked;
   for (const runner of runners.values()) runner.reset();
   const beforeMs = processorMs();
   const times = await runRows(opened, schedule, clock, (passes) => {
-    tell({ type: 'passed', id, passes });
+    notify({ type: 'passed', id, passes });
   });
   const spentMs = processorMs() - beforeMs;
   const gradients = new Map([...runners.values()].flatMap((runner) => [...runner.gradients()]));

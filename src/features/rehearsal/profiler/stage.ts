@@ -277,12 +277,12 @@ function emptyShelf(): Shelf {
   const items = new Map<string, readonly Bag[]>();
   const look = (item: Item): readonly Bag[] => {
     const bags = items.get(itemKey(item));
-    if (bags === undefined) throw new Error(`${itemText(item)} is not there`);
+    if (bags === undefined) throw new Error(`${itemText(item)} is missing`);
     return bags;
   };
   return {
     put(item, bags) {
-      if (items.has(itemKey(item))) throw new Error(`${itemText(item)} is there already`);
+      if (items.has(itemKey(item))) throw new Error(`${itemText(item)} exists already`);
       items.set(itemKey(item), bags);
     },
     look,

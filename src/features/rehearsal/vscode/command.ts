@@ -41,7 +41,7 @@ export async function rehearseCommand(commands: RehearseCommands, argument: unkn
   const design = await designFor(commands, plan);
   const rehearsal = await rehearseWithProgress(commands, file, design);
   await show(commands, file, plan, rehearsal);
-  tell(rehearsal);
+  showResult(rehearsal);
   return commands.comparisons.stateOf(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
 }
 
@@ -131,7 +131,7 @@ async function show({ panels, comparisons }: RehearseCommands, file: string, pla
 }
 
 /** What was found, in a sentence. */
-function tell({ measured, predicted, gradients, error, design }: Rehearsal): void {
+function showResult({ measured, predicted, gradients, error, design }: Rehearsal): void {
   if (error !== null)
     throw new ExpectedError('rehearsal-partial', sentence`The rehearsal stopped: ${error}`, sentence`the steps before it are shown`);
   if (measured === null || predicted === null) return;

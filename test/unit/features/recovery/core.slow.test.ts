@@ -39,8 +39,8 @@ describe('ways on after a loss', () => {
     assert.ok(over(replicas) > 1.2 && over(replicas) < 1.34, `three replicas do that of four: ${over(replicas)}`);
     assert.deepEqual([work.movedBytes, replicas.movedBytes], [0, 0]);
     assert.ok(layers.movedBytes > 0 && layers.moveMs > work.moveMs);
-    assert.match(toText(layers.says), /^3 stages of 11 11 10 layers; a stage receives \d layers$/);
-    assert.match(toText(replicas.says), /^3 replicas of 4, 32 micro-batches each/);
+    assert.match(toText(layers.summary), /^3 stages of 11 11 10 layers; a stage receives \d layers$/);
+    assert.match(toText(replicas.summary), /^3 replicas of 4, 32 micro-batches each/);
     const hours = recovery.ways.map(({ hourMs }) => hourMs ?? Infinity);
     assert.equal(recovery.cheapest, recovery.ways[hours.indexOf(Math.min(...hours))]?.id);
   });
@@ -50,7 +50,7 @@ describe('ways on after a loss', () => {
     assert.deepEqual([recovery.stages, recovery.replicas, recovery.cheapest], [[3], 2, 'layers']);
     for (const id of ['work', 'replicas'] as const)
       assert.deepEqual([wayOf(recovery, id).stepMs, wayOf(recovery, id).hourMs], [null, null]);
-    assert.match(toText(wayOf(recovery, 'layers').says), /the lost ones from a checkpoint$/);
+    assert.match(toText(wayOf(recovery, 'layers').summary), /the lost ones from a checkpoint$/);
   });
 
   it('gives a slow stage less work or fewer layers, where that is faster than to wait for it', async () => {
@@ -59,7 +59,7 @@ describe('ways on after a loss', () => {
     const [keep, work, layers] = (['keep', 'work', 'layers'] as const).map((id) => wayOf(recovery, id).stepMs ?? NaN);
     assert.ok(keep !== undefined && work !== undefined && layers !== undefined);
     assert.ok(keep > 1.35 * recovery.wholeStepMs && work < 0.9 * keep && layers < 0.9 * keep, `${keep} ${work} ${layers}`);
-    assert.match(toText(wayOf(recovery, 'layers').says), /^4 stages of \d+ \d+ [56] \d+ layers; a stage receives \d layers?$/);
+    assert.match(toText(wayOf(recovery, 'layers').summary), /^4 stages of \d+ \d+ [56] \d+ layers; a stage receives \d layers?$/);
     const hardly = recover(plan, { kind: 'slow', stage: 2, factor: 1.001 });
     assert.equal(hardly.cheapest, 'keep');
     assert.ok(Math.abs((wayOf(hardly, 'keep').stepMs ?? NaN) / hardly.wholeStepMs - 1) < 0.002);

@@ -103,7 +103,7 @@ export function makeRunRecorder(program: LogProgram): RunRecorder {
     },
   };
 
-  /** The same run from an earlier checkpoint: what its head said still holds. */
+  /** The same run from an earlier checkpoint: what its head logged is still true. */
   function beginAgain(): void {
     const { facts } = now;
     begin();

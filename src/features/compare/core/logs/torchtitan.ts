@@ -6,7 +6,7 @@ import type { LogFormat, LogLines } from './run-log';
 import { makeRunRecorder, type RunRecorder } from './recorder';
 
 /*
- * TorchTitan: `MetricsProcessor.log` of components/metrics.py, the mesh of distributed/parallel_dims.py, what trainer.py says before it
+ * TorchTitan: `MetricsProcessor.log` of components/metrics.py, the mesh of distributed/parallel_dims.py, what trainer.py logs before it
  * starts. Read at b5bcd76c; older forms (`wps`, a mesh of named dimensions) from logs. Every rank may log.
  */
 

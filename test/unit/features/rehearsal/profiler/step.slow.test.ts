@@ -109,27 +109,27 @@ describe('a rehearsed step', () => {
       const wrong = { ...schedule, unit: schedule.unit.map((unit, row) => (row < 2 ? unit : 1 - unit)) };
       await assert.rejects(
         runAsWritten(await models.gpt, wrong),
-        /later slices' gradient of the keys and values of unit 0 on chunk 0 is not there/,
+        /later slices' gradient of the keys and values of unit 0 on chunk 0 is missing/,
       );
     });
 
     it('when slices go forward in the wrong order', async () => {
       const schedule = scheduleOf('TeraPipe', 1, [{ batch: 1, tokens: [5, 7] }]);
       const wrong = { ...schedule, unit: schedule.unit.map((unit, row) => (row < 2 ? 1 - unit : unit)) };
-      await assert.rejects(runAsWritten(await models.gpt, wrong), /the keys and values of unit 0 on chunk 0 is not there/);
+      await assert.rejects(runAsWritten(await models.gpt, wrong), /the keys and values of unit 0 on chunk 0 is missing/);
     });
 
     it('when weight gradients come before those of the inputs', async () => {
       const schedule = scheduleOf('ZB-H1', 1, wholes(1));
       const wrong = { ...schedule, kind: Uint8Array.of(0, 3, 2) };
-      await assert.rejects(runAsWritten(await models.gpt, wrong), /what makes the weight gradient of unit 0 on chunk 0 is not there/);
+      await assert.rejects(runAsWritten(await models.gpt, wrong), /what makes the weight gradient of unit 0 on chunk 0 is missing/);
     });
 
     it('when a stage does not hand on', async () => {
       const wrong = runTiny(await models.gpt, scheduleOf('1F1B', 2, wholes(2)), 2, {
         between: (runner) => ({ ...runner, give: () => undefined }),
       });
-      await assert.rejects(wrong, /the input of unit 0 on chunk 1 is not there/);
+      await assert.rejects(wrong, /the input of unit 0 on chunk 1 is missing/);
     });
 
     it('when a slice has another context than its unit states', async () => {
