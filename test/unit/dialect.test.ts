@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { allowed, countDialect, dialect, houses, recordedCounts } from './dialect';
+import { allowed, countDialect, dialect, houses, leftInCleanFolders, recordedCounts } from './dialect';
 
 describe('words that only this code base uses', () => {
   const [counts, recorded] = [countDialect(), recordedCounts()];
@@ -16,6 +16,10 @@ describe('words that only this code base uses', () => {
         assert.ok(found >= limit, `${house}: ${found} uses, ${limit} recorded. Run node --import tsx test/unit/dialect.ts.`);
       }
     });
+
+  it('are not in folders that are clean of them', () => {
+    assert.deepEqual(leftInCleanFolders(), []);
+  });
 
   it('are found where they are used', () => {
     const text =
