@@ -27,7 +27,7 @@ import { usableBytesOf } from './bounds';
 import { inputsOf, microBatchesOf, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
-import { bestFirst, scheduleKey, sizesKey, type Excluded, type SearchOutcome, type SearchOptions } from './search';
+import { bestFirst, scheduleKey, sizesKey, type Excluded, type Outcome, type SearchOptions } from './search';
 import { givenScheme, unitOf } from './schedules';
 import { cannotSplit, gpusOf } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -101,7 +101,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
 }
 
 interface Searched {
-  readonly found: SearchOutcome;
+  readonly found: Outcome;
   readonly evaluator: Evaluator;
   readonly isKept: boolean;
   /** Of the best that keeps memory free, where others are searched all the same. */
@@ -270,7 +270,7 @@ function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoin
 const mostFinelySolved = 4;
 
 /** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */
-function finelySolved({ sliced: all }: SearchOutcome, best: SearchPoint): readonly SearchPoint[] {
+function finelySolved({ sliced: all }: Outcome, best: SearchPoint): readonly SearchPoint[] {
   const points = new Map([[sizesKey(best), best]]);
   for (const { point } of all) {
     if (points.size === mostFinelySolved) break;
@@ -339,7 +339,7 @@ function cutForMakespan(
   return found === null ? null : cutAlike(batches, found.lengths);
 }
 
-function runnersUp({ perSizes }: SearchOutcome, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
+function runnersUp({ perSizes }: Outcome, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
   return perSizes
     .filter(({ point }) => sizesKey(point) !== sizesKey(best.point))
     .map(({ point }) => {
