@@ -6,8 +6,8 @@ import { makeStore, type Store } from './base/store';
 import { watchTheme } from './base/theme';
 import { registerUi } from './base/ui';
 
-type Shown = Exclude<HostMessage, ActMessage>;
-type PageChange = Exclude<Shown, { readonly type: 'show' }>;
+type StateMessage = Exclude<HostMessage, ActMessage>;
+type PageChange = Exclude<StateMessage, { readonly type: 'show' }>;
 
 /** Starts the page that the host's document asks for; fetches no other. */
 async function start(): Promise<void> {
@@ -19,7 +19,7 @@ async function start(): Promise<void> {
   const connected: { store: Store | null } = { store: null };
   // The store may show an older plan for a while; what the host sent is what its updates are changes of.
   let sent = emptyPage(kind, true);
-  const take = (message: Shown): void => {
+  const take = (message: StateMessage): void => {
     const { store } = connected;
     if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
     else store?.receive((sent = message.type === 'state' ? message.state : { ...sent, ...message.fields }));
@@ -54,9 +54,9 @@ function act({ command, focus }: ActMessage): void {
  * Hands on what the page is to show at once, but while a dropdown's list is open only when it closes: nothing moves under a pointer that is
  * about to choose. Of what came meanwhile the last counts.
  */
-function heldWhileListIsOpen(take: (message: Shown) => void): (message: Shown) => void {
+function heldWhileListIsOpen(take: (message: StateMessage) => void): (message: StateMessage) => void {
   let page: PageChange | null = null;
-  let show: Shown | null = null;
+  let show: StateMessage | null = null;
   const isOpen = (): boolean => document.querySelector('vscode-dropdown[open]') !== null;
   const handOn = (): void => {
     if (isOpen()) return;

@@ -30,5 +30,5 @@ function serveStages(): void {
     memory: () => ({ rssBytes: process.memoryUsage.rss(), peakRssBytes: 1024 * process.resourceUsage().maxRSS }),
     openMail: (runtime, stage, addresses) => openSocketMail(runtime, process.argv[1] ?? '', stage, addresses),
   });
-  answerParent((message, tell) => serve(parseRehearsalRequest(message), tell));
+  answerParent((message, notify) => serve(parseRehearsalRequest(message), notify));
 }

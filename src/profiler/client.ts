@@ -206,15 +206,15 @@ function profilerOn(
   const withoutFailed = async (answer: CellAnswer): Promise<CellAnswer> => {
     // Logs come through another pipe than the answer.
     await setImmediate();
-    const said = children.current()?.said() ?? '';
-    const kind = failureKind(said);
+    const log = children.current()?.newStderr() ?? '';
+    const kind = failureKind(log);
     if (kind === 'lost') {
       await children.release();
-      throw providerLost(provider, lastLine(said));
+      throw providerLost(provider, lastLine(log));
     }
     if (answer.type === 'skipped' || kind === 'failed') return answer;
     growth.exceed();
-    return { type: 'skipped', id: answer.id, reason: 'out-of-memory', detail: lastLine(said) };
+    return { type: 'skipped', id: answer.id, reason: 'out-of-memory', detail: lastLine(log) };
   };
 
   return {

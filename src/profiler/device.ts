@@ -77,7 +77,7 @@ function vulkanDevice({ libraries, deviceFiles, memoryBytes }: DeviceFacts, nvid
   return driver.name === 'NVIDIA GPU' && nvidia !== null ? nvidia : { kind: 'gpu', name: driver.name, memoryBytes: null, driver: null };
 }
 
-/** Versions of CUDA and cuDNN by the libraries that are loaded: `libcudart.so.12.8.90` says 12.8.90. */
+/** Versions of CUDA and cuDNN by the libraries that are loaded: `libcudart.so.12.8.90` is 12.8.90. */
 export function libraryVersions(libraries: readonly string[]): Record<string, string> {
   const versions: Record<string, string> = {};
   for (const file of libraries) {

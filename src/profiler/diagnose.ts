@@ -37,9 +37,11 @@ const anotherProvider = sentence`use another provider, or measure on another mac
 
 /** The real reason why a provider does not load, of ONNX Runtime 1.30. Pure: everything it knows is in `facts`. */
 export function diagnoseRefusal(facts: RefusalFacts): Refusal {
-  const said = `${facts.message}\n${facts.stderr}`;
+  const output = `${facts.message}\n${facts.stderr}`;
   const found =
-    binaryTrouble(facts) ?? (facts.provider === 'cuda' ? cudaTrouble(facts, said) : graphicsTrouble(facts, said)) ?? graphTrouble(facts);
+    binaryTrouble(facts) ??
+    (facts.provider === 'cuda' ? cudaTrouble(facts, output) : graphicsTrouble(facts, output)) ??
+    graphTrouble(facts);
   return { provider: facts.provider, ...(found ?? { reason: sentence`${cleaned(facts.message)}`, remedy: anotherProvider }) };
 }
 
@@ -65,27 +67,27 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
   return null;
 }
 
-function cudaTrouble(facts: RefusalFacts, said: string): Trouble {
-  const missing = missingLibraries(facts, said);
+function cudaTrouble(facts: RefusalFacts, output: string): Trouble {
+  const missing = missingLibraries(facts, output);
   const notShipped = cudaProviderFiles.filter((file) => !facts.present.includes(file));
-  if (/Failed to load (shared )?library/.test(said) || facts.missing.length > 0) {
+  if (/Failed to load (shared )?library/.test(output) || facts.missing.length > 0) {
     if (notShipped.length > 0) return providerFilesMissing(facts, notShipped);
     if (missing.includes('libcuda.so.1')) return noDriver;
     if (missing.length > 0) return cudaLibrariesMissing(missing);
   }
-  const loader = /Failed to load library \S+ with error: ([^\n]*)/.exec(said)?.[1];
+  const loader = /Failed to load library \S+ with error: ([^\n]*)/.exec(output)?.[1];
   if (loader !== undefined)
     return {
       reason: sentence`The CUDA library of ONNX Runtime does not load: ${loader.slice(0, 200)}`,
       remedy: sentence`use the files of version ${facts.version ?? ''} exactly`,
     };
-  const failure = /CUDA (?:failure|error) (\d+): ([^;\n]*)/.exec(said);
+  const failure = /CUDA (?:failure|error) (\d+): ([^;\n]*)/.exec(output);
   return failure === null ? null : cudaFailure(Number(failure[1]), (failure[2] ?? '').trim(), facts.nvidiaDriver);
 }
 
 /** Named by `ldd`, or by the loader, which stops at the first. */
-function missingLibraries({ missing }: RefusalFacts, said: string): readonly string[] {
-  const named = [...said.matchAll(/([\w.+-]+\.so[\w.]*): cannot open shared object file/g)].map(([, file]) => file ?? '');
+function missingLibraries({ missing }: RefusalFacts, output: string): readonly string[] {
+  const named = [...output.matchAll(/([\w.+-]+\.so[\w.]*): cannot open shared object file/g)].map(([, file]) => file ?? '');
   return [...new Set([...missing, ...named])].filter((file) => !file.startsWith('libonnxruntime'));
 }
 
@@ -137,7 +139,7 @@ function cudaMajor(libraries: readonly string[]): 12 | 13 | null {
 
 /** Codes of cudaError_t. */
 function cudaFailure(code: number, text: string, driver: string | null): Trouble {
-  // The CUDA runtime says the same when there is no driver at all.
+  // The CUDA runtime reports the same when there is no driver at all.
   if (code === 35 && driver === null) return noDriver;
   if (code === 35)
     return {
@@ -164,20 +166,20 @@ function cudaFailure(code: number, text: string, driver: string | null): Trouble
 }
 
 /** WebGPU (Vulkan on Linux), DirectML and CoreML. */
-function graphicsTrouble({ provider, message }: RefusalFacts, said: string): Trouble {
+function graphicsTrouble({ provider, message }: RefusalFacts, output: string): Trouble {
   if (provider === 'webgpu') {
     const ending = 'and the driver of the GPU (Debian: nvidia-driver-libs, or mesa-vulkan-drivers for AMD and Intel)';
-    if (said.includes("Couldn't load Vulkan"))
+    if (output.includes("Couldn't load Vulkan"))
       return { reason: sentence`There is no Vulkan loader (libvulkan.so.1)`, remedy: sentence`install it (Debian: libvulkan1) ${ending}` };
-    const lacking = /Vulkan (\w+) required/.exec(said)?.[1];
+    const lacking = /Vulkan (\w+) required/.exec(output)?.[1];
     if (lacking !== undefined)
       return {
         reason: sentence`The Vulkan driver lacks ${lacking}, which WebGPU needs`,
         remedy: sentence`update the GPU driver; llvmpipe runs on the CPU and cannot be used`,
       };
-    if (/Found no drivers|VK_ERROR_INCOMPATIBLE_DRIVER/.test(said))
+    if (/Found no drivers|VK_ERROR_INCOMPATIBLE_DRIVER/.test(output))
       return { reason: sentence`There is no Vulkan driver`, remedy: sentence`install the Vulkan loader ${ending}` };
-    if (/No supported adapters|Failed to get a WebGPU adapter/.test(said))
+    if (/No supported adapters|Failed to get a WebGPU adapter/.test(output))
       return { reason: sentence`There is no GPU that WebGPU can use`, remedy: anotherProvider };
   }
   if (/887A0004/i.test(message))

@@ -38,7 +38,7 @@ export interface MeasureHost {
   readonly now: () => string;
 }
 
-/** Times of one cell over the rounds so far: of the graphs, and of those that only make their inputs. */
+/** Times of one cell over the rounds so far: of its graphs, and of the graphs that only make their inputs. */
 interface Entry {
   readonly part: TimedPart;
   readonly cell: Cell;
@@ -148,7 +148,7 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
       const cells = nextCells(domain, layerSamples(course), skipped, cellsAtATime);
       if (cells.length === 0) {
         course.warnings.push(
-          'Every slice that could tell more was measured, and the error is still over 2 %: the times of this device do not follow a smooth curve',
+          'Every slice that could improve the fit was measured, and the error is still over 2 %: the times of this device do not follow a smooth curve',
         );
         return;
       }
@@ -308,7 +308,7 @@ function waitWarnings({ workMs, waitedMs }: Course): string[] {
   ];
 }
 
-/** A stage is planned as its layers times one: said when two layers, whose weights share the caches, take a tenth more or less. */
+/** A stage is planned as its layers times one: a warning when two layers, whose weights share the caches, take a tenth more or less. */
 function layerWarnings(ratio: number | null): string[] {
   if (ratio === null || Math.abs(ratio / 2 - 1) <= 0.1) return [];
   return [`Two layers take ${formatNumber(ratio)} times as long as one, not twice: a stage of many layers will be off by as much`];

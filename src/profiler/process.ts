@@ -22,7 +22,7 @@ export interface ServedProcess<Request extends Numbered, Reply extends Numbered>
   /** The end of what the child and the native libraries in it wrote to standard error, at most 64 kB. */
   readonly stderr: () => string;
   /** The part of it that was written since the last request. */
-  readonly said: () => string;
+  readonly newStderr: () => string;
   /** Kills the child (no signal handler can delay that) and rejects what waits with CancelledError at once; resolves when it is gone. */
   readonly stop: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let stderr = '';
-  let said = '';
+  let newStderr = '';
   let waiting: Waiting<Reply> | null = null;
   let ended: Error | null = null;
   let lastId = 0;
@@ -115,7 +115,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
   child.stderr?.setEncoding('utf8');
   child.stderr?.on('data', (text: string) => {
     stderr = (stderr + text).slice(-keptCharacters);
-    said = (said + text).slice(-keptCharacters);
+    newStderr = (newStderr + text).slice(-keptCharacters);
   });
   child.once('disconnect', () => {
     child.kill('SIGKILL');
@@ -125,7 +125,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
     try {
       reply = parse(message);
     } catch {
-      end(diedOf('it sent something that is no reply', lastLine(stderr)));
+      end(diedOf('it sent something that is not a reply', lastLine(stderr)));
       return;
     }
     if (!isNotice(reply) && reply.id === waiting?.id) settle()?.resolve(reply);
@@ -139,7 +139,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
           return;
         }
         const id = ++lastId;
-        said = '';
+        newStderr = '';
         const timer = setTimeout(() => {
           end(timedOutOf(limitMs));
         }, limitMs);
@@ -148,7 +148,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
         child.send({ ...body, id }, () => undefined);
       }),
     stderr: () => stderr,
-    said: () => said,
+    newStderr: () => newStderr,
     stop: () => {
       end(new CancelledError());
       return gone;
@@ -174,8 +174,8 @@ function timedOut(limitMs: number): ExpectedError {
 
 /** The last line that has content, without colours and stack traces: of an uncaught exception its message. */
 export function lastLine(text: string): string {
-  const [said = ''] = stripVTControlCharacters(text).split(/^-+ (?:Native|JavaScript) stack trace -+$/m);
-  const lines = said.split('\n').map((line) => line.trim());
+  const [message = ''] = stripVTControlCharacters(text).split(/^-+ (?:Native|JavaScript) stack trace -+$/m);
+  const lines = message.split('\n').map((line) => line.trim());
   const uncaught = lines.some((line) => line.startsWith('Node.js v')) ? lines.filter((line) => /^\w*Error\b.*: /.test(line)) : [];
   return (uncaught.at(-1) ?? lines.filter((line) => line !== '').at(-1) ?? '').slice(0, 400);
 }

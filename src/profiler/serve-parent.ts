@@ -12,14 +12,14 @@ export function serveParent(parts: ServerParts): void {
  * Answers the parent's messages in order, and exits when the parent does.
  * @param answer may report progress to the parent before it answers.
  */
-export function answerParent(answer: (message: unknown, tell: (notice: object) => void) => Promise<object>): void {
+export function answerParent(answer: (message: unknown, notify: (notice: object) => void) => Promise<object>): void {
   let before = Promise.resolve();
-  const tell = (reply: object): void => {
+  const notify = (reply: object): void => {
     process.send?.(reply);
   };
   process.on('message', (message: unknown) => {
     before = before.then(async () => {
-      tell(await answer(message, tell));
+      notify(await answer(message, notify));
     });
   });
   process.on('disconnect', () => process.exit());

@@ -67,10 +67,10 @@ export interface HistoryState {
   readonly canUndo: boolean;
 }
 
-const told = new Set<string>(['schedule', 'training.recompute', 'training.globalBatch', 'training.sequenceLength', ...whatIfKeys]);
+const firstKeys = new Set<string>(['schedule', 'training.recompute', 'training.globalBatch', 'training.sequenceLength', ...whatIfKeys]);
 
 /** What differs between two plans, what a person sets first. */
 export function changesBetween(before: Plan, after: Plan): readonly RequestDifference[] {
   const differences = requestDifferences(before, after, chosenOf(before), chosenOf(after));
-  return [...differences.filter(({ key }) => told.has(key)), ...differences.filter(({ key }) => !told.has(key))];
+  return [...differences.filter(({ key }) => firstKeys.has(key)), ...differences.filter(({ key }) => !firstKeys.has(key))];
 }

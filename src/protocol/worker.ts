@@ -21,7 +21,7 @@ const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
 /** What the planner's thread is asked and what it answers, a row for each kind of request. */
 const jobs = {
-  // `first`: where a schedule is asked for, its plan alone is wanted before the whole.
+  // `first`: where a schedule is asked for, only its plan is wanted before the whole.
   plan: { asks: v.object({ request: planRequest, first: v.boolean() }), answers: plan },
   resolve: { asks: resolveAsked, answers: planRequest },
   // `plan`, without its timelines, is of `run` and does not fit.
@@ -51,12 +51,12 @@ const jobs = {
 };
 
 export type JobType = keyof typeof jobs;
-export type Asked<T extends JobType> = v.InferOutput<(typeof jobs)[T]['asks']>;
+export type JobInput<T extends JobType> = v.InferOutput<(typeof jobs)[T]['asks']>;
 export type AnswerTo<T extends JobType> = v.InferOutput<(typeof jobs)[T]['answers']>;
 
 /** Client to worker. One at a time: the next only after the last was answered. */
 export type WorkerRequest = { [T in JobType]: JobRequest<T> }[JobType];
-export type JobRequest<T extends JobType> = { readonly type: T; readonly id: number } & Asked<T>;
+export type JobRequest<T extends JobType> = { readonly type: T; readonly id: number } & JobInput<T>;
 
 const jobType = v.picklist(Object.keys(jobs) as JobType[]);
 const requestHead = v.object({ type: jobType, id });

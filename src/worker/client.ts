@@ -13,7 +13,7 @@ import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import type { ResolveMessage } from '../protocol/thread-values';
-import type { AnswerTo, Asked, JobRequest, JobType, WorkerRequest } from '../protocol/worker';
+import type { AnswerTo, JobInput, JobRequest, JobType, WorkerRequest } from '../protocol/worker';
 import type { Against } from '../features/compare/job';
 import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './job-queue';
 
@@ -40,8 +40,8 @@ export interface PlannerClient {
   /** Asks for any job; the others are shorter ways to ask. It fails as `plan` does. */
   readonly ask: <T extends JobType>(
     type: T,
-    asked: Asked<T>,
-    options?: { readonly signal?: AbortSignal | undefined; readonly tell?: Job['tell'] },
+    asked: JobInput<T>,
+    options?: { readonly signal?: AbortSignal | undefined; readonly report?: Job['report'] },
   ) => Promise<AnswerTo<T>>;
   /** `resolveRun` there, since it looks for a layout where the files leave it open. */
   readonly resolve: (asked: ResolveMessage, options?: Pick<PlanJobOptions, 'signal'>) => Promise<PlanRequest>;
@@ -87,23 +87,23 @@ export interface PlannerClient {
 export function createPlannerClient(workerFile: string, options?: JobQueueOptions): PlannerClient {
   const queue = openJobQueue(workerFile, options);
   let lastId = 0;
-  const ask: PlannerClient['ask'] = (type, asked, { signal, tell = () => undefined } = {}) =>
-    answerTo(queue, { type, id: ++lastId, ...asked }, signal, tell);
+  const ask: PlannerClient['ask'] = (type, asked, { signal, report = () => undefined } = {}) =>
+    answerTo(queue, { type, id: ++lastId, ...asked }, signal, report);
   return {
     ask,
     resolve: (asked, options) => ask('resolve', asked, options),
     remedies: (asked, plan, options) => ask('remedies', { ...asked, plan: withoutTimelines(plan) }, options),
     whatIf: (asked, sets, options) => ask('whatIf', { ...asked, sets: [...sets] }, options),
     plan: (request, options = {}) =>
-      ask('plan', { request, first: options.onFirst !== undefined }, { signal: options.signal, tell: planTeller(options) }),
-    planElastic: (request, options = {}) => ask('elastic', { request }, { signal: options.signal, tell: planTeller(options) }),
+      ask('plan', { request, first: options.onFirst !== undefined }, { signal: options.signal, report: planReporter(options) }),
+    planElastic: (request, options = {}) => ask('elastic', { request }, { signal: options.signal, report: planReporter(options) }),
     search: (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) =>
       ask(
         'search',
         { problem, tokenBudget, improvements },
         {
           signal,
-          tell: (reply) => {
+          report: (reply) => {
             if (reply.type === 'searching') onUpdate?.(reply.update);
           },
         },
@@ -114,7 +114,7 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
       return ask(
         'compare',
         { plan: bare ? withoutTimelines(plan) : plan, against: asked },
-        { signal: options.signal, tell: planTeller(options) },
+        { signal: options.signal, report: planReporter(options) },
       );
     },
     prepareRehearsal: (plan, asked, room) => ask('rehearsal', { plan: withChosenTimeline(plan), asked, room }),
@@ -127,7 +127,7 @@ function answerTo<T extends JobType>(
   queue: JobQueue,
   message: JobRequest<T>,
   signal: AbortSignal | undefined,
-  tell: Job['tell'],
+  report: Job['report'],
 ): Promise<AnswerTo<T>> {
   return new Promise((resolve, reject) => {
     if (queue.isDisposed() || signal?.aborted === true) {
@@ -139,7 +139,7 @@ function answerTo<T extends JobType>(
     };
     const job: Job = {
       message: message as WorkerRequest,
-      tell,
+      report,
       resolve: ({ job: answered, answer }) => {
         signal?.removeEventListener('abort', onAbort);
         if (answered === message.type) resolve(answer as AnswerTo<T>);
@@ -166,7 +166,7 @@ function withChosenTimeline(plan: Plan): Plan {
   return { ...plan, candidates };
 }
 
-function planTeller({ onProgress, onIncumbent, onFirst }: PlanJobOptions): Job['tell'] {
+function planReporter({ onProgress, onIncumbent, onFirst }: PlanJobOptions): Job['report'] {
   return (reply) => {
     if (reply.type === 'first') onFirst?.(reply.plan);
     if (reply.type !== 'progress') return;

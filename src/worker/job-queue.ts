@@ -12,7 +12,7 @@ type ProgressReply = Extract<WorkerReply, { readonly type: 'progress' | 'first' 
 
 export interface Job {
   readonly message: WorkerRequest;
-  readonly tell: (reply: ProgressReply) => void;
+  readonly report: (reply: ProgressReply) => void;
   /** Settles the promise and lets go of the signal. */
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -105,7 +105,7 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
     }
     const job = running;
     if (reply.id !== job?.message.id) return;
-    if (reply.type === 'progress' || reply.type === 'first' || reply.type === 'searching') job.tell(reply);
+    if (reply.type === 'progress' || reply.type === 'first' || reply.type === 'searching') job.report(reply);
     else finish(() => settle(job, reply));
   };
 

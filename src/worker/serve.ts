@@ -69,14 +69,14 @@ async function answerTo(
 ): Promise<WorkerReply> {
   const { id } = request;
   let reached = 0;
-  let told = -Infinity;
+  let reported = -Infinity;
   let slicesMs = -Infinity;
   const options: PlannerOptions = {
     signal,
     onProgress: (fraction) => {
       reached = Math.min(1, Math.max(0, fraction));
-      if (reached < told + reportedStep) return;
-      told = reached;
+      if (reached < reported + reportedStep) return;
+      reported = reached;
       reply({ type: 'progress', id, fraction: reached, incumbent: null });
     },
     onIncumbent: ({ latencyMs, lowerBoundMs }) => {

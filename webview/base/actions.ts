@@ -58,7 +58,7 @@ export function sendAction(action: PageAction): void {
   (document.activeElement ?? document.body).dispatchEvent(event);
 }
 
-/** Hears of actions that nobody further in has done; `act` says whether it has done one. */
+/** Listens for actions that nobody further in has done; `act` returns whether it has done one. */
 export function onAction(target: Document | HTMLElement, act: (action: PageAction) => boolean): void {
   target.addEventListener(eventName, (event) => {
     if (event instanceof CustomEvent && act(event.detail as PageAction)) event.stopPropagation();

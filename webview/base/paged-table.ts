@@ -4,7 +4,7 @@ import { pageAround, type Page } from './pages';
 import { t } from './strings';
 import { iconButton } from './ui';
 
-/** One cell: text, or a text with a leading drawing; numbers stand right. */
+/** One cell: text, or a text with a leading drawing; numbers are aligned right. */
 export interface Column {
   readonly title: string;
   readonly numeric: boolean;
@@ -33,7 +33,7 @@ const pageSize = 50;
 /** What fills each table that is on screen. */
 const contents = new WeakMap<HTMLTableElement, TableContent>();
 
-/** All rows of a table, the head first, with those of pages that are not shown, as `read` takes them while they are laid out. */
+/** All rows of a table, the head first, with those of pages that are not shown, as `read` takes them while they are in the table. */
 export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowElement) => T): T[] {
   const content = contents.get(table);
   if (content === undefined || content.total <= pageSize) return [...table.rows].map(read);

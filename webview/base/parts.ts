@@ -50,7 +50,7 @@ export function watchFocus(report: (on: PageFocus) => void): void {
     const on = focusNow();
     if (on !== lastFocus) report((lastFocus = on));
   };
-  // An element that loses the focus says so before the next one has it.
+  // An element that loses the focus reports it before the next one has it.
   const lookSoon = (): void => void setTimeout(look, 0);
   document.addEventListener('focusin', look);
   document.addEventListener('focusout', lookSoon);

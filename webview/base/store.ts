@@ -79,7 +79,7 @@ export function makeStore(host: Host, page: PageState['page']): Store {
 
 /**
  * Whether a plan that comes before the others are compared lacks one that the person looks at, so that the last whole plan stays until they
- * are there.
+ * arrive.
  */
 function isWaitedFor({ plan, progress }: PageState, { plan: before }: PageState, { candidate, compareWith, tab }: ViewState): boolean {
   if (plan === null || progress === null || before === null || plan.candidates.length >= before.candidates.length) return false;
@@ -190,7 +190,7 @@ export function tailOfCandidate(candidate: Candidate): Tail | null {
   return found;
 }
 
-/** What tells candidates of one request apart. */
+/** What distinguishes candidates of one request. */
 function candidateKey({ id, name, scheme, iterationMs, bubbleRate, fits, timeline, memory }: Candidate): string {
   return JSON.stringify([
     id,

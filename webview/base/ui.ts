@@ -178,7 +178,7 @@ export function setChecked(element: HTMLElement, checked: boolean): void {
   if (element instanceof Checkbox && element.checked !== checked) element.checked = checked;
 }
 
-/** Whether a key typed at the target belongs to what is there: text, a choice, a menu, a dialog. */
+/** Whether a key typed at the target belongs to a control at the target: text, a choice, a menu, a dialog. */
 export function takesLetters(target: EventTarget | null): boolean {
   if (target instanceof Dropdown || target instanceof TextField) return true;
   return target instanceof Element && target.closest('input, textarea, select, dialog, [role=menu]') !== null;

@@ -34,7 +34,7 @@ export interface ViewState {
   readonly criticalPath: boolean;
   /** Values of `Setting`s by key. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The same of those that another file resets. */
+  /** Values of settings that another file resets. */
   readonly fileSettings: Readonly<Record<string, unknown>>;
 }
 

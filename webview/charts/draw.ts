@@ -149,7 +149,7 @@ function drawGuide(pen: ChartPen, guide: Guide): void {
 function drawCurve({ context, colors, plot }: ChartPen, curve: Curve): void {
   context.strokeStyle = css(colorOf(colors, curve.tone, curve.faint));
   context.lineWidth = 1.5;
-  // Where colours must not be the only difference, the pass is told by the line.
+  // Where colours must not be the only difference, the line shows the pass.
   context.setLineDash(curve.tone === 'both' ? [2, 3] : colors.highContrast && curve.tone === 'backward' ? [6, 3] : []);
   context.beginPath();
   curve.points.forEach(([x, y], index) => {

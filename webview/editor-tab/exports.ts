@@ -14,7 +14,7 @@ import { timeText } from '../charts/lanes/labels';
 
 const svgWidth = 1600;
 
-/** What the export menu offers. `announce` says in words how copying went. */
+/** What the export menu offers. `announce` reports in words how copying went. */
 export function exportItems(store: Store, announce: (message: string) => void, ofFile = false): readonly MenuItem[] {
   const { host } = store;
   // A run that is planned only as an elastic one has no candidate.

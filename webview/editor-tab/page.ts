@@ -31,12 +31,12 @@ import { say } from '../../src/core/sentence';
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp(store.host, 'tab');
-  const { element: status, say: tell } = makeStatus();
+  const { element: status, say: announce } = makeStatus();
   const inspector = makeInspector(store, (operation) =>
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store);
-  const actions = makeViewActions(store, exportItems(store, tell));
+  const actions = makeViewActions(store, exportItems(store, announce));
   const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, status, actions.element);
@@ -86,7 +86,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       incumbent.textContent = incumbentText(state.incumbent);
       incumbent.hidden = state.incumbent === null;
       fill(noticeArea, ...notices(state, store.host), openedNotice(state, store.host));
-      verdict.show(toldOf(store), state);
+      verdict.show(verdictNow(store), state);
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
@@ -151,7 +151,7 @@ function shownTab(store: Store): string {
 }
 
 /** The verdict on what is planned; null while nothing is. */
-function toldOf(store: Store): VerdictText | null {
+function verdictNow(store: Store): VerdictText | null {
   const state = store.state();
   const { plan, elastic } = state;
   if (plan !== null) return planVerdict(plan, shownCandidate(plan, store.view()), state, store.host);

@@ -91,7 +91,7 @@ function stepFigure(plan: Plan, candidate: Candidate): HTMLElement {
   return figure(durationQuantity(iterationMs), t('per step'), null, `${parts}\n${sure}`, 'plain');
 }
 
-/** The idle share of a pipeline; `about` says of what. */
+/** The idle share of a pipeline; `about` names it. */
 export function bubbleFigure(bubbleRate: number, about: string): HTMLElement {
   return figure({ value: formatNumber(bubbleRate * 100), unit: '%' }, t('bubble'), null, `${about}: ${formatPercent(bubbleRate)}`, 'plain');
 }

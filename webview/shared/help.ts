@@ -45,7 +45,7 @@ function keyName(key: string): string | null {
 }
 
 /**
- * The list of keys, as a dialog that Escape closes. They are the defaults: VS Code tells nobody what a person has changed; its own list,
+ * The list of keys, as a dialog that Escape closes. They are the defaults: VS Code does not report what a person has changed; its own list,
  * where they are changed, is a button away.
  */
 export function makeHelp(host: Host, kind: PageKind): { readonly element: HTMLDialogElement; readonly open: () => void } {

@@ -68,7 +68,7 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
               focusKey: 'show-error',
               onClick: () => host.post({ type: 'reveal', place }),
             }),
-        // What is wrong in a file is said here as a whole.
+        // What is wrong in a file is shown here as a whole.
         place !== null
           ? null
           : button({

@@ -20,7 +20,7 @@ import { whenChanged } from './when-changed';
 interface Glance {
   readonly element: HTMLElement;
   /** Null hides it. A verdict on a file that has errors by now shows how many edits old it is: the last good plan is what is shown. */
-  readonly show: (told: VerdictText | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
+  readonly show: (verdict: VerdictText | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
 }
 
 /** The text of a verdict, its first sentence in bold, and what would help. */
@@ -57,10 +57,10 @@ export function makeGlance(): Glance {
   const changed = whenChanged();
   return {
     element,
-    show: (told, { error, findings, staleEdits }) => {
-      element.hidden = told === null;
-      if (told === null) return;
-      const { sentences, isOver, helps } = told;
+    show: (verdict, { error, findings, staleEdits }) => {
+      element.hidden = verdict === null;
+      if (verdict === null) return;
+      const { sentences, isOver, helps } = verdict;
       const editsAgo = error === null && startErrors(findings).length === 0 ? 0 : staleEdits;
       changed([sentences, isOver, editsAgo, helps.map(({ label }) => label)], () => {
         element.classList.toggle('glance-over', isOver && editsAgo === 0);

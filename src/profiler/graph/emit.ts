@@ -75,7 +75,7 @@ export function linearBackward(
   return emit.graph.node('Gemm', [dy, weight(emit, name, [inWidth, outWidth]), ...sum], { transB: 1 });
 }
 
-/** Result `d.NAME` = `main.NAME` + a^T b, of [rows, in] and [rows, out]; or b alone, and only from that, where backward is split. */
+/** Result `d.NAME` = `main.NAME` + a^T b, of [rows, in] and [rows, out]; or only b, and computed from b only, where backward is split. */
 export function accumulateProduct(emit: Emit, name: string, a: Value, b: Value, dims: readonly [number, number]): void {
   const gradient = deferred(emit, name, b, ['rows', dims[1]]);
   if (gradient !== null) addProduct(emit, name, a, gradient, dims);

@@ -21,7 +21,7 @@ export function embeddingForward(emit: Emit): Value {
 /**
  * Gradient of the embedding, row-sparse as training frameworks keep it: `d.tokenTable` [rows, hidden] = `main.tokenTable` [rows, hidden]
  * with dy's row i added to row `compactRows`[i]. Row r stands for the r-th different token of the slice, so a whole table is neither copied
- * nor timed; entries of `compactRows` are in [0, rows). The sum is in fp32 whatever the job says: providers add no 16-bit rows at equal
+ * nor timed; entries of `compactRows` are in [0, rows). The sum is in fp32 in every job: providers add no 16-bit rows at equal
  * indices. With learned positions also `d.positionTable` [tokens, hidden] = `main.positionTable` + dy summed over the batch.
  */
 export function embeddingBackward(emit: Emit, dy: Value): void {

@@ -19,7 +19,7 @@ export interface SliceGraph {
 export const fetchedOutput = 'tiny';
 
 /**
- * The graph of one pass of `part`, to be timed. Its inputs are `batch`, `tokens` and `context` alone; everything else is made on the
+ * The graph of one pass of `part`, to be timed. Its only inputs are `batch`, `tokens` and `context`; everything else is made on the
  * device. Every result is a declared output, hence computed; fetch `tiny` only.
  * @param attention one of `attentionOperators(job)`; the provider may refuse it when the session is created.
  */
@@ -76,7 +76,7 @@ export type StepPass = 'forward' | 'backward' | 'backwardInput' | 'backwardWeigh
 
 /**
  * The graph of one pass as a step of several slices runs it: operands, saved activations and results as in `checkedGraph`, but that
- * - the loss and its gradients are shares of those of the step: `lossTokens`, int64 [1], says its tokens;
+ * - the loss and its gradients are shares of those of the step: `lossTokens`, int64 [1], is its number of tokens;
  * - `dKeyIn` and `dValueIn` are of context and slice, so that `dPastKey` and `dPastValue` are what the slice before takes as such;
  * - `backwardInput` gives `dx`, the gradients of biases and gains, and what `backwardWeight` takes, named `w.WEIGHT`.
  *

@@ -55,13 +55,13 @@ export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
   };
 }
 
-/** Each size as a default that says what of the graph it was read from. */
+/** Each size as a default, with what of the graph it was read from. */
 export function locatedFields(read: CompleteModel): LocatedFields<WrittenModel> {
   const located = Object.entries(read).map(([field, { value, reason }]) => [field, { value, source: { kind: 'default', reason } }]);
   return Object.fromEntries(located) as LocatedFields<WrittenModel>;
 }
 
-/** Where nothing tells whether embedding and head are tied, they are taken as two matrices, which is reported. */
+/** Where nothing shows whether embedding and head are tied, they are taken as two matrices, which is reported. */
 export function settleTying(read: OnnxModel): OnnxModel {
   if (read.fields.tiedEmbeddings !== null) return read;
   return {
@@ -100,7 +100,7 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
       headDim: heads.headDim,
       ...feedForwardOf(graph),
       ...expertsOf(view),
-      encoderLayers: { value: null, reason: sentence`graphs of encoders with decoders are not told apart` },
+      encoderLayers: { value: null, reason: sentence`graphs of encoders with decoders are not distinguished` },
       vocab: vocabOf(ends),
       tiedEmbeddings: tying.read,
       ...positionsOf(view, ends),
@@ -303,7 +303,7 @@ function noTransformer(model: ModelProto, graph: TracedGraph | null, file: strin
   const what =
     graph === null || graph.attentions.size === 0
       ? sentence`has no attention`
-      : sentence`has attention, but no layers that could be told apart`;
+      : sentence`has attention, but no layers that could be distinguished`;
   return onnxError(
     'onnx-no-transformer',
     file,

@@ -6,20 +6,20 @@ import type { WrittenModel } from '../../core/run/written-model';
 import type { CancelSignal } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import type { LocatedFields } from '../../core/domain/located';
-import { configBeside } from './config-beside';
+import { nearbyConfig } from './nearby-config';
 import { onnxDoubtCode } from './errors';
 import { fieldsOfOnnx, locatedFields, requireComplete, settleTying, type OnnxModel } from './model-of-onnx';
 import { readOnnxStructure } from './read-structure';
 import { sentence, type Sentence } from '../../core/sentence';
 
 /**
- * A run of the model in an ONNX file, as `loadConfig` makes one of a config: every size says what of the graph it was read from. What the
- * graph does not tell comes from a HuggingFace config.json in the same folder, if there is one of the same model.
- * @throws ExpectedError as `readOnnxStructure`, `fieldsOfOnnx`, `configBeside` and `requireComplete`; CancelledError.
+ * A run of the model in an ONNX file, as `loadConfig` makes one of a config: every size has what of the graph it was read from. What the
+ * graph does not show comes from a HuggingFace config.json in the same folder, if there is one of the same model.
+ * @throws ExpectedError as `readOnnxStructure`, `fieldsOfOnnx`, `nearbyConfig` and `requireComplete`; CancelledError.
  */
 export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Run> {
   const graph = fieldsOfOnnx(await readOnnxStructure(file, signal), file);
-  const { config, doubts: configDoubts } = await configBeside(file, graph);
+  const { config, doubts: configDoubts } = await nearbyConfig(file, graph);
   const joined = settleTying(config === null ? graph : joinedWith(graph, config));
   const own = locatedFields(requireComplete(joined.fields, file));
   const { precision } = graph;

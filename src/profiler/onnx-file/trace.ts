@@ -38,7 +38,7 @@ export interface Projection {
   readonly nodes: readonly Node[];
 }
 
-/** Projections looked at, the first ones: a few hundred tell what all are. Not every n-th one, since they alternate. */
+/** Projections looked at, the first ones: a few hundred show what all are. Not every n-th one, since they alternate. */
 const mostTraced = 512;
 /** Nodes between one product and those before it; masks and rotary positions come on top of the layer's own. */
 const mostVisited = 2000;

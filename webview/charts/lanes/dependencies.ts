@@ -59,7 +59,7 @@ interface Flows {
 
 const kinds = Object.values(operationKind);
 
-/** The neighbours of an operation in the order of the step; of what is drawn alone. */
+/** The neighbours of an operation in the order of the step, among the operations that are drawn. */
 export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Operation): Flows {
   const { timeline, parts } = operations;
   const before = new Set([findSourceRow(timeline, parts, row), waitedFor(timeline, parts, row).row].filter((each) => each >= 0));

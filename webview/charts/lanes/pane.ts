@@ -207,7 +207,7 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
   context.restore();
 }
 
-/** The rows of some stages, as first and last of those that lie under each other; pinned ones by themselves. */
+/** The rows of some stages, as first and last of each run of adjacent rows; pinned ones by themselves. */
 function runsOf({ list }: LaneArea, firstStage: number, lastStage: number): readonly (readonly [number, number])[] {
   const stages = Array.from({ length: Math.max(0, lastStage - firstStage + 1) }, (_, index) => firstStage + index);
   const rows = [...new Set(stages.map((stage) => list?.rowOf(stage) ?? stage))].sort((a, b) => a - b);

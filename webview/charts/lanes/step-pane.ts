@@ -27,7 +27,7 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
   let viewport: Viewport | null = null;
   let selection: Selection | null = null;
   let picked: Operation | null = null;
-  const said = h('div', { class: 'visually-hidden', role: 'status' });
+  const status = h('div', { class: 'visually-hidden', role: 'status' });
   const pane = makePane({
     operations: () => operations,
     durationMs: () => operations?.timeline.makespanMs ?? 1,
@@ -55,7 +55,7 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
     picked = operation;
     selection = operation === null ? null : { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex };
     if (operation !== null && operations !== null) {
-      said.textContent = spoken(operations, operation);
+      status.textContent = spoken(operations, operation);
       if (follows && viewport !== null) viewport = reveal(viewport, operation.stage, operation.startMs, operation.endMs, pane.extent());
     }
     pane.redraw();
@@ -83,7 +83,7 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
       'aria-label': t('Timeline of one step'),
     },
     pane.element,
-    said,
+    status,
   );
   onAction(element, (action) => {
     if (operations === null) return false;

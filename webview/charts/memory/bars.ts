@@ -9,7 +9,7 @@ import { drawCapacity, memoryPen, nameCapacity, type MemoryPen } from './axis';
 import { flatPaint, partPaint } from './part-paint';
 import { gpuRuns, presentParts, worstStage } from './summary';
 
-/** How bars are laid out; in the narrow view they carry no axis. */
+/** How bars are drawn; in the narrow view they carry no axis. */
 interface BarsOptions {
   readonly axis: boolean;
   readonly profile: () => MemoryProfile | null;

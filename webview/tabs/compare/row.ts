@@ -38,7 +38,7 @@ export interface CompareRow {
   readonly mark: (isShown: boolean) => void;
 }
 
-/** Makes the row of a candidate; `withheld` says when a timeline comes that the host has. */
+/** Makes the row of a candidate; `withheld`: when a timeline comes that the host has. */
 export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, withheld: Withheld, pick: () => void): CompareRow {
   const { iterationMs, bubbleRate, memory } = candidate;
   const verdict = memoryVerdict(memory);

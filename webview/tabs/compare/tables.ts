@@ -108,26 +108,26 @@ function requestRows({ requestDiff }: PlanComparison): Row[] {
   });
 }
 
-function measuredRows(told: Exclude<ReportedComparison, PlanComparison>): Row[] {
+function measuredRows(run: Exclude<ReportedComparison, PlanComparison>): Row[] {
   const row = (name: string, { predictedMs, measuredMs }: PredictedMeasured): Row => [
     name,
     column.duration(predictedMs),
     column.duration(measuredMs),
     signed(measuredMs - predictedMs, column.duration),
   ];
-  const bar: Row = [t('Likely within'), `± ${formatNumber(told.errorPercent)} %`, '', ''];
-  if (told.kind === 'trace')
+  const bar: Row = [t('Likely within'), `± ${formatNumber(run.errorPercent)} %`, '', ''];
+  if (run.kind === 'trace')
     return [
-      row(t('Pipeline'), told.pipeline),
+      row(t('Pipeline'), run.pipeline),
       bar,
       [
         t('Bubble'),
-        formatPercent(told.bubble.predicted),
-        formatPercent(told.bubble.measured),
-        points(told.bubble.measured - told.bubble.predicted),
+        formatPercent(run.bubble.predicted),
+        formatPercent(run.bubble.measured),
+        points(run.bubble.measured - run.bubble.predicted),
       ],
     ];
-  const { step, steady } = told;
+  const { step, steady } = run;
   return [
     ...(step === null ? [] : [row(t('Step'), step), bar]),
     ...(steady === null
@@ -209,7 +209,7 @@ function measuredStages({ stages, straggler }: Exclude<ReportedComparison, PlanC
   };
 }
 
-/** From a pass to the one on a neighbouring stage that waits for it; null where a run does not tell. */
+/** From a pass to the one on a neighbouring stage that waits for it; null where a run does not show it. */
 export function transferTable({ reported }: ComparisonAnswer): TableContent | null {
   if (reported.kind !== 'trace' || reported.transfers.length === 0) return null;
   const { transfers } = reported;

@@ -8,7 +8,7 @@ import { epochCount } from './epochs';
 import { variantMeaning, variantName } from './labels';
 import { say } from '../../../src/core/sentence';
 
-/** Speed-up, time and frozen layers in large: each says in its tooltip what it rests on. */
+/** Speed-up, time and frozen layers in large: the tooltip of each has what it rests on. */
 export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
   const { speedup, totalMs, variants, request, freezing, cost } = plan;
   const from = t('From: {0}', say(cost.description, t));

@@ -7,7 +7,7 @@ export type LinkClass = 'node' | 'network';
 
 /** What the ranks of one kind of group take of a step to talk to each other. */
 export interface GroupLoad {
-  /** Several where the model tells only their sum: collectives inside layers. */
+  /** Several where the model gives only their sum: collectives inside layers. */
   readonly kinds: readonly RankGroup[];
   /** Mean of all stages; null where times are measured, which do not distinguish collectives inside layers. */
   readonly ms: number | null;

@@ -61,7 +61,7 @@ function nameOf({ words, name }: PageLayout): string {
   return `${say(words)}; ${say(name)}`;
 }
 
-/** The sizes of a row, its settings, and its cut where only that tells it from another. */
+/** The sizes of a row, its settings, and its cut where it differs from another only in that. */
 export function rowName({ plan, cut }: LayoutRow): string {
   return [sizesText(plan.layout), say(plan.settings, t), ...(cut === null ? [] : [say(cut, t)])].join(', ');
 }

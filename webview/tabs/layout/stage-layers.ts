@@ -20,7 +20,7 @@ const moves: Readonly<Record<string, number>> = {
 };
 
 /** Layers of each stage. */
-type Cut = readonly number[];
+type StageLayers = readonly number[];
 
 /**
  * The layers of each stage (of each virtual stage, in the order of the model) as a strip whose boundaries are dragged or moved by keys;
@@ -30,13 +30,13 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   const { host } = store;
   const state = store.state;
   /** What was moved to; null: nothing. */
-  let draft: Cut | null = null;
+  let draft: StageLayers | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
   const askAgain = makeAskAgain(host);
-  const planned = (): Cut => state().whatIf?.cut ?? [];
-  const setsOf = (cut: Cut): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
-  const attempt = (cut: Cut | null): void => {
+  const planned = (): StageLayers => state().whatIf?.cut ?? [];
+  const setsOf = (cut: StageLayers): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
+  const attempt = (cut: StageLayers | null): void => {
     const wanted = cut === null || isSame(cut, planned()) ? null : cut;
     if (isSame(wanted ?? [], draft ?? [])) return;
     draft = wanted;
@@ -54,14 +54,14 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
       return isMoved;
     },
   });
-  const alone = h('p', { class: 'hint' });
+  const oneStage = h('p', { class: 'hint' });
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
   const heading = h('h2', { class: 'stage-layers-title' });
   const element = h(
     'section',
     { ...partAttributes, class: 'stage-layers', 'aria-label': t('Layers of each stage') },
     heading,
-    alone,
+    oneStage,
     strip.element,
     answer,
   );
@@ -80,9 +80,9 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     askAgain(state(), draft === null ? [] : setsOf(draft));
     const { layout, model } = request;
     heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
-    alone.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
-    alone.hidden = alone.textContent === '';
-    strip.element.hidden = !alone.hidden;
+    oneStage.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
+    oneStage.hidden = oneStage.textContent === '';
+    strip.element.hidden = !oneStage.hidden;
     strip.update();
     answer.hidden = draft === null;
     if (draft === null) return;
@@ -97,12 +97,12 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   return { element, update };
 }
 
-function triedCut({ sets }: WhatIfState): Cut | null {
+function triedCut({ sets }: WhatIfState): StageLayers | null {
   for (const [key, value] of sets) if (key === 'layout.stageLayers') return value;
   return null;
 }
 
-function isSame(a: Cut, b: Cut): boolean {
+function isSame(a: StageLayers, b: StageLayers): boolean {
   return a.length === b.length && a.every((layers, stage) => layers === b[stage]);
 }
 
@@ -115,17 +115,17 @@ function stageName({ layout }: PlanRequest, stage: number): string {
 }
 
 /** `Layers of stage 3: 9 to 8, Layers of stage 4: 9 to 10`. */
-function changesText(request: PlanRequest, from: Cut, to: Cut): string {
+function changesText(request: PlanRequest, from: StageLayers, to: StageLayers): string {
   const changed = to.flatMap((layers, stage) => (layers === from[stage] ? [] : [{ stage, before: from[stage] ?? 0, layers }]));
   if (changed.length > reportedStages) return t('{0} stages repartitioned', changed.length);
   return changed.map(({ stage, before, layers }) => t('Layers of {0}: {1} to {2}', stageName(request, stage), before, layers)).join(', ');
 }
 
 interface StripProps {
-  readonly planned: () => Cut;
-  readonly cut: () => Cut;
+  readonly planned: () => StageLayers;
+  readonly cut: () => StageLayers;
   readonly request: () => PlanRequest | null;
-  readonly onChange: (cut: Cut) => void;
+  readonly onChange: (cut: StageLayers) => void;
   /** Whether there was something to take back. */
   readonly onEscape: () => boolean;
 }
@@ -192,7 +192,7 @@ function makeHandle(stage: number, { cut, request, onChange, onEscape }: StripPr
     title: t('Drag it, or move it with the arrow keys; Escape takes it back.'),
   });
   /** Moves the boundary by this many layers from where it lies in `from`. */
-  const moveFrom = (from: Cut, by: number): void => {
+  const moveFrom = (from: StageLayers, by: number): void => {
     const known = request();
     if (known !== null) onChange(withBoundary(known, from, stage, sum(from.slice(0, stage + 1)) + by));
   };

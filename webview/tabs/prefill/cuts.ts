@@ -5,7 +5,7 @@ import { say } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
 
 /** A way to cut the prompt, as the tab lists it. */
-export interface NamedCut {
+export interface NamedChunks {
   readonly name: string;
   readonly chunks: readonly number[];
   readonly chunkMs: readonly number[];
@@ -15,7 +15,7 @@ export interface NamedCut {
 }
 
 /** The best, the rules and the engines' own chunks; fastest first. */
-export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedCut[] {
+export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedChunks[] {
   const bestMs = prefill.timeToFirstTokenMs;
   const others = [
     ...prefill.rules.map((rule) => ({ ...rule, name: say(rule.name, t) })),
@@ -37,7 +37,7 @@ export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedCut[]
 const mostDrawn = 100_000;
 
 /** The chunks on their way down the stages; null where there are too many to draw. */
-export function timelineOf({ chunks, chunkMs }: NamedCut, stages: number): Timeline | null {
+export function timelineOf({ chunks, chunkMs }: NamedChunks, stages: number): Timeline | null {
   if (chunks.length * stages > mostDrawn) return null;
   const cells = stages * chunks.length;
   const forwardMs = Float64Array.from({ length: cells }, (_, cell) => chunkMs[cell % chunks.length] ?? 0);

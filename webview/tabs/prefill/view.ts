@@ -21,12 +21,12 @@ import { button } from '../../base/ui';
 import { figure } from '../../shared/figures';
 import { sentence } from '../../shared/sentence';
 import { makeStepPane } from '../../charts/lanes/step-pane';
-import { cutsOf, timelineOf, type NamedCut } from './cuts';
+import { cutsOf, timelineOf, type NamedChunks } from './cuts';
 
 /** The prefill tab: when the first token is ready, the chunks on their way down the stages, and what other chunk lengths lose. */
 export function makePrefillView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let shown: PrefillAnswer | null = null;
-  let cuts: readonly NamedCut[] = [];
+  let cuts: readonly NamedChunks[] = [];
   let picked = 0;
   const plan = (label: string): HTMLElement =>
     button({ label, appearance: 'secondary', onClick: () => store.host.post({ type: 'command', command: 'terapipe.planPrefill' }) });
@@ -121,7 +121,12 @@ function headOf({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnsw
   ];
 }
 
-function showRules(table: ReturnType<typeof makePagedTable>, cuts: readonly NamedCut[], marked: number, pick: (row: number) => void): void {
+function showRules(
+  table: ReturnType<typeof makePagedTable>,
+  cuts: readonly NamedChunks[],
+  marked: number,
+  pick: (row: number) => void,
+): void {
   table.show({
     caption: t('Chunk lengths by rule, fastest first'),
     columns: [
@@ -145,7 +150,7 @@ function showRules(table: ReturnType<typeof makePagedTable>, cuts: readonly Name
   });
 }
 
-function showChunks(table: ReturnType<typeof makePagedTable>, { name, chunks, chunkMs }: NamedCut): void {
+function showChunks(table: ReturnType<typeof makePagedTable>, { name, chunks, chunkMs }: NamedChunks): void {
   const contexts = chunks.map((_, index) => chunks.slice(0, index).reduce((sum, tokens) => sum + tokens, 0));
   table.show({
     caption: t('Chunks: {0}', name),

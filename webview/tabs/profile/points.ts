@@ -25,7 +25,7 @@ export function fitOf({ fit }: Profile, part: ProfilePart): PartFit | null {
   return fit === null ? null : fit[part];
 }
 
-/** Times of both passes by a fit: one sequence unless `batch` says more, ms. */
+/** Times of both passes by a fit: one sequence unless `batch` is larger, ms. */
 type Times = Readonly<Record<Direction, (tokens: number, context: number, batch?: number) => number>>;
 
 /** Compiles a fit, to be asked for many slices. */

@@ -22,7 +22,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   let shown: ShownProfile | null = null;
   let rows: readonly SampleRow[] = [];
   let selected: Selected | null = null;
-  const said = h('div', { class: 'visually-hidden', role: 'status' });
+  const status = h('div', { class: 'visually-hidden', role: 'status' });
   const select = (next: Selected | null): void => {
     selected = next;
     showSelection();
@@ -44,13 +44,13 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
   );
   const full = h('div', { class: 'profile-full' }, running.element, head, notices, controls.element, charts.element, details, twin);
   const empty = makeEmptyProfile(store.host);
-  const element = h('div', { class: 'profile-view' }, empty.element, full, said);
+  const element = h('div', { class: 'profile-view' }, empty.element, full, status);
 
   const copy = (): void => {
     const text = samplesAsTsv(rows);
     const name = fileName(shown?.known?.name.replace(/\.json$/, '') ?? 'profile');
     navigator.clipboard.writeText(text).then(
-      () => (said.textContent = t('Copied')),
+      () => (status.textContent = t('Copied')),
       () => store.host.post({ type: 'save', name: `${name}.tsv`, mime: 'text/tab-separated-values', text }),
     );
   };
@@ -64,7 +64,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     const point =
       selected === null ? undefined : pointsOf(shown.profile, shown.part)[2 * selected.index + directions.indexOf(selected.direction)];
     const words = point === undefined ? '' : pointLines(point).join('. ');
-    if (said.textContent !== words) said.textContent = words;
+    if (status.textContent !== words) status.textContent = words;
   }
 
   const update = (): void => {

@@ -11,7 +11,7 @@ import { makeShareStrip, type Share } from './bar';
 import { ruleName } from './cuts';
 import { busiestStage, sliceRows, type SliceRow } from './groups';
 import { makeCutHandles } from './handles';
-import { addCut, cutAlike, gridOf, knownCuts, recut, tryScheme, workShares, type KnownCut, type Lengths } from './trial';
+import { addCut, cutAlike, gridOf, knownCuts, recut, tryScheme, workShares, type KnownSlices, type Lengths } from './trial';
 import { costText, inFlightText } from './words';
 
 /** Schedules of more operations are simulated when a cut is let go, not while it is dragged; of rules none is before it is picked. */
@@ -24,7 +24,7 @@ interface Trial {
   readonly plan: Plan;
   readonly base: Candidate;
   readonly lengths: Lengths;
-  readonly rule: KnownCut['rule'] | null;
+  readonly rule: KnownSlices['rule'] | null;
   readonly made: Candidate | null;
 }
 
@@ -110,7 +110,7 @@ export function makeCutEditor(store: Store): CutEditor {
     else show();
   }
 
-  function pick(rule: KnownCut['rule']): void {
+  function pick(rule: KnownSlices['rule']): void {
     if (trial === null) return;
     const { plan, base } = trial;
     const way = knownCuts(base).find((each) => each.rule === rule);
@@ -149,7 +149,7 @@ function operationCount({ scheme, busyMs, chunksPerStage }: Candidate): number {
 const known = new WeakMap<Candidate, Map<string, Candidate | null>>();
 
 /** What a known way to cut makes of a plan's candidate; simulated once. */
-function madeOf(plan: Plan, base: Candidate, { rule, lengths }: KnownCut): Candidate | null {
+function madeOf(plan: Plan, base: Candidate, { rule, lengths }: KnownSlices): Candidate | null {
   if (rule === 'plan') return base;
   const found = known.get(base) ?? new Map<string, Candidate | null>();
   known.set(base, found);
@@ -159,7 +159,7 @@ function madeOf(plan: Plan, base: Candidate, { rule, lengths }: KnownCut): Candi
 }
 
 /** A way to cut: its lengths in miniature, and what a step with it takes. */
-function wayButton(plan: Plan, base: Candidate, way: KnownCut, onPick: () => void): HTMLElement {
+function wayButton(plan: Plan, base: Candidate, way: KnownSlices, onPick: () => void): HTMLElement {
   const made = operationCount(base) > quickOperations ? null : madeOf(plan, base, way);
   const name = way.rule === 'plan' ? (base.certificate === null ? t('The plan') : ruleName('solved')) : ruleName(way.rule);
   const longer = made === null ? null : made.iterationMs / base.iterationMs - 1;

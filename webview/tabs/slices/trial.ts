@@ -82,13 +82,13 @@ export function workShares(request: PlanRequest, lengths: Lengths): number[] {
 }
 
 /** Slicing schemes that can be tried: the plan's own, and how others would. */
-export interface KnownCut {
+export interface KnownSlices {
   readonly rule: BaselineSlicing['rule'] | 'plan';
   readonly lengths: Lengths;
 }
 
 /** The plan's own cuts first, then those of the rules; each once. */
-export function knownCuts({ scheme, certificate }: Candidate): readonly KnownCut[] {
+export function knownCuts({ scheme, certificate }: Candidate): readonly KnownSlices[] {
   const own = scheme[0]?.tokens ?? [];
   const seen = new Set([own.join()]);
   const others = (certificate?.cuts ?? []).filter(({ tokens, latencyMs }) => {
@@ -97,5 +97,5 @@ export function knownCuts({ scheme, certificate }: Candidate): readonly KnownCut
     seen.add(key);
     return isNew;
   });
-  return [{ rule: 'plan', lengths: own }, ...others.map(({ rule, tokens }): KnownCut => ({ rule, lengths: tokens }))];
+  return [{ rule: 'plan', lengths: own }, ...others.map(({ rule, tokens }): KnownSlices => ({ rule, lengths: tokens }))];
 }

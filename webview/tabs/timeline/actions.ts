@@ -16,7 +16,7 @@ export interface TimelineActionProps {
   };
 }
 
-/** Makes the buttons of a timeline; `update` says whether there is one to act on. */
+/** Makes the buttons of a timeline; `update` takes whether there is one to act on. */
 export function makeTimelineActions(
   store: Store,
   { fit, find, nodes, help }: TimelineActionProps,

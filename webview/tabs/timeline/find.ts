@@ -32,7 +32,7 @@ const fieldNamesOfFile = { ...fieldNames, s: 'chunk', st: 'chunk', stage: 'chunk
 /**
  * Reads `stage 3 micro-batch 0 slice 4 backward`, short `st3 mb0 sl4 b`, or just `3 0 4` in that order; `chunk 5`, and `input` or `weight`
  * (`i`, `w`) for the parts of a split backward.
- * Of a schedule file (`ofFile`) `rank 1 stage 3 micro-batch 0`, or the rank, micro-batch and stage alone. Null when nothing in it is
+ * Of a schedule file (`ofFile`) `rank 1 stage 3 micro-batch 0`, or only the rank, micro-batch and stage. Null when nothing in it is
  * understood.
  */
 export function parseQuery(text: string, ofFile = false): Query | null {

@@ -19,7 +19,7 @@ import type { Store } from '../../base/store';
 import type { ShownTimeline } from './shown';
 
 /** What the lane is drawn of. */
-interface LaneShown {
+interface LaneContent {
   readonly operations: Operations;
   readonly profile: MemoryProfile;
   readonly stage: StageMemory;
@@ -32,7 +32,7 @@ export interface MemoryLane {
   readonly canvas: HTMLElement;
   readonly focus: () => void;
   readonly redraw: () => void;
-  /** Says what a stage (null: the one that is shown) has in use at a time, ms, that is pointed at; null: none is. */
+  /** Shows what a stage (null: the one that is shown) has in use at a time, ms, that is pointed at; null: none is. */
   readonly point: (ms: number | null, stage: number | null) => void;
   /** Goes to what is selected, when that is something else. */
   readonly follow: () => void;
@@ -46,9 +46,9 @@ let lanes = 0;
 
 /** Makes the lane, which takes the focus and the keys of the lanes above. @param viewport of those lanes */
 export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: () => Viewport): MemoryLane {
-  const shownNow = (): LaneShown | null => laneShown(timeline);
+  const shownNow = (): LaneContent | null => laneShown(timeline);
   const title = h('div', { class: 'lane-title', id: `memory-lane-title-${(lanes += 1)}` });
-  const shownCurve = ({ operations, profile, stage }: LaneShown): LiveParts => curveOf(operations, profile, stage);
+  const shownCurve = ({ operations, profile, stage }: LaneContent): LiveParts => curveOf(operations, profile, stage);
   const surface = makeSurface('memory-lane-curve', (target) => {
     const shown = shownNow();
     if (shown === null) return;
@@ -149,7 +149,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
 }
 
 /** The memory of the marked stage; null where nothing is drawn. */
-function laneShown({ drawn, operations, memoryStage }: ShownTimeline): LaneShown | null {
+function laneShown({ drawn, operations, memoryStage }: ShownTimeline): LaneContent | null {
   const [profile, stage, of] = [drawn()?.memory ?? null, memoryStage(), operations()];
   return profile === null || stage === null || of === null ? null : { operations: of, profile, stage };
 }
@@ -167,7 +167,7 @@ function selectedRange(store: Store, { memoryStage }: ShownTimeline): Pick<Viewp
   return selection?.type === 'range' && selection.firstStage <= stage && stage <= selection.lastStage ? selection : null;
 }
 
-function titleOf({ operations, profile, stage }: LaneShown): HTMLElement[] {
+function titleOf({ operations, profile, stage }: LaneContent): HTMLElement[] {
   const words = t(
     'Memory of stage {0} · peak {1} at {2} in the {3}',
     stage.stage,

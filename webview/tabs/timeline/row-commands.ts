@@ -18,7 +18,7 @@ export interface RowCommands {
   readonly openStage: (stage: number) => void;
 }
 
-/** Makes them; `say` tells a screen reader. */
+/** Makes them; `say` announces to a screen reader. */
 export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: string) => void): RowCommands {
   const setRows = (rows: RowSettings): void => store.set(timelineRows, rows);
   const toggle = (node: StageNode): void => {

@@ -7,7 +7,7 @@ import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';
 
 /** A config of the same model, if one is needed and exists, and a remark on one that is not used. */
-interface ConfigBeside {
+interface NearbyConfig {
   readonly config: HuggingFaceModel | null;
   readonly doubts: readonly Sentence[];
 }
@@ -16,7 +16,7 @@ interface ConfigBeside {
  * The config.json in the folder of an ONNX file, where the graph lacks something. Exporters put it there (Optimum, or in the folder above).
  * @throws ExpectedError as `readHuggingFace` when sizes depend on it; where only the tie of embedding and head does, that is a doubt.
  */
-export async function configBeside(file: string, { fields }: OnnxModel): Promise<ConfigBeside> {
+export async function nearbyConfig(file: string, { fields }: OnnxModel): Promise<NearbyConfig> {
   const silent = Object.entries(fields).flatMap(([field, read]) => (read === null ? [field] : []));
   if (silent.length === 0) return { config: null, doubts: [] };
   const folder = path.dirname(file);
@@ -35,7 +35,7 @@ export async function configBeside(file: string, { fields }: OnnxModel): Promise
   return { config: null, doubts: [] };
 }
 
-function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): ConfigBeside {
+function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): NearbyConfig {
   for (const field of ['hidden', 'layers', 'heads', 'vocab'] as const) {
     const [own, other] = [fields[field]?.value, config.model[field].value];
     if (own !== undefined && own !== other && own !== 0)
