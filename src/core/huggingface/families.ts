@@ -1,7 +1,7 @@
 import { byDefault, type Located, type LocatedFields } from '../domain/located';
 import { expertFamilies } from './expert-families';
 import { expertVariants } from './expert-variants';
-import { anyRoutedKeys, assumedClass, llamaAlways, llamaKeys, noBias, plainHeads, untied, type Family, type FamilyField } from './family';
+import { anyRoutedKeys, assumedClass, llamaAlways, llamaKeys, noBias, type Family, type FamilyField } from './family';
 import { gptFamilies } from './gpt-families';
 import { gptVariants } from './gpt-variants';
 import { latentVariants } from './latent-variants';
@@ -56,8 +56,9 @@ const assumed: Family = {
     ffn: null,
     vocab: 0,
     maxPositions: null,
-    ...plainHeads,
-    ...untied,
+    kvHeads: null,
+    headDim: null,
+    tiedEmbeddings: false,
     ...noBias,
   },
   always: llamaAlways,

@@ -1,3 +1,4 @@
+import { classDefaults, type ClassName, type ClassSizes } from './class-defaults';
 import type { SmallParameters, StateKind, Stacks } from '../domain/model';
 import type { FactValues } from '../run/facts';
 import type { ModelTraits, WrittenModel } from '../run/written-model';
@@ -206,18 +207,37 @@ export const rotaryGptAlways = { ...gptAlways, positions: 'rotary' } as const;
 
 export const noBias = { qkvBias: false, attentionOutputBias: false, mlpBias: false } as const;
 export const allBias = { qkvBias: true, attentionOutputBias: true, mlpBias: true } as const;
-
-/** Heads of every head's own keys and values, as wide as the hidden size divided over them. */
-export const plainHeads = { kvHeads: null, headDim: null } as const;
+/** Of classes whose embedding and head were apart until transformers 5. */
 export const untied = { tiedEmbeddings: false } as const;
-export const tied = { tiedEmbeddings: true } as const;
 
-/** A family like another: other defaults, and whatever else differs. */
-export function variantOf(
-  base: Family,
-  configClass: string,
-  defaults: Partial<Family['defaults']>,
-  others: Partial<Omit<Family, 'configClass' | 'defaults'>> = {},
-): Family {
-  return { ...base, configClass, defaults: { ...base.defaults, ...defaults }, ...others };
+/** What a family has in addition to its class; `defaults`: its biases, none unless set, and sizes that are not those of the class. */
+type OwnTraits = Omit<Family, 'configClass' | 'defaults'> & { readonly defaults?: Partial<Family['defaults']> };
+
+/** The family of a configuration class, whose sizes `classDefaults` has. */
+export function makeFamily(configClass: ClassName, traits: OwnTraits): Family {
+  return { ...traits, configClass, defaults: { ...noBias, ...classSizes(configClass), ...traits.defaults } };
+}
+
+/** A family like another, of another class: its sizes are those of its own class, its biases and all else as the other's unless set. */
+export function variantOf({ defaults, ...base }: Family, configClass: ClassName, traits: Partial<OwnTraits> = {}): Family {
+  const { qkvBias, attentionOutputBias, mlpBias } = defaults;
+  return makeFamily(configClass, { ...base, ...traits, defaults: { qkvBias, attentionOutputBias, mlpBias, ...traits.defaults } });
+}
+
+function classSizes(configClass: ClassName): Omit<Family['defaults'], keyof typeof noBias> {
+  const row: ClassSizes = classDefaults[configClass];
+  const [layers, hidden, heads, kvHeads, headDim, ffn, vocab, maxPositions, tiedEmbeddings, count, active, expertFfn] = row;
+  const experts = count === undefined ? {} : { experts: { count, ...(active && { active }), ...(expertFfn && { ffn: expertFfn }) } };
+  return {
+    layers: layers ?? 1,
+    hidden,
+    heads: heads ?? 1,
+    kvHeads,
+    headDim,
+    ffn,
+    vocab: vocab ?? 0,
+    maxPositions,
+    tiedEmbeddings,
+    ...experts,
+  };
 }

@@ -5,53 +5,24 @@ import {
   gptAlways,
   gptKeys,
   llamaKeys,
-  noBias,
-  plainHeads,
+  makeFamily,
   rotaryGptAlways,
-  tied,
-  untied,
+  variantOf,
   type Family,
 } from './family';
 import { sentence } from '../sentence';
 
 const parallel = sentence`attention and feed-forward one after the other, though they run in parallel`;
 
-const gpt2: Family = {
-  configClass: 'GPT2Config',
-  keys: gptKeys,
-  defaults: {
-    layers: 12,
-    hidden: 768,
-    heads: 12,
-    ffn: null,
-    vocab: 50257,
-    maxPositions: 1024,
-    ...plainHeads,
-    ...tied,
-    ...allBias,
-  },
-  always: gptAlways,
-};
+const gpt2: Family = makeFamily('GPT2Config', { keys: gptKeys, defaults: allBias, always: gptAlways });
 
-const gptj: Family = {
-  configClass: 'GPTJConfig',
+const gptj: Family = makeFamily('GPTJConfig', {
   keys: gptKeys,
-  defaults: {
-    layers: 28,
-    hidden: 4096,
-    heads: 16,
-    ffn: null,
-    vocab: 50400,
-    maxPositions: 2048,
-    ...plainHeads,
-    ...untied,
-    ...noBias,
-    mlpBias: true,
-  },
+  defaults: { mlpBias: true },
   always: rotaryGptAlways,
   traits: { normsPerLayer: 1, headBias: true },
   approximated: parallel,
-};
+});
 
 /**
  * OPT-350m's words are narrower than its layers, with a matrix into and one out of them; and its norms follow each half of a layer, with
@@ -68,27 +39,14 @@ const optSmall: Family['small'] = ({ hidden, vocab, number }) => {
  */
 export const gptFamilies = {
   gpt2,
-  gpt_neox: {
-    configClass: 'GPTNeoXConfig',
-    keys: { ...bertKeys, ...attentionBias },
-    defaults: {
-      layers: 44,
-      hidden: 6144,
-      heads: 64,
-      ffn: 24576,
-      vocab: 50432,
-      maxPositions: 2048,
-      ...plainHeads,
-      ...untied,
-      ...allBias,
-    },
-    always: rotaryGptAlways,
-  },
+  gpt_neox: makeFamily('GPTNeoXConfig', { keys: { ...bertKeys, ...attentionBias }, defaults: allBias, always: rotaryGptAlways }),
   gptj,
-  codegen: { ...gptj, configClass: 'CodeGenConfig' },
-  gpt_bigcode: { ...gpt2, configClass: 'GPTBigCodeConfig', defaults: { ...gpt2.defaults, kvHeads: 1 }, assumedFields: ['tiedEmbeddings'] },
-  gpt_neo: {
-    configClass: 'GPTNeoConfig',
+  codegen: variantOf(gptj, 'CodeGenConfig'),
+  gpt_bigcode: variantOf(gpt2, 'GPTBigCodeConfig', {
+    defaults: { kvHeads: 1 },
+    assumedFields: ['tiedEmbeddings'],
+  }),
+  gpt_neo: makeFamily('GPTNeoConfig', {
     keys: {
       layers: ['num_layers', 'num_hidden_layers'],
       hidden: ['hidden_size'],
@@ -98,13 +56,12 @@ export const gptFamilies = {
       tiedEmbeddings: ['tie_word_embeddings'],
       maxPositions: ['max_position_embeddings'],
     },
-    defaults: { ...gpt2.defaults, layers: 24, hidden: 2048, heads: 16, maxPositions: 2048, qkvBias: false },
+    defaults: { ...allBias, qkvBias: false },
     always: gptAlways,
     assumedFields: ['tiedEmbeddings'],
     approximated: sentence`all layers with attention over the whole sequence, though every other one attends to a window`,
-  },
-  falcon: {
-    configClass: 'FalconConfig',
+  }),
+  falcon: makeFamily('FalconConfig', {
     keys: {
       layers: ['num_hidden_layers', 'n_layer'],
       hidden: ['hidden_size', 'n_embed'],
@@ -117,41 +74,19 @@ export const gptFamilies = {
       attentionOutputBias: ['bias'],
       mlpBias: ['bias'],
     },
-    defaults: {
-      layers: 32,
-      hidden: 4544,
-      heads: 71,
-      kvHeads: 1,
-      headDim: null,
-      ffn: null,
-      vocab: 65024,
-      maxPositions: null,
-      ...tied,
-      ...noBias,
-    },
+    // without the switches that ask for more heads of keys and values, or for positions that have no table
+    defaults: { kvHeads: 1, maxPositions: null },
     always: rotaryGptAlways,
     assumedFields: ['tiedEmbeddings'],
-  },
-  phi: {
-    configClass: 'PhiConfig',
+  }),
+  phi: makeFamily('PhiConfig', {
     keys: llamaKeys,
-    defaults: {
-      layers: 24,
-      hidden: 2048,
-      heads: 32,
-      ffn: 8192,
-      vocab: 51200,
-      maxPositions: 2048,
-      ...plainHeads,
-      ...untied,
-      ...allBias,
-    },
+    defaults: allBias,
     always: rotaryGptAlways,
     traits: { normsPerLayer: 1, headBias: true },
     approximated: parallel,
-  },
-  opt: {
-    configClass: 'OPTConfig',
+  }),
+  opt: makeFamily('OPTConfig', {
     keys: {
       ...bertKeys,
       ffn: ['ffn_dim'],
@@ -159,24 +94,13 @@ export const gptFamilies = {
       attentionOutputBias: ['enable_bias'],
       mlpBias: ['enable_bias'],
     },
-    defaults: {
-      layers: 12,
-      hidden: 768,
-      heads: 12,
-      ffn: 3072,
-      vocab: 50272,
-      maxPositions: 2048,
-      ...plainHeads,
-      ...tied,
-      ...allBias,
-    },
+    defaults: allBias,
     always: gptAlways,
     traits: { unusedPositions: 2 },
     small: optSmall,
     assumedFields: ['tiedEmbeddings'],
-  },
-  bloom: {
-    configClass: 'BloomConfig',
+  }),
+  bloom: makeFamily('BloomConfig', {
     keys: {
       layers: ['n_layer', 'num_hidden_layers'],
       hidden: ['hidden_size', 'n_embed'],
@@ -184,23 +108,12 @@ export const gptFamilies = {
       vocab: ['vocab_size'],
       tiedEmbeddings: ['tie_word_embeddings'],
     },
-    defaults: {
-      layers: 2,
-      hidden: 64,
-      heads: 8,
-      ffn: null,
-      vocab: 250880,
-      maxPositions: null,
-      ...plainHeads,
-      ...tied,
-      ...allBias,
-    },
+    defaults: allBias,
     always: { ...gptAlways, positions: 'none' },
     traits: { embeddingNorm: true },
     assumedFields: ['tiedEmbeddings'],
-  },
-  mpt: {
-    configClass: 'MptConfig',
+  }),
+  mpt: makeFamily('MptConfig', {
     keys: {
       layers: ['n_layers', 'num_hidden_layers'],
       hidden: ['d_model', 'hidden_size'],
@@ -209,54 +122,16 @@ export const gptFamilies = {
       tiedEmbeddings: ['tie_word_embeddings'],
       maxPositions: ['max_seq_len'],
     },
-    defaults: {
-      layers: 24,
-      hidden: 2048,
-      heads: 16,
-      ffn: null,
-      vocab: 50368,
-      maxPositions: 2048,
-      ...plainHeads,
-      ...tied,
-      ...noBias,
-    },
     always: { ...gptAlways, positions: 'none' },
     traits: { normParameters: 1 },
     assumedFields: ['tiedEmbeddings'],
-  },
-  starcoder2: {
-    configClass: 'Starcoder2Config',
+  }),
+  starcoder2: makeFamily('Starcoder2Config', {
     keys: { ...llamaKeys, qkvBias: ['use_bias'], attentionOutputBias: ['use_bias'], mlpBias: ['use_bias'] },
-    defaults: {
-      layers: 30,
-      hidden: 3072,
-      heads: 24,
-      kvHeads: 2,
-      headDim: null,
-      ffn: 12288,
-      vocab: 49152,
-      maxPositions: 4096,
-      ...tied,
-      ...allBias,
-    },
+    defaults: allBias,
     always: rotaryGptAlways,
     assumedFields: ['tiedEmbeddings'],
     window: { when: 'always', tokens: null },
-  },
-  nemotron: {
-    configClass: 'NemotronConfig',
-    keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] },
-    defaults: {
-      layers: 32,
-      hidden: 6144,
-      heads: 48,
-      ffn: 24576,
-      vocab: 256000,
-      maxPositions: 4096,
-      ...plainHeads,
-      ...untied,
-      ...noBias,
-    },
-    always: rotaryGptAlways,
-  },
+  }),
+  nemotron: makeFamily('NemotronConfig', { keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] }, always: rotaryGptAlways }),
 } as const satisfies Readonly<Record<string, Family>>;

@@ -1,4 +1,4 @@
-import { llamaAlways, noBias, plainHeads, routedKeys, untied, variantOf, type Family } from './family';
+import { llamaAlways, makeFamily, routedKeys, variantOf, type Family } from './family';
 import { deepseekV3 } from './expert-families';
 import { llama } from './llama-families';
 
@@ -10,49 +10,28 @@ const nativeKeys = { layers: ['n_layers'], hidden: ['dim'], heads: ['n_heads'] }
  * open_lm's `model_configs` (mlfoundations/open_lm, `Params` of `open_lm/model.py`). Their names here are ours.
  */
 export const nativeFamilies = {
-  'llama-params': variantOf(
-    llama,
-    'ModelArgs of Llama',
-    { layers: 32, hidden: 4096, heads: 32, kvHeads: null, ffn: null, vocab: 32000, maxPositions: 2048, ...untied },
-    { keys: { ...nativeKeys, kvHeads: ['n_kv_heads'] } },
-  ),
-  'deepseek-params': variantOf(
-    deepseekV3,
-    'ModelArgs of DeepSeek',
-    {
-      layers: 27,
-      hidden: 2048,
-      heads: 16,
-      kvHeads: null,
-      ffn: 10944,
-      vocab: 102400,
-      maxPositions: 16384,
-      experts: { count: 64, active: 6, ffn: 1408 },
-      ...untied,
+  'llama-params': variantOf(llama, 'ModelArgs of Llama', { keys: { ...nativeKeys, kvHeads: ['n_kv_heads'] } }),
+  'deepseek-params': variantOf(deepseekV3, 'ModelArgs of DeepSeek', {
+    keys: {
+      ...nativeKeys,
+      ...routedKeys,
+      ffn: ['inter_dim'],
+      vocab: ['vocab_size'],
+      maxPositions: ['max_seq_len'],
+      activeExperts: ['n_activated_experts'],
+      expertFfn: ['moe_inter_dim'],
     },
-    {
-      keys: {
-        ...nativeKeys,
-        ...routedKeys,
-        ffn: ['inter_dim'],
-        vocab: ['vocab_size'],
-        maxPositions: ['max_seq_len'],
-        activeExperts: ['n_activated_experts'],
-        expertFfn: ['moe_inter_dim'],
-      },
-      extras: {
-        kvLoraRank: 512,
-        qLoraRank: 0,
-        qkNopeHeadDim: 128,
-        qkRopeHeadDim: 64,
-        vHeadDim: 128,
-        sharedExperts: 2,
-        firstDenseLayers: 1,
-      },
+    extras: {
+      kvLoraRank: 512,
+      qLoraRank: 0,
+      qkNopeHeadDim: 128,
+      qkRopeHeadDim: 64,
+      vHeadDim: 128,
+      sharedExperts: 2,
+      firstDenseLayers: 1,
     },
-  ),
-  'open-lm': {
-    configClass: 'Params of open_lm',
+  }),
+  'open-lm': makeFamily('Params of open_lm', {
     keys: {
       ...nativeKeys,
       hidden: ['hidden_dim'],
@@ -60,8 +39,7 @@ export const nativeFamilies = {
       tiedEmbeddings: ['weight_tying'],
       maxPositions: ['seq_len'],
     },
-    defaults: { layers: 8, hidden: 512, heads: 8, ffn: null, vocab: 50432, maxPositions: 2048, ...plainHeads, ...untied, ...noBias },
     always: llamaAlways,
     traits: { qkNormAcrossHeads: true },
-  },
+  }),
 } as const satisfies Readonly<Record<string, Family>>;

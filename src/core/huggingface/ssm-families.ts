@@ -3,10 +3,8 @@ import {
   bertKeys,
   llamaAlways,
   llamaKeys,
-  noBias,
+  makeFamily,
   routedKeys,
-  tied,
-  untied,
   variantOf,
   type Family,
   type StateFamily,
@@ -14,7 +12,7 @@ import {
 import { sentence } from '../sentence';
 
 /** A model of only Mamba layers has no heads of attention: one stands for them. */
-const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1, maxPositions: null, ...noBias } as const;
+const attentionFree = { heads: 1, kvHeads: 1, headDim: 1, ffn: 1 } as const;
 const bareKeys = {
   layers: [...bertKeys.layers, 'n_layer'],
   hidden: [...bertKeys.hidden, 'd_model'],
@@ -40,14 +38,13 @@ const mambaState = {
   layers: 'all',
 } as const satisfies StateFamily;
 
-const mamba: Family = {
-  configClass: 'MambaConfig',
+const mamba: Family = makeFamily('MambaConfig', {
   keys: bareKeys,
-  defaults: { ...attentionFree, layers: 32, hidden: 768, vocab: 50280, ...tied },
+  defaults: attentionFree,
   always: { ...unpositioned, gatedMlp: false },
   assumedFields: ['heads', 'kvHeads', 'headDim', 'ffn'],
   state: { ...mambaState, isSingleSublayer: true },
-};
+});
 
 /** Keys that the Mamba-2 mixers of hybrids share. */
 const hybridState = {
@@ -84,34 +81,19 @@ const deltaState = {
   layers: 'interval',
 } as const satisfies StateFamily;
 
-const qwen35: Family = {
-  configClass: 'Qwen3_5TextConfig',
+const qwen35: Family = makeFamily('Qwen3_5TextConfig', {
   keys: { ...llamaKeys, ...attentionBias },
-  defaults: {
-    layers: 32,
-    hidden: 4096,
-    heads: 16,
-    kvHeads: 4,
-    headDim: 256,
-    ffn: 12288,
-    vocab: 248320,
-    maxPositions: 32768,
-    ...untied,
-    ...noBias,
-  },
   always: { ...llamaAlways, qkNorm: true },
   traits: { outputGate: true },
   state: deltaState,
-};
+});
 
 /** Families whose layers hand on a state. Source: configuration and modelling classes of transformers 5.23. */
 export const stateFamilies = {
   mamba,
-  falcon_mamba: { ...mamba, configClass: 'FalconMambaConfig' },
-  mamba2: {
-    ...mamba,
-    configClass: 'Mamba2Config',
-    defaults: { ...attentionFree, layers: 64, hidden: 4096, vocab: 32768, ...untied },
+  falcon_mamba: variantOf(mamba, 'FalconMambaConfig', { defaults: attentionFree }),
+  mamba2: variantOf(mamba, 'Mamba2Config', {
+    defaults: attentionFree,
     state: {
       kind: 'mamba2',
       keys: {
@@ -130,23 +112,9 @@ export const stateFamilies = {
       layers: 'all',
       isSingleSublayer: true,
     },
-  },
-  jamba: {
-    configClass: 'JambaConfig',
+  }),
+  jamba: makeFamily('JambaConfig', {
     keys: { ...llamaKeys, ...routedKeys },
-    defaults: {
-      layers: 32,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 8,
-      headDim: null,
-      ffn: 14336,
-      vocab: 65536,
-      maxPositions: 262144,
-      experts: { count: 16, active: 2 },
-      ...untied,
-      ...noBias,
-    },
     always: unpositioned,
     state: {
       ...mambaState,
@@ -156,40 +124,14 @@ export const stateFamilies = {
       norm: 'steps',
       layers: 'periods',
     },
-  },
-  bamba: {
-    configClass: 'BambaConfig',
+  }),
+  bamba: makeFamily('BambaConfig', {
     keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] },
-    defaults: {
-      layers: 32,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 8,
-      headDim: null,
-      ffn: 14336,
-      vocab: 128000,
-      maxPositions: 262144,
-      ...untied,
-      ...noBias,
-    },
     always: llamaAlways,
     state: { ...hybridState, layers: 'indices' },
-  },
-  falcon_h1: {
-    configClass: 'FalconH1Config',
+  }),
+  falcon_h1: makeFamily('FalconH1Config', {
     keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] },
-    defaults: {
-      layers: 32,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 8,
-      headDim: null,
-      ffn: 14336,
-      vocab: 128000,
-      maxPositions: 8192,
-      ...untied,
-      ...noBias,
-    },
     always: llamaAlways,
     state: {
       ...hybridState,
@@ -198,43 +140,17 @@ export const stateFamilies = {
       norm: { key: 'mamba_rms_norm' },
       layers: 'parallel',
     },
-  },
-  granitemoehybrid: {
-    configClass: 'GraniteMoeHybridConfig',
+  }),
+  granitemoehybrid: makeFamily('GraniteMoeHybridConfig', {
     keys: { ...llamaKeys, ...routedKeys, ...attentionBias },
-    defaults: {
-      layers: 32,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: null,
-      headDim: null,
-      ffn: 11008,
-      vocab: 32000,
-      maxPositions: 2048,
-      experts: { count: 8, active: 2 },
-      ...untied,
-      ...noBias,
-    },
     always: unpositioned,
     extras: { sharedExpertFfn: 1024 },
     state: { ...hybridState, layers: 'all' },
-  },
-  nemotron_h: {
-    configClass: 'NemotronHConfig',
+  }),
+  nemotron_h: makeFamily('NemotronHConfig', {
+    // the class lists four layers instead of counting them
+    defaults: { layers: 4 },
     keys: { ...llamaKeys, ...routedKeys, expertFfn: ['moe_intermediate_size'] },
-    defaults: {
-      layers: 4,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 8,
-      headDim: 128,
-      ffn: 21504,
-      vocab: 131072,
-      maxPositions: 4096,
-      experts: { count: 8, active: 2, ffn: 7688 },
-      ...untied,
-      ...noBias,
-    },
     always: { ...unpositioned, gatedMlp: false },
     extras: { sharedExpertFfn: 7688 },
     state: {
@@ -254,64 +170,26 @@ export const stateFamilies = {
       layers: 'pattern',
       isSingleSublayer: true,
     },
-  },
-  qwen3_next: {
-    configClass: 'Qwen3NextConfig',
+  }),
+  qwen3_next: makeFamily('Qwen3NextConfig', {
     keys: { ...llamaKeys, ...routedKeys, ...attentionBias, expertFfn: ['moe_intermediate_size'] },
-    defaults: {
-      layers: 48,
-      hidden: 2048,
-      heads: 16,
-      kvHeads: 2,
-      headDim: 256,
-      ffn: 5632,
-      vocab: 151936,
-      maxPositions: 32768,
-      experts: { count: 512, active: 10, ffn: 512 },
-      ...untied,
-      ...noBias,
-    },
     always: { ...llamaAlways, qkNorm: true },
     extras: { decoderSparseStep: 1, sharedExpertFfn: 512 },
     traits: { experts: { sharedGate: true }, outputGate: true },
     state: deltaState,
-  },
+  }),
   qwen3_5_text: qwen35,
-  qwen3_5_moe_text: variantOf(
-    qwen35,
-    'Qwen3_5MoeTextConfig',
-    { layers: 40, hidden: 2048, kvHeads: 2, ffn: null, experts: { count: 256, active: 8, ffn: 512 } },
-    {
-      keys: { ...llamaKeys, ...routedKeys, ...attentionBias, expertFfn: ['moe_intermediate_size'] },
-      extras: { sharedExpertFfn: 512 },
-      traits: { experts: { sharedGate: true }, outputGate: true },
-    },
-  ),
-  olmo_hybrid: variantOf(
-    qwen35,
-    'OlmoHybridConfig',
-    { hidden: 3840, heads: 30, kvHeads: null, headDim: null, ffn: 11008, vocab: 100352, maxPositions: 65536 },
-    {
-      traits: { qkNormAcrossHeads: true },
-      state: { ...deltaState, defaults: { heads: 30, headDim: 192, stateDim: 96, groups: 30, convolution: 4 } },
-    },
-  ),
-  minimax: {
-    configClass: 'MiniMaxConfig',
+  qwen3_5_moe_text: variantOf(qwen35, 'Qwen3_5MoeTextConfig', {
+    keys: { ...llamaKeys, ...routedKeys, ...attentionBias, expertFfn: ['moe_intermediate_size'] },
+    extras: { sharedExpertFfn: 512 },
+    traits: { experts: { sharedGate: true }, outputGate: true },
+  }),
+  olmo_hybrid: variantOf(qwen35, 'OlmoHybridConfig', {
+    traits: { qkNormAcrossHeads: true },
+    state: { ...deltaState, defaults: { heads: 30, headDim: 192, stateDim: 96, groups: 30, convolution: 4 } },
+  }),
+  minimax: makeFamily('MiniMaxConfig', {
     keys: { ...llamaKeys, ...routedKeys },
-    defaults: {
-      layers: 32,
-      hidden: 4096,
-      heads: 32,
-      kvHeads: 8,
-      headDim: null,
-      ffn: 14336,
-      vocab: 32000,
-      maxPositions: 131072,
-      experts: { count: 8, active: 2 },
-      ...untied,
-      ...noBias,
-    },
     always: llamaAlways,
     state: {
       kind: 'lightning',
@@ -321,48 +199,14 @@ export const stateFamilies = {
       chunk: { key: 'block_size', otherwise: 256 },
       layers: 'alternating',
     },
-  },
-  zamba: {
-    configClass: 'ZambaConfig',
-    keys: bertKeys,
-    defaults: {
-      layers: 76,
-      hidden: 3712,
-      heads: 16,
-      kvHeads: 16,
-      headDim: 464,
-      ffn: 14848,
-      vocab: 32000,
-      maxPositions: 4096,
-      ...tied,
-      ...noBias,
-    },
-    always: llamaAlways,
-    unplanned: shared,
-  },
-  zamba2: {
-    configClass: 'Zamba2Config',
-    keys: bertKeys,
-    defaults: {
-      layers: 54,
-      hidden: 2560,
-      heads: 32,
-      kvHeads: null,
-      headDim: 160,
-      ffn: null,
-      vocab: 32000,
-      maxPositions: 4096,
-      ...tied,
-      ...noBias,
-    },
-    always: llamaAlways,
-    unplanned: shared,
-  },
-  rwkv: {
-    configClass: 'RwkvConfig',
+  }),
+  // the class computes the size of a head: twice the hidden size over the heads
+  zamba: makeFamily('ZambaConfig', { defaults: { headDim: 464 }, keys: bertKeys, always: llamaAlways, unplanned: shared }),
+  zamba2: makeFamily('Zamba2Config', { defaults: { headDim: 160 }, keys: bertKeys, always: llamaAlways, unplanned: shared }),
+  rwkv: makeFamily('RwkvConfig', {
+    defaults: { ...attentionFree, ffn: null },
     keys: { ...bareKeys, ffn: bertKeys.ffn, maxPositions: ['context_length'] },
-    defaults: { ...attentionFree, layers: 32, hidden: 4096, vocab: 50277, maxPositions: 1024, ffn: null, ...untied },
     always: { gatedMlp: false, positions: 'none', norm: 'layernorm', qkNorm: false },
     unplanned: sentence`no launcher is known that trains its layers on a pipeline`,
-  },
+  }),
 } as const satisfies Readonly<Record<string, Family>>;
