@@ -1,4 +1,5 @@
 import { anyOf, sentence, type Value } from '../sentence';
+import type { SettingValue } from './text-edits';
 
 /** A value; or what the flag wants instead; or nothing that the fact can hold. */
 export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value } | { readonly silent: true };
@@ -9,6 +10,8 @@ export interface FlagRead<T> {
   readonly of: (words: readonly string[]) => FlagOutcome<T>;
   /** A path, of which the end is enough. */
   readonly isPath?: true;
+  /** The word that is written for a value, undefined for a setting that is removed; absent: the value itself. */
+  readonly writes?: (value: SettingValue) => SettingValue;
 }
 
 const silent = { silent: true } as const;
@@ -80,7 +83,14 @@ export function choice<const T extends string>(options: Readonly<Record<string, 
       if (found === undefined) return /^none$/i.test(written) ? silent : { expects: anyOf(Object.keys(options)) };
       return found[1] === null ? silent : { value: found[1] };
     },
+    writes: (value) => wordFor(options, value),
   };
+}
+
+/** The first of the words that mean a value; a number where it is one. */
+export function wordFor(words: Readonly<Record<string, unknown>>, value: SettingValue): string | number | undefined {
+  const word = Object.keys(words).find((name) => words[name] === value);
+  return word !== undefined && /^\d+$/.test(word) ? Number(word) : word;
 }
 
 /** One of several words as it is. */

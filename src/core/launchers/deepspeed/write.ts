@@ -175,7 +175,7 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
 /** Strict JSON has no remarks: Transformers and Accelerate refuse them. */
 function deepspeedJson({ precision }: LaunchSettings, edits: readonly SettingEdit[]): string {
   const root: Record<string, unknown> = {};
-  for (const [path, value] of settingsByPath(edits, names, (_, given) => given)) {
+  for (const [path, value] of settingsByPath(edits, names)) {
     const [section = '', key] = path.split('.');
     if (key === undefined) root[section] = value;
     else root[section] = { ...(root[section] as object | undefined), [key]: value };

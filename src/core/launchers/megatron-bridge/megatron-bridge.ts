@@ -1,10 +1,10 @@
 import type { Finding } from '../../findings';
 import type { Facts, LauncherFile } from '../../run/facts';
-import { choice, count, fixed, keep, on } from '../../languages/reads';
+import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../../languages/python/as-settings';
 import { sharedExperts } from '../tables/derived';
-import { joined, row, lenient, under, type Table } from '../tables/table';
+import { joined, row, lenient, under, written, type Table } from '../tables/table';
 import { optimizerKeys } from '../tables/optimizer-facts';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -47,7 +47,10 @@ export const bridgeKeys: Table = joined(
     globalBatch: [row('train.global_batch_size', count(1))],
     batchSchedule: [row('train.rampup_batch_size', phrase)],
     precision: [
-      row('mixed_precision', recipePrecision),
+      row(
+        'mixed_precision',
+        written(recipePrecision, (value) => (typeof value === 'string' ? `${value}_mixed` : value)),
+      ),
       row(`mixed_precision.${classKey}`, recipePrecision),
       row('mixed_precision.fp8', lenient(choice({ e4m3: 'fp8', hybrid: 'fp8' }))),
       row('mixed_precision.fp4', lenient(choice({ e2m1: 'nvfp4' }))),
@@ -60,7 +63,10 @@ export const bridgeKeys: Table = joined(
     zeroStage: [
       row(
         'ddp.data_parallel_sharding_strategy',
-        anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
+        written(
+          anyOf((name) => (Object.hasOwn(shardings, name) ? shardings[name as keyof typeof shardings] : undefined)),
+          (value) => (value === undefined ? undefined : (wordFor(shardings, value) ?? 'optim')),
+        ),
       ),
     ],
     asyncTensorParallel: [row('comm_overlap.tp_comm_overlap', on(true))],

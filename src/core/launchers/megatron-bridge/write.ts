@@ -10,7 +10,7 @@ import { writtenFacts } from '../megatron/written-keys';
 import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
+import { namesIn, settingsByPath, spellingsIn, type KeyNames } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
 
@@ -21,15 +21,12 @@ export const bridgeNames: KeyNames = namesIn(
   ['sequenceLength', 'distributedOptimizer'],
 );
 
-const shardings: Readonly<Record<string, string>> = { 2: 'optim_grads', 3: 'optim_grads_params' };
+const bridgeSpellings = spellingsIn(bridgeKeys);
 
 /** Overrides of a recipe of Megatron-Bridge. */
 export const bridgeDialect: YamlDialect = {
   keys: () => bridgeNames,
-  spelled: {
-    precision: (value) => (typeof value === 'string' ? `${value}_mixed` : value),
-    zeroStage: (value) => (value === undefined ? undefined : (shardings[String(value)] ?? 'optim')),
-  },
+  spelled: bridgeSpellings,
 };
 
 /** Megatron-Bridge. */
@@ -56,13 +53,10 @@ const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
 
 function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
   const written = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
-  const given = settingsByPath(written, bridgeNames, (fact, value) =>
-    fact === 'precision'
-      ? `${String(value)}${narrowRecipe(plan)}_mixed`
-      : fact === 'zeroStage'
-        ? (shardings[String(value)] ?? 'no_shard')
-        : value,
-  );
+  const given = settingsByPath(written, bridgeNames, {
+    ...bridgeSpellings,
+    precision: (value) => `${String(value)}${narrowRecipe(plan)}_mixed`,
+  });
   const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
   const rows: readonly (readonly [string, SettingValue])[] = [
     ...given,

@@ -1,7 +1,7 @@
 import { byDefault } from '../../domain/located';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
-import { row, lenient, under, type Table } from '../tables/table';
+import { row, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { environmentOnly } from '../../languages/yaml/references';
@@ -41,10 +41,18 @@ export const nanotronKeys: Table = {
   sequenceParallel: [
     row(
       'parallelism.tp_mode',
-      anyOf((written) => /^reduce_scatter$/i.test(written)),
+      written(
+        anyOf((word) => /^reduce_scatter$/i.test(word)),
+        (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),
+      ),
     ),
   ],
-  recomputeGranularity: [row('parallelism.recompute_layer', fixed('full'))],
+  recomputeGranularity: [
+    row(
+      'parallelism.recompute_layer',
+      written(fixed('full'), (value) => value === 'full'),
+    ),
+  ],
   sequenceLength: [row('tokens.sequence_length', count(1))],
   microBatch: [row('tokens.micro_batch_size', count(1))],
   gradientAccumulation: [row('tokens.batch_accumulation_per_replica', count(1))],
@@ -68,8 +76,8 @@ export const nanotronKeys: Table = {
 export function readNanotron(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
-  const written = reader.facts(nanotronKeys);
-  return launcherFile(document, 'nanotron', { ...defaultsOf(written), ...written }, reader);
+  const facts = reader.facts(nanotronKeys);
+  return launcherFile(document, 'nanotron', { ...defaultsOf(facts), ...facts }, reader);
 }
 
 function defaultsOf({ heads, recomputeGranularity }: Facts): Facts {

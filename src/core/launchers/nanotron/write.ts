@@ -1,8 +1,9 @@
+import { wordFor } from '../../languages/reads';
 import { sentence } from '../../sentence';
 import { lacking, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import { countSetting, never, sizeSettings, type DesiredSetting } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import { namesIn } from '../writing/key-names';
+import { namesIn, spellingsIn } from '../writing/key-names';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
 import { nanotronEngines, nanotronKeys } from './nanotron';
@@ -17,18 +18,9 @@ export const nanotronEditor: Editor = {
   settings: nanotronSettings,
   syntax: yamlSyntax({
     keys: () => names,
-    spelled: {
-      recomputeGranularity: (value) => value === 'full',
-      sequenceParallel: (value) => (value === true ? 'REDUCE_SCATTER' : 'ALL_REDUCE'),
-      schedule: (value) => engineOf(String(value)),
-    },
+    spelled: spellingsIn(nanotronKeys),
   }),
 };
-
-/** nanotron's name of a schedule; undefined: it does not run it. */
-function engineOf(schedule: string): string | undefined {
-  return Object.entries(nanotronEngines).find(([, name]) => name === schedule)?.[0];
-}
 
 /** What a nanotron YAML needs for a plan. */
 function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
@@ -45,7 +37,7 @@ function nanotronSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 }
 
 function engineSetting({ schedule, pipeline }: LaunchSettings): DesiredSetting {
-  const isKnown = engineOf(schedule) !== undefined;
+  const isKnown = wordFor(nanotronEngines, schedule) !== undefined;
   return {
     what: sentence`schedule ${schedule}`,
     facts: ['schedule'],

@@ -5,10 +5,10 @@ import type { Layer } from '../../languages/layers';
 import { bytesOfType } from '../tables/optimizer-facts';
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Facts, LauncherFile, Purpose } from '../../run/facts';
-import { choice, count, fixed, keep, on } from '../../languages/reads';
+import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, gated } from '../megatron/core-keys';
 import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
-import { joined, row, rows, lenient, under, type Table } from '../tables/table';
+import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, devices, word } from '../tables/reads';
@@ -52,7 +52,10 @@ const modelKeys: Table = {
   distributedOptimizer: [
     row(
       'optim.name',
-      anyOf((name) => /^(mcore_distributed_optim|distributed_fused_adam)$/.test(name)),
+      written(
+        anyOf((name) => /^(mcore_distributed_optim|distributed_fused_adam)$/.test(name)),
+        (value) => (value === true ? 'mcore_distributed_optim' : 'fused_adam'),
+      ),
     ),
   ],
   vocab: [
@@ -68,7 +71,11 @@ const modelKeys: Table = {
 export const modelTable: Table = joined(modelKeys, coreKeys);
 
 /** Where the precision is given. */
-export const precisionKeys = rows(lenient(choice(precisions)), 'trainer.precision', 'model.precision');
+export const precisionKeys = rows(
+  written(lenient(choice(precisions)), (value) => wordFor(precisions, value ?? 'fp32')),
+  'trainer.precision',
+  'model.precision',
+);
 
 /** NeMo's keys of a model, the first of each in `model`. */
 export const nemoKeys: Table = joined(
@@ -103,9 +110,9 @@ function parsed({ file, text }: Layer): YamlDocument {
 function readLayers(layers: readonly Layer[]): LauncherFile {
   const document = mergedDocument(withDefaults(layers, parsed));
   const reader = createKeyReader(document, createResolver(document.root));
-  const written = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
-  const shared = sharedExperts(written);
-  const facts = { ...written, ...shared, ...attentionOf(reader, written), ...encoderLength(written) };
+  const given = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
+  const shared = sharedExperts(given);
+  const facts = { ...given, ...shared, ...attentionOf(reader, given), ...encoderLength(given) };
   const purpose = purposeIn(document);
   return {
     ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),

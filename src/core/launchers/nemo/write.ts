@@ -2,7 +2,7 @@ import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
 import { writtenFacts } from '../megatron/written-keys';
 import type { Editor } from '../writing/editor';
-import { namesIn, spelledWith, type KeyNames } from '../writing/key-names';
+import { namesIn, spelledWith, spellingsIn, type KeyNames } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
 import { modelTable, nemoKeys, precisionKeys } from './nemo';
 
@@ -20,9 +20,6 @@ export const nemoEditor: Editor = {
     megatronSettings(plan, traits, { ...plainDialect, barsInPattern: false, countsVirtualStages: true, hasNodes: true }),
   syntax: yamlSyntax({
     keys: () => names,
-    spelled: {
-      distributedOptimizer: (value) => (value === true ? 'mcore_distributed_optim' : 'fused_adam'),
-      precision: (value) => (value === 'bf16' ? 'bf16' : value === 'fp16' ? 16 : 32),
-    },
+    spelled: spellingsIn(nemoKeys),
   }),
 };

@@ -3,7 +3,7 @@ import { byDefault } from '../../domain/located';
 import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
-import { row, lenient, type Table, type NodeRead } from '../tables/table';
+import { row, lenient, written, type Table, type NodeRead } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, word } from '../tables/reads';
@@ -101,7 +101,12 @@ export const neoxKeys: Table = {
   zeroStage: [row('zero_optimization.stage', count(0, 3)), row('zero_stage', count(0, 3))],
   offloadOptimizer: [row('zero_optimization.offload_optimizer.device', deviceName), row('zero_optimization.cpu_offload', fixed('cpu'))],
   offloadParameters: [row('zero_optimization.offload_param.device', deviceName)],
-  recomputeGranularity: [row('checkpoint_activations', fixed('full'))],
+  recomputeGranularity: [
+    row(
+      'checkpoint_activations',
+      written(fixed('full'), (value) => value !== undefined),
+    ),
+  ],
   recomputeLayers: [row('checkpoint_num_layers', count(1))],
   cpuCheckpointing: [row('checkpoint_in_cpu', on(true))],
   attention: [row('attention_config', attentionKinds)],
@@ -116,14 +121,14 @@ export const neoxKeys: Table = {
 export function readGptNeox(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly, spelledEither(document.root));
-  const written = reader.facts(neoxKeys);
-  const { recomputeLayers, ...others } = written;
-  const recompute = written.recomputeGranularity === undefined || recomputeLayers === undefined ? {} : { recomputeLayers };
+  const given = reader.facts(neoxKeys);
+  const { recomputeLayers, ...others } = given;
+  const recompute = given.recomputeGranularity === undefined || recomputeLayers === undefined ? {} : { recomputeLayers };
   const defaults: Facts = {
     tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
     pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, a single stage`),
   };
-  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, written) }, reader);
+  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, given) }, reader);
 }
 
 /** Finds root keys however they are spelled; the file's own spelling wins where it has both. */

@@ -12,7 +12,7 @@ import {
   type DesiredSetting,
 } from '../writing/desired-setting';
 import type { Editor } from '../writing/editor';
-import { namesIn, spelledWith } from '../writing/key-names';
+import { namesIn, spelledWith, spellingsIn } from '../writing/key-names';
 import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
 import { neoxKeys } from './gpt-neox';
@@ -29,7 +29,7 @@ export const neoxEditor: Editor = {
   syntax: yamlSyntax({
     keys: ({ root }) => (isDashed(root) ? spelledWith(names, (name) => name.replaceAll('_', '-')) : names),
     removes: true,
-    spelled: { recomputeGranularity: (value) => value !== undefined },
+    spelled: spellingsIn(neoxKeys),
   }),
 };
 

@@ -3,7 +3,7 @@ import { bridgeDialect, bridgeNames } from '../megatron-bridge/write';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
 import { argumentNames } from '../megatron/written-keys';
-import { titanNames, titanSettings } from '../torchtitan/write';
+import { titanNames, titanSettings, titanSpellings } from '../torchtitan/write';
 import type { Editor } from '../writing/editor';
 import { keysUnder, leavesOf } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
@@ -29,7 +29,10 @@ export const primusBridgeEditor: Editor = {
 /** Primus with TorchTitan. */
 export const primusTorchtitanEditor: Editor = {
   settings: titanSettings,
-  syntax: yamlSyntax({ keys: (document) => keysUnder(overridesOf(document, 'torchtitan'), titanNames) }),
+  syntax: yamlSyntax({
+    keys: (document) => keysUnder(overridesOf(document, 'torchtitan'), titanNames),
+    spelled: titanSpellings,
+  }),
 };
 
 /** `modules.pre_trainer.overrides.` of a Primus experiment; nothing for a preset, whose settings are at its root. */

@@ -1,5 +1,6 @@
 import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { FlagOutcome, FlagRead } from '../../languages/reads';
+import type { SettingValue } from '../../languages/text-edits';
 import type { YamlNode } from '../../languages/yaml/document';
 import { factOf, type LocatedFlag } from './located-flag';
 import type { Setting, Settings, Sheet, ValueRead } from './values';
@@ -7,7 +8,7 @@ import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
 
 /** How a node becomes a fact where words are not enough: lists, nested mappings. */
-export interface NodeRead<T> {
+export interface NodeRead<T> extends Writing {
   readonly ofNode: (node: YamlNode) => FlagOutcome<T>;
 }
 
@@ -30,7 +31,10 @@ export type FlagTable = { readonly [K in FactName]?: readonly Row<FactValues[K],
 export type ValueTable = { readonly [K in FactName]?: readonly Row<FactValues[K], ValueRead<FactValues[K]>>[] };
 
 /** A table of any values, of which only names matter. */
-export type NamedTable = Readonly<Partial<Record<FactName, readonly { readonly name: string }[]>>>;
+export type NamedTable = Readonly<Partial<Record<FactName, readonly { readonly name: string; readonly read: Writing }[]>>>;
+
+/** How a read writes: see `FlagRead.writes`. */
+type Writing = Pick<FlagRead<never>, 'writes'>;
 
 /** A row of a table. */
 export const row = <R>(name: string, read: R): { readonly name: string; readonly read: R } => ({ name, read });
@@ -65,12 +69,17 @@ export function joined(first: Table, second: Table): Table {
 /** The same, but a word that it does not know sets nothing: for sets that grow with every version. */
 export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
   return {
-    words: read.words,
+    ...read,
     of: (words) => {
       const outcome = read.of(words);
       return 'expects' in outcome ? { silent: true } : outcome;
     },
   };
+}
+
+/** The same read, which writes a value as `writes` has it. */
+export function written<R>(read: R, writes: (value: SettingValue) => SettingValue): R & Required<Writing> {
+  return { ...read, writes };
 }
 
 /** The first fact of a table that a name sets. */

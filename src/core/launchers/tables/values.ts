@@ -3,6 +3,7 @@ import type { Place, TextRange } from '../../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { Rule } from '../../domain/settings/rules';
 import { checkByRule } from '../../languages/json/read-by-rule';
+import type { SettingValue } from '../../languages/text-edits';
 import type { Sentence, Value } from '../../sentence';
 
 /** One setting of a launcher file, whatever its syntax. */
@@ -34,6 +35,8 @@ export interface Sheet {
 export interface ValueRead<T> {
   /** What a setting means; null: it sets nothing. @throws ExpectedError for a value that cannot be. */
   readonly ofSetting: (setting: Setting) => T | null;
+  /** As `FlagRead.writes`. */
+  readonly writes?: (value: SettingValue) => SettingValue;
 }
 
 /** Values that a rule takes, as they are. */

@@ -3,7 +3,7 @@ import { formatNumber, plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
 import { printable } from '../../text';
 import type { SettingEdit } from '../writing/desired-setting';
-import { settingsByPath, type KeyNames } from '../writing/key-names';
+import { settingsByPath, type KeyNames, type Spellings } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { tomlValue } from './toml-syntax';
 
@@ -19,7 +19,13 @@ function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsil
 }
 
 /** A TOML of a plan, without the section of the model. */
-export function titanToml(keys: KeyNames, plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
+export function titanToml(
+  keys: KeyNames,
+  spellings: Spellings,
+  plan: LaunchSettings,
+  edits: readonly SettingEdit[],
+  gaps: readonly Remark[],
+): string {
   // which TorchTitan refuses without the other
   const asyncRows: readonly [string, SettingValue][] =
     plan.asyncTensorParallel === true
@@ -29,7 +35,7 @@ export function titanToml(keys: KeyNames, plan: LaunchSettings, edits: readonly 
         ]
       : [];
   const untimed = untimedModelText(plan.model);
-  const rows = [...settingsByPath(edits, keys, (_, value) => value), ...asyncRows];
+  const rows = [...settingsByPath(edits, keys, spellings), ...asyncRows];
   const header = [
     ...headerLines(plan, gaps),
     `Add [model] with the name and flavor of the model${untimed === null ? '' : ` (${printable(untimed)}; another flavor trains another model)`}, and start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`,

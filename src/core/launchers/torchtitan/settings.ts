@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { row, rows, type ValueTable } from '../tables/table';
+import { row, rows, written, type ValueTable } from '../tables/table';
+import { wordFor } from '../../languages/reads';
+import { own } from '../../records';
 import { value } from '../tables/values';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
@@ -53,12 +55,8 @@ const whenOn =
   <const T>(value: T) =>
   (on: boolean): T | null =>
     on ? value : null;
-const precisions: ReadonlyMap<string, 'bf16' | 'fp16' | 'fp32'> = new Map([
-  ['bfloat16', 'bf16'],
-  ['float16', 'fp16'],
-  ['float32', 'fp32'],
-]);
-const precisionOf = (name: string) => precisions.get(name) ?? null;
+const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
+const precisionOf = (name: string) => own<(typeof precisions)[keyof typeof precisions]>(precisions, name) ?? null;
 
 /** Converters of linear layers (`float8`, `quantize.linear.mx`) and their classes (`MXFP8LinearConverter`), by version. */
 const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
@@ -88,7 +86,10 @@ export const titanKeys: ValueTable = {
       'training.dtype',
       value(word, (name) => (name === 'float32' ? null : precisionOf(name))),
     ),
-    row('training.mixed_precision_param', value(word, precisionOf)),
+    row(
+      'training.mixed_precision_param',
+      written(value(word, precisionOf), (precision) => wordFor(precisions, precision)),
+    ),
   ],
   fp8Recipe: [
     row('model.converters', value(words, recipeOfConverters)),

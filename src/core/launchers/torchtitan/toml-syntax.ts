@@ -1,15 +1,16 @@
 import type { LauncherFile } from '../../run/facts';
 import type { Settings } from '../tables/values';
 import { parseToml } from './toml';
-import type { KeyNames } from '../writing/key-names';
+import type { KeyNames, Spellings } from '../writing/key-names';
 import type { Syntax } from '../writing/editor';
 import { inPlaceOf, lineBreakOf, lineEnd, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
 /** TorchTitan TOML, comments and layout kept. */
-export function tomlSyntax(keys: KeyNames): Syntax {
-  return { open: () => new Map(), edit: (launcher, edit) => editToml(keys, launcher, edit) };
+export function tomlSyntax(keys: KeyNames, spellings: Spellings): Syntax {
+  const spelled = ({ fact, value }: SettingEdit): SettingEdit => ({ fact, value: spellings[fact]?.(value) ?? value });
+  return { open: () => new Map(), edit: (launcher, edit) => editToml(keys, launcher, spelled(edit)) };
 }
 
 function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, value }: SettingEdit): readonly string[] {

@@ -22,7 +22,7 @@ import {
 import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
 import type { Editor } from '../writing/editor';
-import { namesIn, type KeyNames } from '../writing/key-names';
+import { namesIn, spellingsIn, type KeyNames } from '../writing/key-names';
 import { titanKeys } from './settings';
 import { titanToml } from './new-toml';
 import { tomlSyntax } from './toml-syntax';
@@ -39,11 +39,17 @@ export const titanNames: KeyNames = {
   precision: ['training.mixed_precision_param'],
 };
 
+export const titanSpellings = spellingsIn(titanKeys);
+
 /** TorchTitan's TOML. */
 export const titanEditor: Editor = {
   settings: titanSettings,
-  syntax: tomlSyntax(titanNames),
-  newFile: { fileName: 'train.toml', keys: titanNames, write: (plan, edits, gaps) => titanToml(titanNames, plan, edits, gaps) },
+  syntax: tomlSyntax(titanNames, titanSpellings),
+  newFile: {
+    fileName: 'train.toml',
+    keys: titanNames,
+    write: (plan, edits, gaps) => titanToml(titanNames, titanSpellings, plan, edits, gaps),
+  },
 };
 
 /** Schedules of `torch.distributed.pipelining` that TorchTitan takes by name. */
@@ -231,7 +237,7 @@ function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetti
         const given = facts.precision?.value ?? 'bf16';
         return given === precision || ((given === 'fp8' || given === 'nvfp4') && precision === 'bf16');
       },
-      alternatives: () => [[{ fact: 'precision', value: precision === 'bf16' ? 'bfloat16' : 'float32' }]],
+      alternatives: () => [[{ fact: 'precision', value: precision }]],
       reason: sentence`the file converts linear layers to float8; take the converter out`,
     },
   ];

@@ -15,6 +15,20 @@ export function namesIn(table: NamedTable, facts: readonly FactName[], alike: re
   return Object.fromEntries([...facts, ...alike].map((fact) => [fact, namesOf(fact)]));
 }
 
+/** What is written for values of ours that have other words. */
+export type Spellings = Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;
+
+/** How the rows of a table write the values of each fact, the first that has words of its own. */
+export function spellingsIn(table: NamedTable): Spellings {
+  const rows = Object.entries(table) as [FactName, NonNullable<NamedTable[FactName]>][];
+  return Object.fromEntries(
+    rows.flatMap(([fact, each]) => {
+      const writes = each.find(({ read }) => read.writes !== undefined)?.read.writes;
+      return writes === undefined ? [] : [[fact, writes]];
+    }),
+  );
+}
+
 /** The same settings under names that are spelled otherwise. */
 export function spelledWith(keys: KeyNames, spelling: (path: string) => string): KeyNames {
   return Object.fromEntries(Object.entries(keys).map(([fact, paths]) => [fact, paths.map(spelling)]));
@@ -34,10 +48,10 @@ export function leavesOf(keys: KeyNames): KeyNames {
 export function settingsByPath(
   edits: readonly SettingEdit[],
   keyNames: KeyNames,
-  value: (fact: FactName, given: SettingValue) => SettingValue,
+  spellings: Spellings = {},
 ): readonly [string, SettingValue][] {
-  return edits.flatMap(({ fact, value: given }): [string, SettingValue][] => {
+  return edits.flatMap(({ fact, value }): [string, SettingValue][] => {
     const path = keyNames[fact]?.[0];
-    return path === undefined ? [] : [[path, value(fact, given)]];
+    return path === undefined ? [] : [[path, spellings[fact]?.(value) ?? value]];
   });
 }

@@ -6,7 +6,7 @@ import type { Syntax } from './editor';
 import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from './desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
-import type { KeyNames } from './key-names';
+import type { KeyNames, Spellings } from './key-names';
 
 /** In what the YAML of one launcher is written otherwise than that of the others. */
 export interface YamlDialect {
@@ -17,7 +17,7 @@ export interface YamlDialect {
   /** The path of a precision that is a switch of its own name; absent: a precision is a value. */
   readonly precisionSwitch?: (document: YamlDocument, precision: string) => readonly string[];
   /** What is written for values of ours that have other words. */
-  readonly spelled?: Readonly<Partial<Record<FactName, (value: SettingValue) => SettingValue>>>;
+  readonly spelled?: Spellings;
 }
 
 /** YAML of one launcher, comments and layout kept. */
