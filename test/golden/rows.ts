@@ -1,3 +1,4 @@
+import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { predict } from '../../src/core/planner/predict/predict';
 import type { Candidate } from '../../src/core/planner/plan';
@@ -17,7 +18,7 @@ export function predictOneF1B(wanted: PlanRequest): Candidate {
   const { training, layout } = wanted;
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: '1f1b', name: '1F1B', schedule: '1F1B', scheme, certificate: null });
+  return predict(pipelineOf(wanted), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
 }
 
 interface VtrainCase {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
@@ -64,7 +65,9 @@ export function terapipeRequest({ setting }: Pick<TeraPipeSetting, 'setting'>, s
 /** Our prediction of a setting cut in the same slices for every sequence. */
 export function predictTeraPipe(row: TeraPipeSetting, lengths: readonly number[]): Candidate {
   const scheme: Scheme = Array.from({ length: row.batch / row.data }, () => ({ batch: 1, tokens: lengths }));
-  return predict(pipelineOf(terapipeRequest(row)), { id: 'given', name: 'as published', schedule: 'TeraPipe', scheme, certificate: null });
+  const wanted = terapipeRequest(row);
+  const kind = scheduleOn('TeraPipe', wanted.layout);
+  return predict(pipelineOf(wanted), { id: 'given', name: 'as published', kind, scheme, certificate: null });
 }
 
 /** A setting and our predictions of it, ms: whole sequences, and the paper's slices where it has some. */

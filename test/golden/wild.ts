@@ -1,3 +1,4 @@
+import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { memoized } from '../../src/core/records';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
@@ -50,7 +51,7 @@ export function predictAsFixed(request: PlanRequest): Candidate {
   if (scheduleKind(schedule).sliced) return chosenOf(makePlan(request));
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(request), { id: '1f1b', name: schedule, schedule, scheme, certificate: null });
+  return predict(pipelineOf(request), { id: '1f1b', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null });
 }
 
 /** Whether every replica gets a micro-batch: one published row states a batch smaller than its replicas. */

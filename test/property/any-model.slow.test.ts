@@ -134,7 +134,7 @@ describe('any model under any schedule', () => {
         const scheme = Array.from({ length: microBatches }, () => ({ batch: microBatch, tokens }));
         try {
           const pipeline = pipelineOf(wanted);
-          const candidate = predict(pipeline, { id: 'given', name: 'any', schedule, scheme, certificate: null });
+          const candidate = predict(pipeline, { id: 'given', name: 'any', kind: pipeline.schedules[schedule], scheme, certificate: null });
           const { memory, idle, ...others } = candidate;
           const rest = all(others, 'timeline');
           const stages = memory.stages.map((stage) => all(stage, 'peakRow'));

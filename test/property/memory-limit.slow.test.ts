@@ -51,7 +51,7 @@ describe('slices under a memory limit', () => {
             const pipeline = pipelineOf(roomy);
             const specOf = (cut: readonly number[]) => {
               const scheme = cutAlike({ microBatches: batch, microBatch: 1 }, cut);
-              return { id: 'given', name: schedule, schedule, scheme, certificate: null } as const;
+              return { id: 'given', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null } as const;
             };
             const tried = cutsOf(units, 1024).map((cut) => ({ cut, found: measure(pipeline, specOf(cut)) }));
             const peaks = tried.map(({ found }) => peakBytesOf(found));
@@ -61,7 +61,7 @@ describe('slices under a memory limit', () => {
             const tight: PlanRequest = { ...roomy, cluster: { ...roomy.cluster, gpu: { ...roomy.cluster.gpu, memoryBytes } } };
             const limited = pipelineOf(tight);
             const fitting = tried.filter(({ cut }) => measure(limited, specOf(cut)).fits);
-            const found = shortestCut(tight, limited, schedule, { effort, known: [] });
+            const found = shortestCut(tight, limited, limited.schedules[schedule], { effort, known: [] });
             if (fitting.length === 0) {
               assert.equal(found, null);
               return;
@@ -74,7 +74,7 @@ describe('slices under a memory limit', () => {
               `${makespanMs} found, ${bestMs} by trying ${fitting.length} that fit`,
             );
             assert.ok(lowerBoundMs <= bestMs * (1 + 1e-9));
-            const { timeline, memory } = predict(limited, shortestSpec(tight, schedule, found));
+            const { timeline, memory } = predict(limited, shortestSpec(tight, limited.schedules[schedule], found));
             assert.ok(timeline !== null);
             for (const { stage, staticBytes, usableBytes } of memory.stages) {
               const { bytes } = liveCurve(timeline, memory.chunks, stage, staticBytes);

@@ -68,7 +68,7 @@ export function randomProblems(count: number, kinds: readonly ScheduleName[] = u
     const known = Array.from({ length: 32 }, (_, index) => equalWorkLengths(tokens, index + 1, unit, forwardWork(model)) ?? []).filter(
       (cut) => cut.length > 0,
     );
-    const problem = makespanProblem(made, schedule, {
+    const problem = makespanProblem(made, made.schedules[schedule], {
       microBatches,
       microBatch: 1,
       tokens,

@@ -246,7 +246,7 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
     const kind = scheduleOn(schedule, layout);
     const isPiped = layout.pipeline > 1 || schedule === '1F1B';
     if (!isPiped || scheduleKind(schedule).planned || !runsVirtualStages(kind, layout.virtualStages)) return [];
-    const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, schedule, scheme, certificate: null });
+    const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, kind, scheme, certificate: null });
     if (!kind.slices) return [spec(schedule, whole)];
     return [
       spec(`${schedule}, whole`, uniformScheme({ batch, tokens, unit }, 1)),

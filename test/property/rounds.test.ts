@@ -51,7 +51,7 @@ function* everyPeak(pipeline: ReturnType<typeof pipelineOf>, sequences: number, 
     const tokens = ends.map((end, index) => (end - (ends[index - 1] ?? 0)) * unit);
     for (const batch of new Set([1, sequences])) {
       const scheme: Scheme = Array.from({ length: sequences / batch }, () => ({ batch, tokens }));
-      yield peakBytesOf(measure(pipeline, { id: 'given', name: '', schedule: 'TeraPipe', scheme, certificate: null }));
+      yield peakBytesOf(measure(pipeline, { id: 'given', name: '', kind: pipeline.schedules.TeraPipe, scheme, certificate: null }));
     }
   }
 }
@@ -91,7 +91,7 @@ describe('TeraPipe in rounds', () => {
           const own = found.scheme.slice(first, (first += chunks));
           const scheme = own.map((chunk) => ({ batch: chunk.batch, tokens: chunk.tokens }));
           assert.ok(scheme.reduce((sum, chunk) => sum + chunk.batch, 0) <= most);
-          return measure(pipeline, { id: 'given', name: '', schedule: 'TeraPipe', scheme, certificate: null });
+          return measure(pipeline, { id: 'given', name: '', kind: pipeline.schedules.TeraPipe, scheme, certificate: null });
         });
         const sumMs = separate.reduce((sum, { pipelineMs }) => sum + pipelineMs, 0);
         assert.ok(Math.abs(found.pipelineMs / sumMs - 1) < 1e-9, 'rounds add up');

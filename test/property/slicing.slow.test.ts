@@ -19,7 +19,7 @@ const sliced = drawnRuns
 
 function terapipe(request: PlanRequest) {
   const pipeline = pipelineOf(request);
-  const specs = candidateSpecs(request, pipeline, {}).specs.filter(({ schedule }) => schedule === 'TeraPipe');
+  const specs = candidateSpecs(request, pipeline, {}).specs.filter(({ kind }) => kind.schedule === 'TeraPipe');
   const measured = specs.map((spec) => ({ spec, measured: measure(pipeline, spec) }));
   const [best] = measured;
   assert.ok(best?.spec.id === 'terapipe');

@@ -18,7 +18,7 @@ import { bestPerSchedule } from '../planner/choose';
 import { isRun } from '../schedules/runtimes';
 import { sameMemory } from '../planner/explain/reasons';
 import { withStagesOf } from '../planner/candidates/virtual-stages';
-import { plainName } from '../schedules/on-layout';
+import { plainName, scheduleOn } from '../schedules/on-layout';
 import { statedCost } from './request-of';
 import { cutsFor } from './cuts';
 import { evaluatorOf, groupName, type Evaluator } from './evaluate';
@@ -327,10 +327,11 @@ function cutForMakespan(
   solution: Scheme,
   signal?: CancelSignal,
 ): Scheme | null {
-  const { schedule, training, layout } = point;
-  if (scheduleKind(schedule).bound === 'drained') return null;
+  const { training, layout } = point;
+  const kind = scheduleOn(point.schedule, layout);
+  if (kind.bound === 'drained') return null;
   const known = [scheme, solution].flatMap(([first]) => (first === undefined ? [] : [first.tokens]));
-  const found = shortestCut({ ...request, training, layout }, evaluator.pipeline(point), schedule, {
+  const found = shortestCut({ ...request, training, layout }, evaluator.pipeline(point), kind, {
     effort: makespanEffort,
     known,
     signal,

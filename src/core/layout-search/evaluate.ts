@@ -1,12 +1,12 @@
 import { scheduleKind } from '../schedules/registry';
-import { ExpectedError, type CancelSignal } from '../errors';
+import type { CancelSignal } from '../errors';
 import { usableBytesOf, type LimitedGroup, boundsOf, type Bounds } from './bounds';
 import type { Scheme } from '../domain/scheme';
 import { candidateIdOf, peakBytesOf } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
-import { scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
+import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
 import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
@@ -55,13 +55,14 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
       inputs: inputsOf(request, point),
       stageContents: shapesOf(known, point).stages,
       stageLayers: point.stageLayers,
-      costOf: (_, contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
+      costsOn: () => (contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
       measured: isTable,
     });
   const measured = new WeakMap<SearchPoint, Prediction>();
   const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
-    const { schedule } = point;
-    return measure(pipeline(point), { id: candidateIdOf[schedule], name: groupName(point), schedule, scheme, certificate: null }, signal);
+    const kind = scheduleOn(point.schedule, point.layout);
+    const spec = { id: candidateIdOf[point.schedule], name: groupName(point), kind, scheme, certificate: null };
+    return measure(pipeline(point), spec, signal);
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
   let solvingSteps = 0;
@@ -92,7 +93,7 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
         measured.set(point, found);
         return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
       } catch (error) {
-        if (error instanceof ExpectedError && error.code === 'schedule-unmet') return 'unmet';
+        if (isUnmet(error)) return 'unmet';
         throw error;
       }
     },

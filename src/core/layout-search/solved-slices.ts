@@ -4,7 +4,6 @@ import { shortestCut, type CutEffort, type CutListener } from '../planner/candid
 import { cutAlike } from '../planner/candidates/makespan-problem';
 import type { Pipeline } from '../planner/predict/pipeline';
 import { slicingCost } from '../planner/candidates/terapipe-cost';
-import { scheduleKind } from '../schedules/registry';
 import type { SliceMs } from '../slicing/problem';
 import { solveSlicing } from '../slicing/solve';
 import { defaultUnit, type PlanRequest } from '../domain/request';
@@ -156,10 +155,11 @@ export function solvedScheme(
   const cost = slicingCost(pipeline);
   const own: SliceMs = (_, tokens, context) => cost(microBatch, tokens, context);
   const drained = solvedOf(request, group, own, microBatches, signal).scheme;
-  if (scheduleKind(schedule).bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
+  const kind = pipeline.schedules[schedule];
+  if (kind.bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
   const unit = solvedUnit(request);
   const asked = { ...request, training, layout, slicing: { unit, scheme: null } };
-  const found = shortestCut(asked, pipeline, schedule, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal, onSteps });
+  const found = shortestCut(asked, pipeline, kind, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal, onSteps });
   const shortest = leastCommonMultiple(unit, training.sequenceParallel ? layout.tensor : 1);
   const tokens = request.training.sequenceLength;
   const slices = Math.ceil(tokens / shortest);

@@ -11,7 +11,7 @@ import { generateSchedule, placeChunks, toScheduleProblem, scheduleKind } from '
 import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../domain/request';
-import { scheduleOn } from '../schedules/on-layout';
+import { isUnmet, scheduleOn } from '../schedules/on-layout';
 import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
 import { cutContents, layersOfChunks } from './stages';
 import { counted, sentence } from '../sentence';
@@ -147,7 +147,7 @@ function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number):
   try {
     return count(scheduleKind(wanted).planned ? usualSchedule : wanted);
   } catch (error) {
-    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return count('GPipe');
+    if (isUnmet(error)) return count('GPipe');
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
+import { scheduleOn } from '../schedules/on-layout';
 import { formatDuration, formatNumber } from '../format';
 import { sum } from '../numbers';
 import { provenanceOf } from '../planner/explain/explain';
@@ -174,7 +175,7 @@ function asLaunchedMs(request: PlanRequest, { constants, cluster }: Machine, sig
   const { schedule, slicing } = here;
   const name: ScheduleName = schedule ?? (slicing.scheme === null ? '1F1B' : 'TeraPipe');
   const scheme = slicing.scheme ?? microBatches(here);
-  const spec = { id: 'given', name: 'as launched', schedule: name, scheme, certificate: null } as const;
+  const spec = { id: 'given', name: 'as launched', kind: scheduleOn(name, here.layout), scheme, certificate: null } as const;
   return measure(pipelineOf(here), spec, signal).iterationMs;
 }
 

@@ -19,7 +19,7 @@ import { predictAll, type CandidateSpec, type Outcome } from './predict/predict'
 import { isRun } from '../schedules/runtimes';
 import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './candidates/terapipe-slices';
-import { chosenVirtualStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';
+import { withChosenStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';
 
 /** `onIncumbent` is called with the best slices so far during the solve. */
 export interface PlanOptions extends SlicingListener {
@@ -42,8 +42,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const { signal, onProgress, onIncumbent, onFirst, isCompared = true, drawnOperations = Infinity } = options;
   const request = withOpenStages(asked);
   requireRunnable(request);
-  const open = pipelineOf(request);
-  const pipeline = { ...open, virtualStages: chosenVirtualStages(request, open, signal) };
+  const pipeline = withChosenStages(request, pipelineOf(request), signal);
   const predicted = predictedOnce(pipeline, signal);
   const costs = new Map<Candidate, CostProvenance>();
   // kept, since it simulates and the first plan chooses the same as the full one
@@ -61,7 +60,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
     ? candidateSpecs(request, pipeline, listener)
     : { specs: choosableSpecs(request, pipeline, listener), skipped: [] };
   if (onFirst !== undefined && early.length === 0) {
-    const asked = specs.filter((spec) => isAskedFor(request, spec) === true);
+    const asked = specs.filter(({ id, kind }) => isAskedFor(request, { id, schedule: kind.schedule }) === true);
     if (asked.length < specs.length) sendFirst(asked);
   }
   const outcomes = predicted(specs, (fraction) => onProgress?.(0.7 + 0.3 * fraction));
@@ -71,7 +70,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic, over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
-  const refusal = outcomes.find(({ spec, outcome }) => spec.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
+  const refusal = outcomes.find(({ spec, outcome }) => spec.kind.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
   throw refusal instanceof ExpectedError ? refusal : nothingToPlan(request);
 }
 

@@ -1,33 +1,45 @@
 import { ExpectedError } from '../errors';
 import { runtimeProfile } from '../domain/runtime';
 import type { Layout, TrainingSpec } from '../domain/request';
-import type { ScheduleName } from '../domain/schedule-names';
+import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
-import { memoized } from '../records';
 import type { ScheduleKind } from './kind';
 import { interleavedKind, scheduleKind } from './registry';
 
 /** What a schedule that a config may name is on a layout. */
 export interface ScheduleOnLayout extends ScheduleKind {
+  /** As a config names it: `1F1B` on virtual stages is interleaved. */
+  readonly schedule: ScheduleName;
   /** On each stage: the kind's own number, or the layout's virtual stages. */
   readonly chunks: number;
+  /** The plan chose that number, as no file gives any. */
+  readonly isChosen?: true;
 }
+
+/** What every schedule is on a layout. */
+export type SchedulesOnLayout = Readonly<Record<ScheduleName, ScheduleOnLayout>>;
 
 type VirtualStages = Pick<Layout, 'virtualStages'>;
 
 /** Chunks on each stage when a kind that is free runs on a layout without virtual stages. */
 const usualChunks = 2;
 
-const resolved = new Map<ScheduleName, Map<number, ScheduleOnLayout>>();
+const resolved: SchedulesOnLayout[] = [];
 
-/** What a schedule is on a layout, one object for each: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
-export function scheduleOn(schedule: ScheduleName, { virtualStages }: VirtualStages): ScheduleOnLayout {
-  const ofSchedule = memoized(resolved, schedule, () => new Map<number, ScheduleOnLayout>());
-  return memoized(ofSchedule, virtualStages, () => {
-    const kind = (virtualStages > 1 ? interleavedKind(schedule) : undefined) ?? scheduleKind(schedule);
-    const free = virtualStages > 1 ? virtualStages : usualChunks;
-    return { ...kind, chunks: kind.chunksPerStage === 'several' ? free : kind.chunksPerStage };
-  });
+/** What every schedule is on a layout, one object for each number of virtual stages. */
+export function schedulesOn({ virtualStages }: VirtualStages): SchedulesOnLayout {
+  return (resolved[virtualStages] ??= Object.fromEntries(
+    namedSchedules.map((schedule) => {
+      const kind = (virtualStages > 1 ? interleavedKind(schedule) : undefined) ?? scheduleKind(schedule);
+      const free = virtualStages > 1 ? virtualStages : usualChunks;
+      return [schedule, { ...kind, schedule, chunks: kind.chunksPerStage === 'several' ? free : kind.chunksPerStage }];
+    }),
+  ) as Record<ScheduleName, ScheduleOnLayout>);
+}
+
+/** What a schedule is on a layout: `1F1B` on virtual stages is interleaved, as in Megatron-LM. */
+export function scheduleOn(schedule: ScheduleName, layout: VirtualStages): ScheduleOnLayout {
+  return schedulesOn(layout)[schedule];
 }
 
 /** The name by which launchers and candidates ask for a schedule on a layout: on virtual stages interleaved 1F1B is 1F1B. */
@@ -67,12 +79,7 @@ export function unitCount(scheme: Scheme): number {
   return scheme.reduce((units, { tokens }) => units + tokens.length, 0);
 }
 
-/** Null for a schedule that cannot run on its stages, layers or micro-batches. */
-export function unlessUnmet<T>(action: () => T | null): T | null {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return null;
-    throw error;
-  }
+/** Whether an error is that of a schedule that cannot run on its stages, layers or micro-batches. */
+export function isUnmet(error: unknown): error is ExpectedError {
+  return error instanceof ExpectedError && error.code === 'schedule-unmet';
 }

@@ -2,9 +2,9 @@ import { ExpectedError, type CancelSignal } from '../../core/errors';
 import { formatCount, formatNumber } from '../../core/format';
 import { memoryVerdict } from '../../core/memory-model/verdict';
 import { layerMatrixParameters } from '../../core/model/parameters';
-import { unlessUnmet } from '../../core/schedules/on-layout';
+import { isUnmet, scheduleOn } from '../../core/schedules/on-layout';
 import { chosenOf, type Plan } from '../../core/planner/plan';
-import { chunksOn, pipelineOf, type Pipeline } from '../../core/planner/predict/pipeline';
+import { pipelineOf, type Pipeline } from '../../core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
 import { counted, sentence, type Sentence } from '../../core/sentence';
 import { elementBytes } from '../../core/domain/number-formats';
@@ -73,7 +73,7 @@ export function recover(plan: Plan, loss: Failure, signal?: CancelSignal): Recov
   const { request } = plan;
   const struck = loss.kind === 'without' ? struckBy(request, loss.node) : slowStage(request, loss.stage);
   const { iterationMs, id, name, schedule, scheme } = chosenOf(plan);
-  const spec: CandidateSpec = { id, name, schedule, scheme, certificate: null };
+  const spec: CandidateSpec = { id, name, kind: scheduleOn(schedule, request.layout), scheme, certificate: null };
   const question = { request, spec, struck, loss, signal };
   const found = [...(loss.kind === 'slow' ? [kept(question)] : []), work(question), layers(question), replicas(question)];
   const ways = found.map((way): RecoveryWay => ({
@@ -147,7 +147,7 @@ function slownessOf({ loss }: Question): number {
 }
 
 /** The pipeline whose stages take this many times as long. */
-function slowed(pipeline: Pipeline, { schedule }: CandidateSpec, factorOf: (stage: number) => number): Pipeline {
+function slowed(pipeline: Pipeline, { kind }: CandidateSpec, factorOf: (stage: number) => number): Pipeline {
   const scaled = (cost: SliceCost, factor: number): SliceCost =>
     factor === 1
       ? cost
@@ -156,10 +156,10 @@ function slowed(pipeline: Pipeline, { schedule }: CandidateSpec, factorOf: (stag
           const { forwardMs, backwardMs, backwardWeightMs } = time;
           return { ...time, forwardMs: factor * forwardMs, backwardMs: factor * backwardMs, backwardWeightMs: factor * backwardWeightMs };
         };
-  const chunks = chunksOn(pipeline, schedule);
+  const chunks = pipeline.chunksOn(kind);
   const costs = chunks.costs.map((cost, chunk) => scaled(cost, factorOf(chunks.stageOfChunk[chunk] ?? 0)));
   const stages = pipeline.stages.map((stage, index) => ({ ...stage, cost: scaled(stage.cost, factorOf(index)) }));
-  return { ...pipeline, stages, chunks: new Map([[schedule, { ...chunks, costs }]]) };
+  return { ...pipeline, stages, chunksOn: () => ({ ...chunks, costs }) };
 }
 
 function kept(question: Question): Way {
@@ -257,8 +257,18 @@ function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['lay
 
 function stepOf(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
   const pipeline = pipelineOf(request);
-  const step = unlessUnmet(() => measure(pipeline, spec, signal));
+  const step = measuredWhereMet(pipeline, spec, signal);
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
+}
+
+/** Null for a schedule that cannot run on the stages. */
+function measuredWhereMet(...of: Parameters<typeof measure>): Prediction | null {
+  try {
+    return measure(...of);
+  } catch (error) {
+    if (isUnmet(error)) return null;
+    throw error;
+  }
 }
 
 /** The cut on which a slow stage holds fewer layers, each of which goes to the stage with least: the fastest of all that leave it one. */
@@ -274,7 +284,7 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
     const pipeline = slowed(pipelineOf(changed), spec, (index) => (index === slow ? slownessOf(question) : 1));
-    const step = unlessUnmet(() => measure(pipeline, spec, signal));
+    const step = measuredWhereMet(pipeline, spec, signal);
     if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
   }
   return best;

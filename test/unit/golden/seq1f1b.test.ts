@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { scheduleOn } from '../../../src/core/schedules/on-layout';
 import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../src/core/planner/predict/predict';
 import { schemeAlike, splitLengths } from '../../../src/core/planner/candidates/splits';
@@ -29,7 +30,13 @@ async function predicted({ sequenceLength, microBatches }: Measured, schedule: S
   const lengths = scheduleKind(schedule).sliced ? splitLengths(request, { slices: 4, rule: 'equal-work', lengths: [] }) : [sequenceLength];
   assert.ok(lengths !== null);
   const scheme = schemeAlike(request, lengths)!;
-  return predict(pipelineOf(request), { id: 'given', name: schedule, schedule, scheme, certificate: null });
+  return predict(pipelineOf(request), {
+    id: 'given',
+    name: schedule,
+    kind: scheduleOn(schedule, request.layout),
+    scheme,
+    certificate: null,
+  });
 }
 
 describe("Seq1F1B's published table", () => {

@@ -32,7 +32,7 @@ export function launchableStep(plan: Plan, format: LauncherFormat): PlannedStep 
     ...withStagesOf(isOfSchedule ? onMegatron(open) : open, found),
     schedule: found.schedule,
   };
-  const instead = isOfSchedule ? predict(pipelineOf(asked), found) : found;
+  const instead = isOfSchedule ? predict(pipelineOf(asked), { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
   const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
   const replaced = replacedBy(chosen, instead, launchers[format].capabilities.name);
   const what = scheduleKind(chosen.schedule).sliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;

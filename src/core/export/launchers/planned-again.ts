@@ -22,7 +22,6 @@ import { mostTriedOperations, scheduleOn, operationCount, plainName } from '../.
 import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/candidates/splits';
 import { scheduleKind } from '../../schedules/registry';
-import type { ScheduleName } from '../../domain/schedule-names';
 import type { PlannedStep } from './launch-settings';
 import type { Remark } from '../../launchers/writing/launch-settings';
 import { planSettings, type PlanSetting, type DesiredSetting } from '../../launchers/writing/desired-setting';
@@ -287,7 +286,7 @@ function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part
     layout: Object.assign({}, request.layout, ...parts.map(({ layout }) => layout)) as Layout,
     training: Object.assign({}, request.training, ...parts.map(({ training }) => training)) as TrainingSpec,
   };
-  if (operationCount(scheduleOn(schedule, asked.layout), asked.layout, scheme) > mostTriedOperations) return null;
-  const name: ScheduleName = schedule;
-  return measure(pipelineOf(asked), { id: '1f1b', name, schedule: name, scheme, certificate: null }).iterationMs;
+  const kind = scheduleOn(schedule, asked.layout);
+  if (operationCount(kind, asked.layout, scheme) > mostTriedOperations) return null;
+  return measure(pipelineOf(asked), { id: '1f1b', name: schedule, kind, scheme, certificate: null }).iterationMs;
 }

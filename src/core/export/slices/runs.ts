@@ -1,4 +1,5 @@
 import { ExpectedError } from '../../errors';
+import { scheduleOn } from '../../schedules/on-layout';
 import { formatDuration } from '../../format';
 import { sliceRuntimes } from '../../slice-runtimes/registry';
 import { seq1f1b } from '../../slice-runtimes/seq1f1b';
@@ -159,7 +160,7 @@ export function ownSplit(
 function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { readonly plan: Plan; readonly split: SequenceSplit } {
   const scheme = schemeAlike(request, split.lengths) ?? [];
   const asked = { ...request, slicing: { unit: request.slicing.unit, scheme, split } };
-  const candidate = predict(pipelineOf(asked), splitSpec(split, scheme));
+  const candidate = predict(pipelineOf(asked), splitSpec(split, scheduleOn('Seq1F1B', asked.layout), scheme));
   return { plan: { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null }, split };
 }
 

@@ -1,9 +1,8 @@
-import { scheduleKind } from '../../schedules/registry';
 import { ExpectedError } from '../../errors';
 import { formatCount } from '../../format';
 import { askedSchedules, namedSchedules, otherSchedules, type ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
-import { chunksOn, kindOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import { isAskedFor, mayBeChosen, requestedSchedule } from '../choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
@@ -54,10 +53,10 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
  */
 export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
   const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: candidateIdOf[schedule], schedule });
-  const isSliced = namedSchedules.some((schedule) => scheduleKind(schedule).sliced && mayRun(schedule));
-  const usual = isSliced ? usualSpecs(request, pipeline, listener) : [...givenSpecs(request), ...microBatchSpecs(request)];
+  const isSliced = namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
+  const usual = isSliced ? usualSpecs(request, pipeline, listener) : [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
   const { specs } = otherSpecs(request, pipeline, usual, listener, beyondUsual.filter(mayRun));
-  return [...usual, ...specs].filter((spec) => mayBeChosen(request, spec));
+  return [...usual, ...specs].filter(({ id, kind }) => mayBeChosen(request, { id, schedule: kind.schedule }));
 }
 
 /**
@@ -68,10 +67,10 @@ export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listene
 export function askedSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
   const asked = requestedSchedule(request);
   if (asked === null) return [];
-  const plain = [...givenSpecs(request), ...microBatchSpecs(request)];
-  const isCut = scheduleKind(asked).sliced && request.slicing.scheme === null;
+  const plain = [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
+  const isCut = pipeline.schedules[asked].sliced && request.slicing.scheme === null;
   const { specs } = isCut ? { specs: [] } : otherSpecs({ ...request, runs: [] }, pipeline, plain, listener);
-  return [...plain, ...specs].filter((spec) => isAskedFor(request, spec) === true);
+  return [...plain, ...specs].filter(({ id, kind }) => isAskedFor(request, { id, schedule: kind.schedule }) === true);
 }
 
 /**
@@ -83,14 +82,14 @@ export function askedSpecs(request: PlanRequest, pipeline: Pipeline, listener: S
 function usualSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): CandidateSpec[] {
   const { training, layout } = request;
   const batch = training.globalBatch / layout.data;
-  const given = givenSpecs(request);
+  const given = givenSpecs(request, pipeline);
   const isSliced =
     batch <= affordableUnits(request) &&
     layout.virtualStages === 1 &&
     request.model.stacks === undefined &&
-    (layout.pipeline > 1 || (request.schedule !== null && scheduleKind(request.schedule).sliced));
+    (layout.pipeline > 1 || (request.schedule !== null && pipeline.schedules[request.schedule].sliced));
   const own = isSliced ? withRounds(request, pipeline, batch, slicedSpecs(request, pipeline, batch, listener), listener) : [];
-  return [...given, ...own, ...microBatchSpecs(request)];
+  return [...given, ...own, ...microBatchSpecs(request, pipeline)];
 }
 
 /** Micro-batches or slices that one stage runs at most. */
@@ -99,15 +98,15 @@ function affordableUnits({ layout }: PlanRequest): number {
 }
 
 /** Slices as given. @throws ExpectedError `plan-scheme-incomplete`. */
-function givenSpecs({ training, layout, slicing }: PlanRequest): readonly CandidateSpec[] {
+function givenSpecs({ training, layout, slicing }: PlanRequest, { schedules }: Pipeline): readonly CandidateSpec[] {
   const { scheme, split } = slicing;
   if (scheme === null) return [];
   requireComplete(scheme, training.globalBatch / layout.data, training.sequenceLength);
-  return split === undefined ? [{ id: 'given', name: sentence`slices as given`, schedule: 'TeraPipe', scheme, certificate: null }] : [];
+  return split === undefined ? [{ id: 'given', name: sentence`slices as given`, kind: schedules.TeraPipe, scheme, certificate: null }] : [];
 }
 
 /** 1F1B (interleaved over virtual stages) and GPipe. */
-function microBatchSpecs(request: PlanRequest): readonly CandidateSpec[] {
+function microBatchSpecs(request: PlanRequest, { schedules }: Pipeline): readonly CandidateSpec[] {
   const { training, layout } = request;
   const microBatchCount = training.globalBatch / layout.data / training.microBatch;
   if (!Number.isInteger(microBatchCount) || microBatchCount > affordableUnits(request)) return [];
@@ -115,11 +114,11 @@ function microBatchSpecs(request: PlanRequest): readonly CandidateSpec[] {
   const one: CandidateSpec = {
     id: '1f1b',
     name: layout.virtualStages > 1 ? sentence`interleaved 1F1B, ${layout.virtualStages} virtual stages` : '1F1B',
-    schedule: namesInterleaving(request) ?? '1F1B',
+    kind: schedules[namesInterleaving(request) ?? '1F1B'],
     scheme,
     certificate: null,
   };
-  return layout.virtualStages === 1 ? [one, { id: 'gpipe', name: 'GPipe', schedule: 'GPipe', scheme, certificate: null }] : [one];
+  return layout.virtualStages === 1 ? [one, { id: 'gpipe', name: 'GPipe', kind: schedules.GPipe, scheme, certificate: null }] : [one];
 }
 
 /** TeraPipe's own, and where the whole batch at once does not fit, its best rounds after the first. */
@@ -130,7 +129,7 @@ function withRounds(
   [whole, ...others]: readonly CandidateSpec[],
   listener: SlicingListener,
 ): readonly CandidateSpec[] {
-  if (whole === undefined || fitsOn(chunksOn(pipeline, 'TeraPipe'), whole.scheme, pipeline.gpuMemory)) return [whole ?? [], others].flat();
+  if (whole === undefined || fitsOn(pipeline.chunksOn(whole.kind), whole.scheme, pipeline.gpuMemory)) return [whole ?? [], others].flat();
   return [whole, roundsSpec(request, pipeline, batch, whole, listener) ?? [], others].flat();
 }
 
@@ -159,7 +158,6 @@ const beyondUsual: readonly OtherName[] = [...otherSchedules, ...askedSchedules]
 
 /** A schedule beyond the usual ones, with the scheme that it runs. */
 interface OtherRun {
-  readonly schedule: OtherName;
   readonly kind: ScheduleOnLayout;
   readonly scheme: Scheme;
   /** The request asks for it: it is planned whatever it costs. */
@@ -182,12 +180,12 @@ function otherSpecs(
   schedules = beyondUsual,
 ): CandidateSpecs {
   const runs = schedules.flatMap((schedule) => otherRun(request, pipeline, usual, schedule) ?? []);
-  const isTooLong = ({ kind, scheme, schedule, isAsked }: OtherRun): boolean =>
+  const isTooLong = ({ kind, scheme, isAsked }: OtherRun): boolean =>
     operationCount(kind, request.layout, scheme) >
-    (isAsked ? maximumOperations : scheduleKind(schedule).planned ? maximumPlannedOperations : maximumOtherOperations);
+    (isAsked ? maximumOperations : kind.planned ? maximumPlannedOperations : maximumOtherOperations);
   return {
     specs: runs.filter((run) => !isTooLong(run)).flatMap((run) => specsOfRun(request, pipeline, usual, run, listener)),
-    skipped: runs.filter(isTooLong).map(({ schedule }) => schedule),
+    skipped: runs.filter(isTooLong).map(({ kind }) => kind.schedule),
   };
 }
 
@@ -196,7 +194,7 @@ function otherRun(request: PlanRequest, pipeline: Pipeline, usual: readonly Cand
   const { model, layout, slicing, runs = [] } = request;
   const isPlain = plainName(schedule, layout) === schedule;
   if (!isPlain || (model.stacks !== undefined && !runsStacks(schedule))) return null;
-  const kind = kindOn(pipeline, schedule);
+  const kind = pipeline.schedules[schedule];
   const isAsked = request.schedule !== null && plainName(request.schedule, layout) === schedule;
   const isAskedOnly = askedSchedules.some((name) => name === kind.name);
   if (!isAsked) {
@@ -206,7 +204,7 @@ function otherRun(request: PlanRequest, pipeline: Pipeline, usual: readonly Cand
   const solved = usual.find(({ id }) => id === 'given' || id === 'terapipe')?.scheme ?? null;
   const microBatches = usual.find(({ id }) => id === '1f1b')?.scheme ?? null;
   const scheme = kind.sliced ? (slicing.scheme ?? solved ?? (isAskedOnly ? microBatches : null)) : microBatches;
-  return scheme === null ? null : { schedule, kind, scheme, isAsked, isAskedOnly };
+  return scheme === null ? null : { kind, scheme, isAsked, isAskedOnly };
 }
 
 /** The candidates of a schedule: its own slices where it has a rule for them, or those that are given or solved for. */
@@ -214,21 +212,23 @@ function specsOfRun(
   request: PlanRequest,
   pipeline: Pipeline,
   usual: readonly CandidateSpec[],
-  { schedule, kind, scheme, isAsked, isAskedOnly }: OtherRun,
+  { kind, scheme, isAsked, isAskedOnly }: OtherRun,
   listener: SlicingListener,
 ): readonly CandidateSpec[] {
   const { slicing, layout } = request;
-  if (kind.sliced && slicing.split !== undefined) return [{ ...splitSpec(slicing.split, scheme), id: schedule, schedule }];
+  const { schedule } = kind;
+  const id = candidateIdOf[schedule];
+  if (kind.sliced && slicing.split !== undefined) return [{ ...splitSpec(slicing.split, kind, scheme), id }];
   if (kind.exchangesAttention === true) {
-    const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, schedule, listener) : null;
-    return [equal ?? { id: schedule, name: schedule, schedule, scheme, certificate: null }];
+    const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, kind, listener) : null;
+    return [equal ?? { id, name: schedule, kind, scheme, certificate: null }];
   }
   const isCut = kind.sliced && slicing.scheme === null && (isAsked || isAskedOnly);
-  const own = isCut ? ownCut(request, pipeline, schedule, scheme, listener) : null;
-  const name = pipeline.virtualStages.has(schedule) ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
+  const own = isCut ? ownCut(request, pipeline, kind, scheme, listener) : null;
+  const name = kind.isChosen === true ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
   return [
-    own ?? { id: schedule, name, schedule, scheme, certificate: null },
-    ...(kind.ownCut === 'equal-work' ? equalWorkSpecs(schedule, usual, scheme, maximumOtherOperations / 2 / layout.pipeline) : []),
+    own ?? { id, name, kind, scheme, certificate: null },
+    ...(kind.ownCut === 'equal-work' ? equalWorkSpecs(kind, usual, scheme, maximumOtherOperations / 2 / layout.pipeline) : []),
   ];
 }
 
@@ -242,7 +242,7 @@ const effort: CutEffort = { mostSteps: 1.2e8, mostOperations: 400_000, tolerance
 function ownCut(
   request: PlanRequest,
   pipeline: Pipeline,
-  schedule: ScheduleName,
+  kind: ScheduleOnLayout,
   solved: Scheme,
   { signal }: SlicingListener,
 ): CandidateSpec | null {
@@ -250,9 +250,9 @@ function ownCut(
   const [first] = solved;
   const isAlike =
     first?.batch === microBatch && solved.every(({ batch, tokens }) => batch === microBatch && tokens.join() === first.tokens.join());
-  const found = shortestCut(request, pipeline, schedule, { effort, known: isAlike ? [first.tokens] : [], signal });
+  const found = shortestCut(request, pipeline, kind, { effort, known: isAlike ? [first.tokens] : [], signal });
   if (found === null) return null;
-  const spec = shortestSpec(request, schedule, found);
+  const spec = shortestSpec(request, kind, found);
   if (isAlike) return spec;
   const [own, other] = [spec, { ...spec, scheme: solved, certificate: null }].map((each) => measure(pipeline, each, signal));
   return own !== undefined && other !== undefined && other.fits && other.iterationMs < own.iterationMs ? null : spec;
@@ -262,12 +262,12 @@ function ownCut(
  * A schedule with the cut of its authors (Seq1F1B), slices of equal compute, where that differs from the cut solved for and has no more
  * units than are affordable.
  */
-function equalWorkSpecs(schedule: ScheduleName, usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
+function equalWorkSpecs(kind: ScheduleOnLayout, usual: readonly CandidateSpec[], scheme: Scheme, affordableUnits: number): CandidateSpec[] {
   const certificate = usual.find(({ id }) => id === 'terapipe')?.certificate ?? null;
   const tokens = certificate?.cuts.find(({ rule }) => rule === 'equal-work')?.tokens ?? [];
   const batch = scheme.reduce((sequences, chunk) => sequences + chunk.batch, 0);
   const isSame = scheme.every((chunk) => chunk.batch === 1 && chunk.tokens.join() === tokens.join());
   if (tokens.length < 2 || isSame || tokens.length * batch > affordableUnits) return [];
-  const name = sentence`${schedule}, ${counted(tokens.length, 'slice')} of equal work`;
-  return [{ id: 'equal-work', name, schedule, scheme: repeated(1, tokens, batch), certificate: null }];
+  const name = sentence`${kind.schedule}, ${counted(tokens.length, 'slice')} of equal work`;
+  return [{ id: 'equal-work', name, kind, scheme: repeated(1, tokens, batch), certificate: null }];
 }

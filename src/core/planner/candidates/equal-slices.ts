@@ -1,7 +1,6 @@
 import { counted, sentence } from '../../sentence';
-import type { ScheduleName } from '../../domain/schedule-names';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
-import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { isUnmet, mostTriedOperations, operationCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { cutAlike } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
 import { candidateIdOf, peakBytesOf } from '../plan';
@@ -16,14 +15,13 @@ import type { SlicingListener } from './terapipe-slices';
 export function equalSlicesSpec(
   request: PlanRequest,
   pipeline: Pipeline,
-  schedule: ScheduleName,
+  kind: ScheduleOnLayout,
   { signal }: Pick<SlicingListener, 'signal'>,
 ): CandidateSpec | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch } = training;
   const microBatches = training.globalBatch / layout.data / microBatch;
   if (!Number.isInteger(microBatches)) return null;
-  const kind = scheduleOn(schedule, layout);
   const unit = slicing.unit ?? defaultUnit(tokens);
   let best: { readonly spec: CandidateSpec; readonly measured: Prediction } | null = null;
   for (let slices = 1; slices <= Math.min(kind.mostSlices ?? Infinity, Math.ceil(tokens / unit)); slices++) {
@@ -33,10 +31,14 @@ export function equalSlicesSpec(
       Array.from({ length: slices }, () => tokens / slices),
     );
     if (operationCount(kind, layout, scheme) > mostTriedOperations) break;
-    const name = sentence`${schedule}, ${counted(slices, 'equal slice')}`;
-    const spec: CandidateSpec = { id: candidateIdOf[schedule], name, schedule, scheme, certificate: null };
-    const measured = unlessUnmet(() => measure(pipeline, spec, signal));
-    if (measured !== null && (best === null || isBetter(measured, best.measured))) best = { spec, measured };
+    const name = sentence`${kind.schedule}, ${counted(slices, 'equal slice')}`;
+    const spec: CandidateSpec = { id: candidateIdOf[kind.schedule], name, kind, scheme, certificate: null };
+    try {
+      const measured = measure(pipeline, spec, signal);
+      if (best === null || isBetter(measured, best.measured)) best = { spec, measured };
+    } catch (error) {
+      if (!isUnmet(error)) throw error;
+    }
   }
   return best?.spec ?? null;
 }

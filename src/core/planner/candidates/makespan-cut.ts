@@ -7,12 +7,11 @@ import type { MakespanProblem, MakespanSolution } from '../../slicing/makespan/p
 import { shortestMakespan } from '../../slicing/makespan/search';
 import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
 import { tableKinks } from '../../time-model/table';
-import type { ScheduleName } from '../../domain/schedule-names';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
-import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { isUnmet, operationCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike } from './makespan-problem';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import { candidateIdOf, type Certificate, type BaselineSlicing } from '../plan';
 import type { CandidateSpec } from '../predict/predict';
 import type { SlicingListener } from './terapipe-slices';
@@ -54,14 +53,13 @@ const mostEqualWork = 32;
 export function shortestCut(
   request: PlanRequest,
   pipeline: Pipeline,
-  schedule: ScheduleName,
-  { effort, known, signal, onSteps }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & CutListener,
+  kind: ScheduleOnLayout,
+  { effort, known: cuts, signal, onSteps }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & CutListener,
 ): MakespanSearchResult | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
   const microBatches = training.globalBatch / layout.data / microBatch;
   if (!Number.isInteger(microBatches)) return null;
-  const kind = scheduleOn(schedule, layout);
   const whole = operationCount(kind, layout, cutAlike({ microBatches, microBatch }, [tokens]));
   const slices = Math.min(mostSlices, Math.floor(effort.mostOperations / whole));
   if (slices < 1) return null;
@@ -70,20 +68,11 @@ export function shortestCut(
   const equalWork = Array.from({ length: Math.min(slices, mostEqualWork) }, (_, index) =>
     equalWorkLengths(tokens, index + 1, unit, sliceWork(request.model)),
   ).flatMap((cut) => (cut === null ? [] : [cut]));
-  const problem = unlessUnmet(() =>
-    makespanProblem(pipeline, schedule, {
-      microBatches,
-      microBatch,
-      tokens,
-      unit,
-      mostSlices: slices,
-      contextKinks,
-      known: [[tokens], ...equalWork, ...known.filter((cut) => cut.length <= slices)],
-    }),
-  );
+  const known = [[tokens], ...equalWork, ...cuts.filter((cut) => cut.length <= slices)];
+  const problem = problemWhereMet(pipeline, kind, { microBatches, microBatch, tokens, unit, mostSlices: slices, contextKinks, known });
   if (problem === null) return null;
   const { mostSteps, tolerance } = effort;
-  const chunks = chunksOn(pipeline, schedule);
+  const chunks = pipeline.chunksOn(kind);
   const fits = (lengths: readonly number[]): boolean => fitsOn(chunks, cutAlike({ microBatches, microBatch }, lengths), pipeline.gpuMemory);
   const within = withinMemory(problem, fits, (bounded) => {
     const solution = shortestMakespan(bounded, { mostSteps, tolerance, signal });
@@ -105,6 +94,16 @@ export function shortestCut(
       note: sentence`${gapText(solution)} for slices in multiples of ${unit} tokens, ${numbersText(fewest, slices)}, all sequences cut alike`,
     }),
   };
+}
+
+/** Null for a schedule that cannot run on the stages. */
+function problemWhereMet(...of: Parameters<typeof makespanProblem>): MakespanProblem | null {
+  try {
+    return makespanProblem(...of);
+  } catch (error) {
+    if (isUnmet(error)) return null;
+    throw error;
+  }
 }
 
 function numbersText(fewest: number, most: number): Sentence {
@@ -174,14 +173,14 @@ function gapText({ exact, makespanMs, lowerBoundMs }: Pick<MakespanSolution, 'ex
 }
 
 /** A schedule that has one candidate, with these slices. */
-export function shortestSpec(request: PlanRequest, schedule: ScheduleName, found: MakespanSearchResult): CandidateSpec {
+export function shortestSpec(request: PlanRequest, kind: ScheduleOnLayout, found: MakespanSearchResult): CandidateSpec {
   const { training, layout } = request;
   const { microBatch } = training;
   const scheme = cutAlike({ microBatches: training.globalBatch / layout.data / microBatch, microBatch }, found.lengths);
   return {
-    id: candidateIdOf[schedule],
-    name: schedule,
-    schedule,
+    id: candidateIdOf[kind.schedule],
+    name: kind.schedule,
+    kind,
     scheme,
     certificate: found.certificate(),
   };

@@ -1,12 +1,11 @@
 import { generateSchedule, toScheduleProblem } from '../../schedules/registry';
-import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import type { SliceCost } from '../../domain/slice-cost';
-import { unlessUnmet } from '../../schedules/on-layout';
+import { isUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { passGraph, type ChunkTimes } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../slicing/makespan/problem';
 import { cachedBySlice } from '../../time-model/layer-time';
-import { chunksOn, type Pipeline, type PipelineChunks } from '../predict/pipeline';
+import type { Pipeline, PipelineChunks } from '../predict/pipeline';
 import { transfersOf } from '../predict/transfers';
 
 /** What is to be cut, and how finely. */
@@ -33,9 +32,9 @@ export function cutAlike(
  * The problem of cutting a batch for a schedule: its simulated makespan with the costs and sends of a pipeline, as `predict` has them.
  * @throws ExpectedError `schedule-unmet` where there are fewer layers than chunks.
  */
-export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batch: SlicedBatch): MakespanProblem {
-  const chunks = chunksOn(pipeline, schedule);
-  const { kind, stageOfChunk } = chunks;
+export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batch: SlicedBatch): MakespanProblem {
+  const chunks = pipeline.chunksOn(kind);
+  const { stageOfChunk } = chunks;
   const { microBatch, tokens, unit, mostSlices, contextKinks, known } = batch;
   const stages = pipeline.stages.length;
   const sendsOf = cachedBySlice((size, length) =>
@@ -76,20 +75,23 @@ export function makespanProblem(pipeline: Pipeline, schedule: ScheduleName, batc
         });
     },
     ...(contextKinks === null ? {} : { contextKinks }),
-    buildGraph: (slices) =>
-      unlessUnmet(() => {
-        const scheme = cutAlike(
-          batch,
-          Array.from({ length: slices }, () => 1),
-        );
+    buildGraph: (slices) => {
+      const scheme = cutAlike(
+        batch,
+        Array.from({ length: slices }, () => 1),
+      );
+      const withSends = chunkTimes.map((own, chunk): ChunkTimes => {
+        const [sendForward, sendBackward] = perChunk === true ? [firstSend + 2 * chunk, firstSend + 2 * chunk + 1] : [firstSend, firstSend];
+        return { ...own, sendForward, sendBackward };
+      });
+      try {
         const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, kind.chunks));
-        const withSends = chunkTimes.map((own, chunk): ChunkTimes => {
-          const [sendForward, sendBackward] =
-            perChunk === true ? [firstSend + 2 * chunk, firstSend + 2 * chunk + 1] : [firstSend, firstSend];
-          return { ...own, sendForward, sendBackward };
-        });
         return passGraph(made, slices, times, withSends, mode === 'fill-and-drain' ? 'fill-and-drain' : 'all');
-      }),
+      } catch (error) {
+        if (isUnmet(error)) return null;
+        throw error;
+      }
+    },
     known,
   };
 }

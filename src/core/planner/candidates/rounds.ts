@@ -3,7 +3,7 @@ import { fitsOn } from '../../partition/chunk-order';
 import type { PlanRequest } from '../../domain/request';
 import type { Scheme } from '../../domain/scheme';
 import { counted, sentence, type Sentence } from '../../sentence';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { bestCut, type BestSlices, type SlicingListener } from './terapipe-slices';
 
@@ -51,7 +51,7 @@ export function roundsSpec(
   return {
     id: 'rounds',
     name: sentence`TeraPipe, ${counted(chosen.length, 'round')}`,
-    schedule: 'TeraPipe',
+    kind: pipeline.schedules.TeraPipe,
     scheme: schemeOf(chosen),
     certificate: {
       ...(whole.certificate ?? chosen[0]?.best.certificate ?? noCertificate),
@@ -73,7 +73,7 @@ function noteOf(chosen: readonly Round[], largest: number): Sentence {
 
 /** Most sequences of which equal chunks, cut as the whole batch is, fit together. */
 function mostTogether(pipeline: Pipeline, batch: number, scheme: Scheme): number {
-  const chunks = chunksOn(pipeline, 'TeraPipe');
+  const chunks = pipeline.chunksOn(pipeline.schedules.TeraPipe);
   const tokens = scheme.reduce<readonly number[]>((most, chunk) => (chunk.tokens.length > most.length ? chunk.tokens : most), []);
   const fits = (sequences: number): boolean =>
     fitsOn(

@@ -4,6 +4,7 @@ import type { CancelSignal } from '../../errors';
 import { equalWorkLengths, forwardWork } from '../../slicing/chunk-rules';
 import type { PlanRequest } from '../../domain/request';
 import { splitName, splitRules, type Scheme, type SequenceSplit, type SplitRule } from '../../domain/scheme';
+import type { ScheduleOnLayout } from '../../schedules/on-layout';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import { solvedAlike } from './terapipe-slices';
@@ -131,13 +132,13 @@ function predictedSplits(
     if (scheme === null) return [];
     operations += 2 * scheme.length * split.lengths.length * request.layout.pipeline;
     if (operations > mostOperations) return [];
-    return [{ split, prediction: measure(pipeline, splitSpec(split, scheme), signal) }];
+    return [{ split, prediction: measure(pipeline, splitSpec(split, pipeline.schedules.Seq1F1B, scheme), signal) }];
   });
 }
 
 /** A split as a candidate of Seq1F1B. */
-export function splitSpec(split: SequenceSplit, scheme: Scheme): CandidateSpec {
-  return { id: 'Seq1F1B', name: sentence`Seq1F1B, ${splitName(split)}`, schedule: 'Seq1F1B', scheme, certificate: null };
+export function splitSpec(split: SequenceSplit, kind: ScheduleOnLayout, scheme: Scheme): CandidateSpec {
+  return { id: 'Seq1F1B', name: sentence`Seq1F1B, ${splitName(split)}`, kind, scheme, certificate: null };
 }
 
 /** Times closer than this share are alike. */
@@ -176,7 +177,7 @@ export function comparedSplits(
       ? []
       : [
           {
-            ...splitSpec(best.split, best.prediction.scheme),
+            ...splitSpec(best.split, pipeline.schedules.Seq1F1B, best.prediction.scheme),
             id,
             ...(id === 'solved' ? { name: sentence`Seq1F1B, solved slices` } : {}),
           },

@@ -10,7 +10,7 @@ import type { SlicingProblem } from '../../slicing/problem';
 import type { Scheme } from '../../domain/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../../slicing/solve';
 import type { Certificate, BaselineSlicing } from '../plan';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { fitsOn } from '../../partition/chunk-order';
 import { slicesGrow, slicingStages, type SlicingStages } from './terapipe-cost';
@@ -47,17 +47,18 @@ const structuredVisitBudget = 4 * visitBudget;
 /** TeraPipe's own: the fastest cut known, best uniform and whole sequences. */
 export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): CandidateSpec[] {
   const tokens = request.training.sequenceLength;
+  const kind = pipeline.schedules.TeraPipe;
   const { scheme, certificate, uniform } = bestCut(request, pipeline, batch, listener);
   return [
-    { id: 'terapipe', name: 'TeraPipe', schedule: 'TeraPipe', scheme, certificate },
+    { id: 'terapipe', name: 'TeraPipe', kind, scheme, certificate },
     {
       id: 'uniform',
       name: sentence`best uniform, ${counted(uniform.slices, 'slice')}`,
-      schedule: 'TeraPipe',
+      kind,
       scheme: uniformScheme({ batch, tokens, unit: uniform.unit }, uniform.slices),
       certificate: null,
     },
-    { id: 'whole', name: sentence`whole sequences`, schedule: 'TeraPipe', scheme: alike(batch, [tokens]), certificate: null },
+    { id: 'whole', name: sentence`whole sequences`, kind, scheme: alike(batch, [tokens]), certificate: null },
   ];
 }
 
@@ -214,7 +215,7 @@ function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, fir
   const isBest = isKnown && solvedMs - lateMs <= leastMs * (1 + rounding);
   const isOptimum = isBest && lateMs <= solvedMs * rounding;
   const judgedBy = isKnown ? solution.judgedBy : 'simulation';
-  const chunks = chunksOn(pipeline, 'TeraPipe');
+  const chunks = pipeline.chunksOn(pipeline.schedules.TeraPipe);
   const fits = (scheme: Scheme): boolean => fitsOn(chunks, scheme, pipeline.gpuMemory);
   const { collectivesMs } = timeMs;
   const solvedFits = fits(solution.scheme);

@@ -1,10 +1,9 @@
 import type { CancelSignal } from '../../errors';
-import { scheduleOn, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { isUnmet, operationCount, scheduleOn } from '../../schedules/on-layout';
 import { isRun } from '../../schedules/runtimes';
 import { scheduleKinds } from '../../schedules/registry';
 import { sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
-import type { ScheduleName } from '../../domain/schedule-names';
 import { maximumOtherOperations } from './candidate-specs';
 import type { Pipeline } from '../predict/pipeline';
 import { candidateIdOf, peakBytesOf, type Candidate } from '../plan';
@@ -31,15 +30,15 @@ export function withStagesOf(
 }
 
 /**
- * Where no file gives virtual stages: their number for each schedule that runs several and that the runtime runs, or that is asked for. Of
- * the numbers that cut the layers into equal chunks the fastest that fits, else the one with the least memory.
+ * The pipeline where no file gives virtual stages: each schedule that runs several and that the runtime runs, or that is asked for, has as
+ * many as are best: of the numbers that cut the layers into equal chunks the fastest that fits, else the one with the least memory.
  *
  * @throws CancelledError.
  */
-export function chosenVirtualStages(request: PlanRequest, pipeline: Pipeline, signal?: CancelSignal): ReadonlyMap<ScheduleName, number> {
+export function withChosenStages(request: PlanRequest, pipeline: Pipeline, signal?: CancelSignal): Pipeline {
   const { model, training, layout } = request;
   const microBatches = training.globalBatch / layout.data / training.microBatch;
-  if (request.freeVirtualStages !== true || layout.pipeline === 1 || !Number.isInteger(microBatches)) return new Map();
+  if (request.freeVirtualStages !== true || layout.pipeline === 1 || !Number.isInteger(microBatches)) return pipeline;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
   const names = scheduleKinds
     .filter(
@@ -53,17 +52,21 @@ export function chosenVirtualStages(request: PlanRequest, pipeline: Pipeline, si
     const tried = counts.flatMap((count) => {
       const kind = scheduleOn(schedule, { virtualStages: count });
       if (operationCount(kind, layout, scheme) > maximumOtherOperations) return [];
-      const own = { ...pipeline, chunks: new Map(), virtualStages: new Map([[schedule, count]]) };
-      const spec = { id: candidateIdOf[schedule], name: schedule, schedule, scheme, certificate: null };
-      return unlessUnmet(() => [measure(own, spec, signal)]) ?? [];
+      const spec = { id: candidateIdOf[schedule], name: schedule, kind, scheme, certificate: null };
+      try {
+        return [{ kind, ...measure(pipeline, spec, signal) }];
+      } catch (error) {
+        if (isUnmet(error)) return [];
+        throw error;
+      }
     });
     const best = fastestThatFits(tried);
-    return best === undefined ? [] : [[schedule, best.chunksPerStage] as const];
+    return best === undefined ? [] : [[schedule, { ...best.kind, isChosen: true as const }] as const];
   });
-  return new Map(found);
+  return { ...pipeline, schedules: { ...pipeline.schedules, ...Object.fromEntries(found) } };
 }
 
-function fastestThatFits(tried: readonly Prediction[]): Prediction | undefined {
+function fastestThatFits<T extends Prediction>(tried: readonly T[]): T | undefined {
   const fitting = tried.filter(({ fits }) => fits);
   return fitting.length > 0
     ? fitting.toSorted((a, b) => a.iterationMs - b.iterationMs)[0]

@@ -1,7 +1,7 @@
 import { gpuPresets } from '../../cluster/presets';
 import type { CancelSignal } from '../../errors';
 import { formatCount, formatNumber } from '../../format';
-import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { scheduleOn, mostTriedOperations, operationCount } from '../../schedules/on-layout';
 import { listOf, sentence, type Value } from '../../sentence';
 import type { Assumption, PlanRequest } from '../../domain/request';
 import type { Scheme } from '../../domain/scheme';
@@ -67,21 +67,18 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
 }
 
 function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
-  const { costTable, profile, cluster } = request;
-  if (costTable !== null || profile !== null || cluster.groups !== undefined || isLong(request, chosen)) return [];
+  const { costTable, profile, cluster, layout } = request;
+  if (costTable !== null || profile !== null || cluster.groups !== undefined) return [];
+  const kind = scheduleOn(chosen.schedule, layout);
+  if (kind.planned || operationCount(kind, layout, chosen.scheme) > mostTriedOperations) return [];
   const alternatives = Object.hasOwn(others, key) ? others[key as DecidingKey](request) : [];
   return alternatives.flatMap(({ to, ...change }) => {
     const changed = { ...request, ...change };
-    const ms = unlessUnmet(() => stepMs(pipelineOf(changed), { schedule: chosen.schedule, scheme: schemeOf(changed, chosen) }, signal));
+    const ms = stepMs(pipelineOf(changed), { kind, scheme: schemeOf(changed, chosen) }, signal);
     if (ms === null) return [];
     const slower = ms / changed.training.globalBatch / (chosen.iterationMs / request.training.globalBatch) - 1;
     return [{ to, slower }];
   });
-}
-
-function isLong({ layout }: PlanRequest, { schedule, scheme }: WeighedWay): boolean {
-  const kind = scheduleOn(schedule, layout);
-  return kind.planned || operationCount(kind, layout, scheme) > mostTriedOperations;
 }
 
 /** The chosen slices on as many sequences as a replica has after a change. */

@@ -10,7 +10,7 @@ import type { PlanRequest } from '../../domain/request';
 import type { WorkUnit } from '../../schedules/schedule';
 import { groupComparison } from '../../partition/group-comparison';
 import { offloadReason, offloadWaits } from '../../partition/offload';
-import { chunksOn, pipelineOf, type Pipeline } from '../predict/pipeline';
+import { pipelineOf, type Pipeline } from '../predict/pipeline';
 import type { AnalyticPlan, Candidate, Plan } from '../plan';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
@@ -20,7 +20,7 @@ import { boundarySendsMs } from '../predict/transfers';
 import { sentence, type Sentence } from '../../sentence';
 import { ordersDiffer } from '../../cluster/boundaries';
 import { formatDuration } from '../../format';
-import { scheduleOn, mostTriedOperations, operationCount, unlessUnmet } from '../../schedules/on-layout';
+import { scheduleOn, mostTriedOperations, operationCount } from '../../schedules/on-layout';
 import { resolveRankOrder, type RankOrder } from '../../domain/runtime';
 import { stepMs } from '../predict/predict';
 import { worthSaying } from './slower';
@@ -67,7 +67,7 @@ export function chosenLimits({ costTable, profile }: PlanRequest, pipeline: Pipe
     return slice;
   });
   const { stages, nodeKinds } = pipeline;
-  const { stageContents, stageOfChunk } = chunksOn(pipeline, schedule);
+  const { stageContents, stageOfChunk } = pipeline.chunksOn(pipeline.schedules[schedule]);
   const known = new Map<string, StageLimits>();
   return stages.map(({ inputs: own, contents: usual }, stage) => {
     const contents = stageContents[stage] ?? usual;
@@ -120,7 +120,7 @@ function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSign
   const order = resolveRankOrder(request);
   const other = otherOrder(order);
   const inOther = { ...request, layout: { ...layout, order: other } };
-  const otherMs = unlessUnmet(() => stepMs(pipelineOf(inOther), chosen, signal));
+  const otherMs = stepMs(pipelineOf(inOther), { kind, scheme: chosen.scheme }, signal);
   if (otherMs === null || Math.abs(otherMs - chosen.iterationMs) < worthSaying * chosen.iterationMs) return [];
   const time = formatDuration(otherMs);
   return [

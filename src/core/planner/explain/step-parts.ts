@@ -3,11 +3,10 @@ import { sum } from '../../numbers';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
 import { stageLimits } from '../../time-model/limits';
 import type { CostInputs } from '../../time-model/rates';
-import { scheduleKind } from '../../schedules/registry';
 import type { Scheme } from '../../domain/scheme';
 import { blockingSends } from '../predict/transfers';
 import { offloadWaits } from '../../partition/offload';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import type { Prediction } from '../predict/predict';
 import type { StepTimes } from './step-part-names';
 
@@ -18,7 +17,8 @@ type Measured = false | 'with sends' | 'without sends';
 export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured: Measured = false): readonly StepTimes[] {
   const { busyMs, pipelineMs, gradientExchangeMs, optimizerMs, scheme, schedule } = candidate;
   const known = new Map<CostInputs, Map<string, WorkTimes>>();
-  const { chunkContents, stageOfChunk } = chunksOn(pipeline, schedule);
+  const kind = pipeline.schedules[schedule];
+  const { chunkContents, stageOfChunk } = pipeline.chunksOn(kind);
   return pipeline.stages.map(({ inputs }, stage) => {
     const busy = busyMs[stage] ?? 0;
     const ofInputs = memoized(known, inputs, () => new Map<string, WorkTimes>());
@@ -30,7 +30,7 @@ export function partsByStage(pipeline: Pipeline, candidate: Prediction, measured
     );
     const explained = sum(Object.values(work));
     const rest = { bubble: apart(pipelineMs, busy), gradientExchange: gradientExchangeMs, optimizer: optimizerMs };
-    if (measured === false && scheduleKind(schedule).exchangesAttention !== true) return { ...work, send: apart(busy, explained), ...rest };
+    if (measured === false && kind.exchangesAttention !== true) return { ...work, send: apart(busy, explained), ...rest };
     const send = measured === 'without sends' ? heldBySends(blockingSends(pipeline, stage), scheme) : 0;
     const scaled = Object.entries(work).map(([part, ms]) => [part, explained > 0 ? (ms * (busy - send)) / explained : 0] as const);
     return { ...(Object.fromEntries(scaled) as WorkTimes), send, ...rest };

@@ -2,13 +2,12 @@ import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { memoized } from '../../records';
 import { sum } from '../../numbers';
 import type { PlanRequest } from '../../domain/request';
-import type { ScheduleName } from '../../domain/schedule-names';
 import type { BatchSlice, Scheme, LengthShare } from '../../domain/scheme';
 import { scheduleOfChunks } from '../../partition/chunk-order';
-import { unitCount, unlessUnmet } from '../../schedules/on-layout';
+import { unitCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { countMemory } from '../../memory-model/count';
 import { mayFit, memoryVerdict } from '../../memory-model/verdict';
-import { chunksOn, type Pipeline } from '../predict/pipeline';
+import type { Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
 import { drawBatches, percentile, type Draw } from './drawn-batches';
@@ -96,6 +95,11 @@ interface ReplicaMemory {
   readonly mayFit: boolean;
 }
 
+/** A step of all replicas. */
+interface ReplicaStep extends ReplicaMemory {
+  readonly ms: number;
+}
+
 /** A step of one draw. */
 interface Step extends ReplicaMemory {
   readonly probability: number;
@@ -111,9 +115,11 @@ function policyEvaluator(
   { draws, exact, pieces, meanTokens }: Drawn,
   signal?: CancelSignal,
 ): EvaluatePolicy {
-  const known = new Map<string, ReplicaMemory & { readonly ms: number }>();
-  const heldBy = (schedule: ScheduleName, replicas: readonly Scheme[]): ReplicaMemory => {
-    const chunks = chunksOn(pipeline, schedule);
+  const known = new Map<string, ReplicaStep | null>();
+  const runOf = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaStep | null => {
+    const times = replicas.flatMap((scheme) => stepMs(pipeline, { kind, scheme }, signal) ?? []);
+    if (times.length < replicas.length) return null;
+    const chunks = pipeline.chunksOn(kind);
     const held = fullest(replicas).map((scheme) =>
       countMemory(
         chunks.inputs,
@@ -124,35 +130,37 @@ function policyEvaluator(
     );
     const verdicts = held.map(memoryVerdict);
     return {
+      ms: Math.max(...times),
       peakBytes: Math.max(...verdicts.map(({ peakBytes }) => peakBytes)),
       fits: verdicts.every(({ fits }) => fits),
       mayFit: verdicts.every(mayFit),
     };
   };
-  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step => {
+  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step | null => {
     throwIfCancelled(signal);
     const descending = counts.flatMap((count, at) => Array.from({ length: count }, () => pieces[at] ?? []).flat()).sort((a, b) => b - a);
     const all = microBatches(descending);
     const replicas = schemesOfReplicas(all, request.layout.data, pipeline);
     const key = `${schedule}${JSON.stringify(replicas)}`;
-    const run = memoized(known, key, () => ({
-      ms: Math.max(...replicas.map((scheme) => stepMs(pipeline, { schedule, scheme }, signal))),
-      ...heldBy(schedule, replicas),
-    }));
+    const run = memoized(known, key, () => runOf(pipeline.schedules[schedule], replicas));
+    if (run === null) return null;
+    const { ms: value, ...memory } = run;
     return {
+      ...memory,
       probability,
-      value: run.ms,
-      peakBytes: run.peakBytes,
-      fits: run.fits,
-      mayFit: run.mayFit,
+      value,
       microBatches: all.length / request.layout.data,
       computed: sum(all.map(({ batch, tokens }) => batch * sum(tokens))),
       filled: sum(descending),
     };
   };
   return (batching, most) => {
-    const steps = unlessUnmet(() => draws.slice(0, most).map((draw) => stepOf(draw, batching)));
-    if (steps === null) return null;
+    const steps: Step[] = [];
+    for (const draw of draws.slice(0, most)) {
+      const step = stepOf(draw, batching);
+      if (step === null) return null;
+      steps.push(step);
+    }
     const total = sum(steps.map(({ probability }) => probability));
     const mean = (of: (step: Step) => number): number => sum(steps.map((step) => step.probability * of(step))) / total;
     const expectedMs = mean(({ value }) => value);

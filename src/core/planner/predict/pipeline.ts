@@ -7,11 +7,11 @@ import { splitLike, type SliceCost } from '../../domain/slice-cost';
 import { tableCost } from '../../time-model/table';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
 import type { GpuMemory } from '../../memory-model/profile';
-import { usualSchedule, type ScheduleName } from '../../domain/schedule-names';
+import { usualSchedule } from '../../domain/schedule-names';
 import type { PlanRequest } from '../../domain/request';
 import { chunkCost } from '../../partition/offload';
 import { chunksOf, type Chunks } from '../../partition/chunks';
-import { scheduleOn, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { scheduleOn, schedulesOn, type ScheduleOnLayout, type SchedulesOnLayout } from '../../schedules/on-layout';
 import { gpuMemoryOf, stageInputsOf } from '../../partition/place-stages';
 import { cutContents, usualCut } from '../../partition/stages';
 
@@ -29,6 +29,9 @@ export interface PipelineChunks extends Chunks {
   readonly costs: readonly SliceCost[];
 }
 
+/** The cost of a part of a stage. `share` is how many times the layers of a stage on average it has. */
+type PartCosts = (contents: StageContents, share: number) => SliceCost;
+
 /** What a pipeline is made of. */
 interface PipelineParts {
   readonly inputs: CostInputs & { readonly cluster: ClusterSpec };
@@ -36,79 +39,70 @@ interface PipelineParts {
   readonly stageContents: readonly StageContents[];
   /** Layers of each stage, or of each chunk, where they are decided; null: as equal as the schedule's chunks allow. */
   readonly stageLayers: readonly number[] | null;
-  /**
-   * The cost of a part of a stage; parts of one shape share a function. `share` is how many times the layers of a stage on average it has.
-   */
-  readonly costOf: (inputs: CostInputs, contents: StageContents, share: number) => SliceCost;
+  /** Called once for each kind of node. Parts of one shape share a function. */
+  readonly costsOn: (inputs: CostInputs) => PartCosts;
   /** Times come from a table that already holds the transfers. */
   readonly measured: boolean;
 }
 
 /** The stages of a request: what every candidate of it shares. */
-export interface Pipeline extends Omit<PipelineParts, 'stageContents'> {
+export interface Pipeline extends Pick<PipelineParts, 'inputs' | 'measured'> {
   readonly stages: readonly Stage[];
   /** The inputs of `stages` that differ: one for each kind of node. */
   readonly nodeKinds: readonly CostInputs[];
   readonly gpuMemory: GpuMemory;
-  /** Of schedules that run several, where the layout leaves them open; absent: the usual number. */
-  readonly virtualStages: ReadonlyMap<ScheduleName, number>;
-  /** What `chunksOn` made, by schedule. */
-  readonly chunks: Map<ScheduleName, PipelineChunks>;
+  /** What each schedule is here. */
+  readonly schedules: SchedulesOnLayout;
+  /**
+   * The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers
+   * than chunks.
+   */
+  readonly chunksOn: (schedule: ScheduleOnLayout) => PipelineChunks;
 }
 
 /** The pipeline of some parts. */
-export function pipelineFrom({ stageContents, ...parts }: PipelineParts): Pipeline {
-  const { inputs, costOf } = parts;
+export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, measured }: PipelineParts): Pipeline {
   const stageInputs = stageInputsOf(inputs);
-  const stages = stageContents.map((contents, stage): Stage => {
+  const costs = new Map<CostInputs, PartCosts>();
+  const partOn = (stage: number, contents: StageContents): Stage => {
     const own = stageInputs[stage] ?? inputs;
-    return { inputs: own, contents, cost: costOf(own, contents, shareOf(inputs, contents)) };
-  });
-  const gpuMemory = gpuMemoryOf(inputs.cluster, inputs.layout);
-  return { ...parts, stages, nodeKinds: [...new Set(stageInputs)], gpuMemory, virtualStages: new Map(), chunks: new Map() };
-}
-
-/**
- * The layers as the chunks of a schedule hold them, worked out once. @throws ExpectedError `schedule-unmet` when there are fewer layers
- * than chunks.
- */
-export function chunksOn(pipeline: Pipeline, schedule: ScheduleName): PipelineChunks {
-  const { inputs, stages, stageLayers, costOf, chunks: known } = pipeline;
-  const found = known.get(schedule);
-  if (found !== undefined) return found;
-  const chunks = chunksOf(inputs, kindOn(pipeline, schedule), stageLayers);
-  const costs = chunks.chunkContents.map((contents, chunk) => {
-    const own = stages[chunks.stageOfChunk[chunk] ?? 0]?.inputs ?? inputs;
-    return costOf(own, contents, shareOf(inputs, contents));
-  });
-  const made = { ...chunks, costs };
-  known.set(schedule, made);
-  return made;
-}
-
-/** The kind that runs a schedule on a pipeline. */
-export function kindOn({ inputs, virtualStages }: Pick<Pipeline, 'inputs' | 'virtualStages'>, schedule: ScheduleName): ScheduleOnLayout {
-  const kind = scheduleOn(schedule, inputs.layout);
-  const chunks = virtualStages.get(schedule);
-  return chunks === undefined ? kind : { ...kind, chunks };
+    return { inputs: own, contents, cost: memoized(costs, own, () => costsOn(own))(contents, shareOf(inputs, contents)) };
+  };
+  const known = new Map<ScheduleOnLayout, PipelineChunks>();
+  const chunksOn = (schedule: ScheduleOnLayout): PipelineChunks => {
+    const chunks = chunksOf(inputs, schedule, stageLayers);
+    return { ...chunks, costs: chunks.chunkContents.map((contents, chunk) => partOn(chunks.stageOfChunk[chunk] ?? 0, contents).cost) };
+  };
+  return {
+    inputs,
+    measured,
+    stages: stageContents.map((contents, stage) => partOn(stage, contents)),
+    nodeKinds: [...new Set(stageInputs)],
+    gpuMemory: gpuMemoryOf(inputs.cluster, inputs.layout),
+    schedules: schedulesOn(inputs.layout),
+    chunksOn: (schedule) => memoized(known, schedule, () => chunksOn(schedule)),
+  };
 }
 
 /** The stages of a request with their costs. */
 export function pipelineOf(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable } = request;
   const inputs = { model, training, layout, cluster, constants };
+  const differ = endsTakeTime(request);
+  const costsOn = (own: CostInputs): PartCosts => {
+    const known: Record<string, SliceCost> = {};
+    const costOf = partCosts(request, own);
+    return (contents, share) => {
+      const alike = differ ? contents : { ...contents, first: false, last: false };
+      return (known[`${contentsKey(alike)},${costTable === null ? 1 : share}`] ??= costOf(contents, share));
+    };
+  };
   const stageLayers = layout.stageLayers ?? null;
   const stageContents =
     stageLayers === null
       ? cutContents(usualCut(model, training, layout.pipeline), model)
       : chunksOf(inputs, scheduleOn(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
-  const known = new Map<CostInputs, Map<string, SliceCost>>();
-  const costOf = (own: CostInputs, contents: StageContents, share: number): SliceCost => {
-    const ofKind = memoized(known, own, () => new Map<string, SliceCost>());
-    const alike = endsTakeTime(request) ? contents : { ...contents, first: false, last: false };
-    return memoized(ofKind, `${contentsKey(alike)},${costTable === null ? 1 : share}`, () => partCosts(request, own)(contents, share));
-  };
-  return pipelineFrom({ inputs, stageContents, stageLayers, costOf, measured: costTable !== null });
+  return pipelineFrom({ inputs, stageContents, stageLayers, costsOn, measured: costTable !== null });
 }
 
 /** Whether stages at the ends may take longer for what is outside the layers: not so of a model of nothing else, as papers time them. */
@@ -122,10 +116,7 @@ function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boo
  * whole: gradients of weights take the share of it that the analytic model gives them for the same slice. A table is of one whole stage of
  * as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
  */
-export function partCosts(
-  { costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>,
-  inputs: CostInputs,
-): (contents: StageContents, share: number) => SliceCost {
+export function partCosts({ costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>, inputs: CostInputs): PartCosts {
   const table = costTable === null ? null : tableCost(costTable);
   return (contents, share) => {
     const analytic = chunkCost(inputs, contents);

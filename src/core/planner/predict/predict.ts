@@ -2,7 +2,7 @@ import { optimizerTime } from '../../time-model/optimizer-time';
 import { gradientExchangeTime, type OverlapWindows } from '../../time-model/gradient-exchange';
 import { linearPeak } from '../../time-model/rates';
 import type { SliceCost } from '../../domain/slice-cost';
-import { ExpectedError, throwIfCancelled, type CancelSignal } from '../../errors';
+import { throwIfCancelled, type ExpectedError, type CancelSignal } from '../../errors';
 import { countMemory } from '../../memory-model/count';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
@@ -13,15 +13,14 @@ import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle'
 import type { ScheduleKind } from '../../schedules/kind';
 import { scheduleKinds } from '../../schedules/registry';
 import { operationKind, type Timeline, type WorkUnit } from '../../schedules/schedule';
-import type { ScheduleName } from '../../domain/schedule-names';
 import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../schedules/simulate/transfers';
 import type { Scheme } from '../../domain/scheme';
 import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from '../plan';
-import { isPostValidated, operationCount, unitCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { isPostValidated, isUnmet, operationCount, unitCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { scheduleOfChunks, type PlannedFor } from '../../partition/chunk-order';
 import { maximumOperations, maximumUnits } from '../refusals';
-import { chunksOn, kindOn, type Pipeline, type PipelineChunks, type Stage } from './pipeline';
+import { type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../../domain/request';
 import { withExchange } from './attention-exchange';
 import { slowestSendMs, transfersOf } from './transfers';
@@ -34,8 +33,7 @@ export const maximumTimelineOperations = 2_000_000;
 export interface CandidateSpec {
   readonly id: CandidateId;
   readonly name: Value;
-  /** `1F1B` on a layout with virtual stages is interleaved. */
-  readonly schedule: ScheduleName;
+  readonly kind: ScheduleOnLayout;
   readonly scheme: Scheme;
   readonly certificate: Certificate | null;
 }
@@ -78,13 +76,12 @@ export function predictAll(
 
 function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
   const { layout } = pipeline.inputs;
-  const isCountable =
-    unitCount(spec.scheme) <= maximumUnits && operationCount(kindOn(pipeline, spec.schedule), layout, spec.scheme) <= maximumOperations;
+  const isCountable = unitCount(spec.scheme) <= maximumUnits && operationCount(spec.kind, layout, spec.scheme) <= maximumOperations;
   if (!isCountable) return null;
   try {
     return predict(pipeline, spec, signal);
   } catch (error) {
-    if (error instanceof ExpectedError && error.code === 'schedule-unmet') return error;
+    if (isUnmet(error)) return error;
     throw error;
   }
 }
@@ -103,14 +100,21 @@ interface SimulatedStep {
 
 /** The step of a candidate by the order of its schedule; of a planned one, by the best of that and the fixed orders like it. */
 function simulateBestOrder(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): SimulatedStep {
-  const chunks = chunksOn(pipeline, spec.schedule);
-  const { kind } = chunks;
+  const { kind } = spec;
+  const chunks = pipeline.chunksOn(kind);
   const own = simulateOrder(pipeline, spec, chunks, kind, signal);
   // fixed orders ignore maxPendingBackward: only GPU memory limits them
   if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return own;
-  return fixedKindsLike(kind)
-    .flatMap((order) => unlessUnmet(() => simulateOrder(pipeline, spec, chunks, order, signal)) ?? [])
-    .reduce((best, other) => (other.measured.fits && (!best.measured.fits || isBetter(other, best)) ? other : best), own);
+  let best = own;
+  for (const order of fixedKindsLike(kind)) {
+    try {
+      const other = simulateOrder(pipeline, spec, chunks, order, signal);
+      if (other.measured.fits && (!best.measured.fits || isBetter(other, best))) best = other;
+    } catch (error) {
+      if (!isUnmet(error)) throw error;
+    }
+  }
+  return best;
 }
 
 /** Whether a step is shorter, or as short in less memory. */
@@ -132,10 +136,14 @@ function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readon
   );
 }
 
-/** Ms of a step of a schedule whose order is fixed, without its memory. @throws ExpectedError `schedule-unmet` as `predict`. */
-export function stepMs(pipeline: Pipeline, spec: Pick<CandidateSpec, 'schedule' | 'scheme'>, signal?: CancelSignal): number {
-  const chunks = chunksOn(pipeline, spec.schedule);
-  return timeOrder(pipeline, chunks, chunks.kind, spec.scheme, signal).times.iterationMs;
+/** Ms of a step of a schedule whose order is fixed, without its memory; null where the schedule cannot run. @throws CancelledError. */
+export function stepMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec, 'kind' | 'scheme'>, signal?: CancelSignal): number | null {
+  try {
+    return timeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal).times.iterationMs;
+  } catch (error) {
+    if (isUnmet(error)) return null;
+    throw error;
+  }
 }
 
 /** Makes the order of a kind on the chunks of a schedule, which keeps its name, and times it. */
@@ -179,9 +187,14 @@ function simulateOrder(
   const memory = countMemory(chunks.inputs, schedule, chunks.chunkContents, pipeline.gpuMemory);
   const { training, model } = pipeline.inputs;
   const modelFlops = training.globalBatch * sequenceFlops(model, training);
+  const { id, name, kind, scheme, certificate } = spec;
   const measured: Prediction = {
-    ...spec,
-    chunksPerStage: chunks.kind.chunks,
+    id,
+    name,
+    schedule: kind.schedule,
+    scheme,
+    certificate,
+    chunksPerStage: kind.chunks,
     ...times,
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),

@@ -18,7 +18,7 @@ import { searchKeys } from '../../domain/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
-import { mostTriedOperations, unlessUnmet } from '../../schedules/on-layout';
+import { mostTriedOperations, scheduleOn } from '../../schedules/on-layout';
 import { peakMemory } from '../../partition/chunk-order';
 import { gpuMemoryOf } from '../../partition/place-stages';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
@@ -70,8 +70,9 @@ function cheapestFirst(changes: readonly TriedChange[], chosen: Candidate, signa
 
 /** A step with a change, over the sequences of its batch, ms; `Infinity` where the schedule does not run on it. */
 function estimatedMs(change: TriedChange, { schedule, scheme }: Candidate, signal: CancelSignal | undefined): number {
-  const { training } = change.request;
-  const ms = unlessUnmet(() => stepMs(pipelineOf(change.request), { schedule, scheme: schemeAfter(change, schedule, scheme) }, signal));
+  const { training, layout } = change.request;
+  const spec = { kind: scheduleOn(schedule, layout), scheme: schemeAfter(change, schedule, scheme) };
+  const ms = stepMs(pipelineOf(change.request), spec, signal);
   return (ms ?? Infinity) / training.globalBatch;
 }
 

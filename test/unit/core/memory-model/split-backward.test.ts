@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { passMemory } from '../../../../src/core/memory-model/count';
 import { usablePeakBytes } from '../../../../src/core/memory-model/verdict';
 import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
@@ -143,7 +144,7 @@ describe('a backward in two halves', () => {
         },
       );
       const scheme = Array.from({ length: 16 }, () => ({ batch: 1, tokens: [s] }));
-      const spec = { id: 'ZBVZeroBubble', name: '', schedule: 'ZBVZeroBubble', scheme, certificate: null } as const;
+      const spec = { id: 'ZBVZeroBubble', name: '', kind: scheduleOn('ZBVZeroBubble', wanted.layout), scheme, certificate: null } as const;
       const { memory } = predict(pipelineOf(wanted), spec);
       // by its layers, without what a pipeline keeps of what it sent
       const one = 2 * unitMemory({ ...wanted, layout: { ...wanted.layout, pipeline: 1 } }, middle, whole, false, 1).activations;

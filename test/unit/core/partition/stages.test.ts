@@ -69,7 +69,7 @@ describe('layers of chunks', () => {
   it('are those of a decided cut in a prediction', () => {
     const even = request('B200', gpt(8, 1024, 16, 0), { training: {}, layout: { pipeline: 2 } });
     const spec = {
-      ...({ id: '1f1b', name: '1F1B', schedule: '1F1B', certificate: null } as const),
+      ...({ id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', even.layout), certificate: null } as const),
       scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048] })),
     };
     const uneven = { ...even, layout: { ...even.layout, stageLayers: [2, 6] } };

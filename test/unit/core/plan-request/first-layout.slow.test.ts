@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import type { Run } from '../../../../src/core/run/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
@@ -178,7 +179,7 @@ function oneForwardOneBackward(request: PlanRequest): Prediction {
     batch: training.microBatch,
     tokens: [training.sequenceLength],
   }));
-  return measure(pipelineOf(request), { id: '1f1b', name: '1F1B', schedule: '1F1B', scheme, certificate: null });
+  return measure(pipelineOf(request), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
 }
 
 describe('a model without a layout', () => {

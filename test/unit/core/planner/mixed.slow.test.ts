@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { clusterText, groupAt } from '../../../../src/core/cluster/groups';
 import { comparePlans } from '../../../../src/features/compare/core/plans';
 import { linearPeak } from '../../../../src/core/time-model/rates';
@@ -31,7 +32,7 @@ function measured(wanted: PlanRequest, schedule: '1F1B' | 'TeraPipe' = '1F1B'): 
   const { training, layout } = wanted;
   const count = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: 'given', name: 'given', schedule, scheme, certificate: null });
+  return predict(pipelineOf(wanted), { id: 'given', name: 'given', kind: scheduleOn(schedule, layout), scheme, certificate: null });
 }
 
 async function refusal(config: object): Promise<string> {

@@ -25,7 +25,7 @@ function predicted(schedule: ScheduleName, runtime: Runtime, maxPendingBackward?
   });
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [2048] }));
   const id = schedule === '1F1B' ? '1f1b' : (schedule as Candidate['id']);
-  return predict(pipelineOf(wanted), { id, name: schedule, schedule, scheme, certificate: null });
+  return predict(pipelineOf(wanted), { id, name: schedule, kind: scheduleOn(schedule, wanted.layout), scheme, certificate: null });
 }
 
 describe('a planned order with a limit of pending backwards', () => {
@@ -91,7 +91,7 @@ describe('a cut with an entry for each chunk of a V', () => {
     const { busyMs } = predict(pipelineOf(wanted), {
       id: 'ZBVZeroBubble',
       name: 'ZBVZeroBubble',
-      schedule: 'ZBVZeroBubble',
+      kind: scheduleOn('ZBVZeroBubble', wanted.layout),
       scheme,
       certificate: null,
     });

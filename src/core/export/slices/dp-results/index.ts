@@ -1,4 +1,5 @@
 import { ExpectedError } from '../../../errors';
+import { scheduleOn } from '../../../schedules/on-layout';
 import { formatBytes, plural } from '../../../format';
 import { pipelineOf } from '../../../planner/predict/pipeline';
 import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
@@ -41,7 +42,7 @@ function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark 
   const chosen = chosenOf(plan);
   const request = asRun(plan.request);
   const pipeline = pipelineOf(request);
-  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(chosen.scheme, say(chosen.name)) : null;
+  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(request, chosen.scheme, say(chosen.name)) : null;
   const spec = own ?? bestOf(request);
   if (spec === null) throw refused(name, sentence`no chunks of one size make up its batch`, sentence`plan another global batch`);
   const candidate = predict(pipeline, spec);
@@ -54,8 +55,8 @@ function isOneScheme(scheme: Scheme): boolean {
   return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1 && chunksPerRound(scheme).length === 1;
 }
 
-function specOf(scheme: Scheme, called: string): CandidateSpec {
-  return { id: 'given', name: called, schedule: 'TeraPipe', scheme, certificate: null };
+function specOf({ layout }: PlanRequest, scheme: Scheme, called: string): CandidateSpec {
+  return { id: 'given', name: called, kind: scheduleOn('TeraPipe', layout), scheme, certificate: null };
 }
 
 /** Chunks of more sequences are not tried. */
@@ -70,7 +71,7 @@ function bestOf(request: PlanRequest): CandidateSpec | null {
     const pipeline = pipelineOf(sized);
     for (const tokens of [...solvedAlike(sized, pipeline, 1, {}), [request.training.sequenceLength]]) {
       const scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens }));
-      const spec = specOf(scheme, `TeraPipe, one scheme of ${plural(tokens.length, 'slice')}`);
+      const spec = specOf(sized, scheme, `TeraPipe, one scheme of ${plural(tokens.length, 'slice')}`);
       const { iterationMs, fits } = measure(pipeline, spec);
       if (best === null || (fits && !best.fits) || (fits === best.fits && iterationMs < best.iterationMs))
         best = { iterationMs, fits, spec };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { scheduleOn } from '../../../../../src/core/schedules/on-layout';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { SliceExport } from '../../../../../src/core/export/slices/slice-export';
 import { readDpResults, schemeOfEntry } from '../../../../../src/core/export/slices/dp-results/entries';
@@ -98,7 +99,7 @@ describe('slices in files of runtimes', () => {
     const spec = {
       id: 'given',
       name: 'again',
-      schedule: request.schedule ?? '1F1B',
+      kind: scheduleOn(request.schedule ?? '1F1B', request.layout),
       scheme: request.slicing.scheme ?? [],
       certificate: null,
     } as const;

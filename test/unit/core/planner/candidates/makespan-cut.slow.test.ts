@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fitsOn } from '../../../../../src/core/partition/chunk-order';
 import { shortestCut } from '../../../../../src/core/planner/candidates/makespan-cut';
-import { chunksOn, pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { chosenOf } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -79,13 +79,13 @@ describe('slices of the schedule that is asked for', () => {
     const gpu = { ...long.cluster.gpu, memoryBytes: 8.1 * 2 ** 30 };
     const tight: PlanRequest = { ...long, cluster: { ...long.cluster, gpu } };
     const pipeline = pipelineOf(tight);
-    const found = shortestCut(tight, pipeline, 'Seq1F1B-ZB', {
+    const found = shortestCut(tight, pipeline, pipeline.schedules['Seq1F1B-ZB'], {
       effort: { mostSteps: 3e7, mostOperations: 400_000, tolerance: 0 },
       known: [],
     });
     assert.ok(found !== null);
     const scheme = Array.from({ length: 6 }, () => ({ batch: 1, tokens: found.lengths }));
-    assert.ok(fitsOn(chunksOn(pipeline, 'Seq1F1B-ZB'), scheme, pipeline.gpuMemory));
+    assert.ok(fitsOn(pipeline.chunksOn(pipeline.schedules['Seq1F1B-ZB']), scheme, pipeline.gpuMemory));
     assert.ok(found.solution.lowerBoundMs <= found.solution.makespanMs);
   });
 });

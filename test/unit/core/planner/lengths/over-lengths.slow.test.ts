@@ -23,7 +23,7 @@ const wanted = request('H100-80GB', llama3('70b', 8), {
 
 /** What a step takes on one replica. */
 function stepOf(pipeline: Pipeline, schedule: '1F1B' | 'Seq1F1B', scheme: Scheme): number {
-  return measure(pipeline, { id: '1f1b', name: schedule, schedule, scheme, certificate: null }).iterationMs;
+  return measure(pipeline, { id: '1f1b', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null }).iterationMs;
 }
 
 describe('steps of documents of many lengths', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chunksOn, pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
+import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure, type Prediction } from '../../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { llama3, request } from '../../../../golden/requests';
@@ -24,15 +24,15 @@ function on(wanted: PlanRequest, nicGBps: number): Pipeline {
 
 function slimPipe(pipeline: Pipeline, slices: number): Prediction {
   const scheme = [1, 2].map(() => ({ batch: 1, tokens: Array<number>(slices).fill(65536 / slices) }));
-  return measure(pipeline, { id: 'SlimPipe', name: 'SlimPipe', schedule: 'SlimPipe', scheme, certificate: null });
+  return measure(pipeline, { id: 'SlimPipe', name: 'SlimPipe', kind: pipeline.schedules.SlimPipe, scheme, certificate: null });
 }
 
 /** The same pipeline, on which SlimPipe spreads the head as it does and every stage computes its own attention. */
 function withoutExchange(pipeline: Pipeline): Pipeline {
-  const made = chunksOn(pipeline, 'SlimPipe');
+  const made = pipeline.chunksOn(pipeline.schedules.SlimPipe);
   const { exchangesAttention, ...kind } = made.kind;
   assert.ok(exchangesAttention);
-  return { ...pipeline, chunks: new Map([['SlimPipe', { ...made, kind }]]) };
+  return { ...pipeline, schedules: { ...pipeline.schedules, SlimPipe: kind }, chunksOn: () => ({ ...made, kind }) };
 }
 
 describe('SlimPipe', () => {
@@ -56,9 +56,13 @@ describe('SlimPipe', () => {
     const pipeline = on(long, 400);
     const weights = (schedule: 'SlimPipe' | 'Seq1F1B'): number[] => {
       const scheme = [1, 2].map(() => ({ batch: 1, tokens: Array<number>(8).fill(8192) }));
-      return measure(pipeline, { id: schedule, name: schedule, schedule, scheme, certificate: null }).memory.stages.map(
-        ({ parts }) => parts.weights,
-      );
+      return measure(pipeline, {
+        id: schedule,
+        name: schedule,
+        kind: pipeline.schedules[schedule],
+        scheme,
+        certificate: null,
+      }).memory.stages.map(({ parts }) => parts.weights);
     };
     const [spread, last] = [weights('SlimPipe'), weights('Seq1F1B')];
     const sum = (bytes: readonly number[]): number => bytes.reduce((total, each) => total + each, 0);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { scheduleOn } from '../../../../../src/core/schedules/on-layout';
 import { planJson } from '../../../../../src/core/export/plan-json';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
@@ -17,7 +18,8 @@ function stepMs(wanted: PlanRequest, schedule: ScheduleName): number {
   const { training, layout } = wanted;
   const count = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: 'whole', name: schedule, schedule, scheme, certificate: null }).pipelineMs;
+  return predict(pipelineOf(wanted), { id: 'whole', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null })
+    .pipelineMs;
 }
 
 const written = (more: object): Promise<PlanRequest> =>
