@@ -6,7 +6,7 @@ import { pipelineOf } from '../../src/core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../src/core/planner/predict/predict';
 import { usualCut } from '../../src/core/partition/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
-import { uniformScheme } from '../../src/core/slicing/baselines';
+import { uniformLengths } from '../../src/core/slicing/baselines';
 import { ExpectedError } from '../../src/core/errors';
 import { fewestLayers } from '../../src/core/partition/chunks';
 import { scheduleOn, runsVirtualStages } from '../../src/core/schedules/on-layout';
@@ -242,16 +242,15 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
   const { sequenceLength: tokens, microBatch } = training;
   const unit = slicing.unit ?? tokens;
   const whole: Scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens: [tokens] }));
+  const uniformScheme = (slices: number): Scheme =>
+    Array.from({ length: batch }, () => ({ batch: 1, tokens: uniformLengths(tokens, unit, slices) }));
   return namedSchedules.flatMap((schedule) => {
     const kind = scheduleOn(schedule, layout);
     const isPiped = layout.pipeline > 1 || schedule === '1F1B';
     if (!isPiped || scheduleKind(schedule).planned || !runsVirtualStages(kind, layout.virtualStages)) return [];
     const spec = (name: string, scheme: Scheme): CandidateSpec => ({ id: '1f1b', name, kind, scheme, certificate: null });
     if (!kind.slices) return [spec(schedule, whole)];
-    return [
-      spec(`${schedule}, whole`, uniformScheme({ batch, tokens, unit }, 1)),
-      spec(`${schedule}, 4 slices`, uniformScheme({ batch, tokens, unit }, 4)),
-    ];
+    return [spec(`${schedule}, whole`, uniformScheme(1)), spec(`${schedule}, 4 slices`, uniformScheme(4))];
   });
 }
 

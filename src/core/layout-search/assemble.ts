@@ -2,7 +2,7 @@ import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import type { Scheme } from '../domain/scheme';
 import { solveSlicing } from '../slicing/solve';
-import { provenanceOf } from '../planner/explain/explain';
+import { provenanceOf } from '../time-model/provenance';
 import { makePlan } from '../planner/make-plan';
 import { chosenOf, type Candidate } from '../planner/plan';
 import { keepsFree } from '../memory-model/search-margin';

@@ -2,7 +2,7 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { scheduleOn } from '../schedules/on-layout';
 import { formatDuration, formatNumber } from '../format';
 import { sum } from '../numbers';
-import { provenanceOf } from '../planner/explain/explain';
+import { provenanceOf } from '../time-model/provenance';
 import { pipelineOf } from '../planner/predict/pipeline';
 import { measure } from '../planner/predict/predict';
 import { sentence } from '../sentence';

@@ -1,15 +1,14 @@
 import { sentence } from '../sentence';
-import { memoized } from '../records';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
+import { provenanceOf } from '../time-model/provenance';
 import { lengthShares } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
-import type { CostProvenance } from '../domain/slice-cost';
 import { askedSpecs, candidateSpecs, choosableSpecs } from './candidates/candidate-specs';
 import { choose, isAskedFor, requestedSchedule } from './choose';
 import { coveringAssumed } from './explain/assumed';
-import { chosenLimits, chosenParts, provenanceOf, planReasons } from './explain/explain';
+import { chosenLimits, chosenParts, planReasons } from './explain/explain';
 import type { OverLengths } from './lengths/lengths-result';
 import { lengthReasons } from './lengths/length-reasons';
 import { overLengths } from './lengths/over-lengths';
@@ -44,13 +43,10 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   requireRunnable(request);
   const pipeline = withChosenStages(request, pipelineOf(request), signal);
   const predicted = predictedOnce(pipeline, signal);
-  const costs = new Map<Candidate, CostProvenance>();
-  // kept, since it simulates and the first plan chooses the same as the full one
-  const provenance = (chosen: Candidate): CostProvenance =>
-    memoized(costs, chosen, () => coveringAssumed(provenanceOf(request, pipeline), request, chosen, signal));
-  const planned = { request, pipeline, provenance, drawnOperations, signal };
+  const planned = { request, pipeline, drawnOperations, signal };
+  let first: Plan | undefined;
   const sendFirst = (specs: readonly CandidateSpec[]): void => {
-    const first = specs.length === 0 ? undefined : planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
+    if (specs.length > 0) first = planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
     if (first !== undefined) onFirst?.(first);
   };
   const early = onFirst === undefined ? [] : askedSpecs(request, pipeline, { signal });
@@ -67,7 +63,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const { lengths } = request.training;
   const over = lengths === undefined || !isCompared ? null : overLengths(request, pipeline, lengthShares(lengths), signal);
   const analytic = isCompared ? analyticPlan(request, signal) : null;
-  const plan = planOf({ ...planned, candidates: candidatesOf(outcomes), skipped, analytic, over });
+  const plan = planOf({ ...planned, first, candidates: candidatesOf(outcomes), skipped, analytic, over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
   const refusal = outcomes.find(({ spec, outcome }) => spec.kind.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
@@ -96,8 +92,8 @@ function candidatesOf(outcomes: readonly Outcome[]): readonly Candidate[] {
 interface Planned {
   readonly request: PlanRequest;
   readonly pipeline: Pipeline;
-  /** The error bars of what is chosen. */
-  readonly provenance: (chosen: Candidate) => CostProvenance;
+  /** An earlier plan of some of the candidates. */
+  readonly first?: Plan | undefined;
   readonly candidates: readonly Candidate[];
   readonly skipped: readonly ScheduleName[];
   readonly analytic?: AnalyticPlan | null;
@@ -110,7 +106,7 @@ interface Planned {
 function planOf({
   request,
   pipeline,
-  provenance,
+  first,
   candidates,
   skipped,
   analytic = null,
@@ -120,7 +116,8 @@ function planOf({
 }: Planned): Plan | undefined {
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
-  const cost = provenance(chosen);
+  // it simulates, and an earlier plan mostly chooses the same
+  const cost = first?.chosen === chosen.id ? first.cost : coveringAssumed(provenanceOf(request, pipeline), request, chosen, signal);
   return {
     request: withStagesOf(request, chosen),
     chosen: chosen.id,
@@ -128,7 +125,6 @@ function planOf({
     notCompared: skipped,
     cost,
     analytic,
-    parameters: parameterCount(request.model),
     limits: chosenLimits(request, pipeline, chosen),
     partsByStage: chosenParts(request, pipeline, chosen),
     ...(over === null ? {} : { overLengths: over }),
@@ -139,6 +135,7 @@ function planOf({
       ...(over === null ? [] : lengthReasons(over)),
       ...planReasons({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
     ],
+    parameters: parameterCount(request.model),
   };
 }
 

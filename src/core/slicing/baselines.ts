@@ -3,7 +3,6 @@ import type { AffineRows } from './affine-rows';
 import { dynamicChunks, equalWorkLengths, sglangRule } from './chunk-rules';
 import { schemeSliceTimes, unitCount, type SlicingProblem } from './problem';
 import { rowSpans, type SliceRows, type SliceSpans } from './slice-rows';
-import type { Scheme } from '../domain/scheme';
 
 /** Every sequence cut alike: its slices, the latency and the slowest slice, ms. */
 export interface Baseline {
@@ -19,7 +18,7 @@ export interface Baseline {
 export interface Baselines {
   readonly wholeMs: number;
   /** The number of equal slices with the lowest latency, the smallest such number among equals. */
-  readonly uniform: Baseline;
+  readonly uniform: CutBaseline;
   /**
    * Slices as long as the time of the first allows, of all first ones tried the one with the lowest latency; the longest such first one
    * among equals.
@@ -67,12 +66,6 @@ export function uniformLengths(tokens: number, unit: number, slices: number): nu
   return Array.from({ length: slices }, (_, index) => boundary(index + 1) - boundary(index));
 }
 
-/** Every sequence by itself in `slices` equal slices: `[(1, [l, ...])] * batch`. */
-export function uniformScheme({ batch, tokens, unit }: Pick<SlicingProblem, 'batch' | 'tokens' | 'unit'>, slices: number): Scheme {
-  const lengths = uniformLengths(tokens, unit, slices);
-  return Array.from({ length: batch }, () => ({ batch: 1, tokens: lengths }));
-}
-
 /**
  * The baselines of a problem from the slices of single sequences. O(units) where these are functions, else O(units^2).
  * @throws CancelledError
@@ -94,13 +87,13 @@ export function computeBaselines(
     whole ??= candidate;
     if (uniform === null || candidate.latencyMs < uniform.latencyMs * (1 - sameLatency)) uniform = candidate;
   }
-  const none = { slices: 1, latencyMs: Infinity, slowestMs: 0 };
+  const equal: Baseline = uniform ?? { slices: 1, latencyMs: Infinity, slowestMs: 0 };
   return {
     wholeMs: whole?.latencyMs ?? Infinity,
-    uniform: uniform ?? none,
+    uniform: { ...equal, tokens: uniformLengths(problem.tokens, problem.unit, equal.slices) },
     equalTime: bestEqualTime(problem, units, spans, latency, signal),
     equalWork: bestCut(problem, latency, equalWorkCuts(problem)),
-    dynamicChunks: problem.forwardOnly === true ? bestCut(problem, latency, dynamicCuts(problem, uniform?.slices ?? 1)) : null,
+    dynamicChunks: problem.forwardOnly === true ? bestCut(problem, latency, dynamicCuts(problem, equal.slices)) : null,
   };
 }
 

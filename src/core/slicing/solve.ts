@@ -1,7 +1,7 @@
 import { memoized } from '../records';
 import { throwIfCancelled, ExpectedError, type CancelSignal } from '../errors';
 import { affineRows } from './affine-rows';
-import { computeBaselines, bestEqualMs, uniformLengths, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
+import { computeBaselines, bestEqualMs, type Baselines, type BatchLatency, type CutBaseline } from './baselines';
 import { chooseMethod, type Solved } from './methods';
 import { flowShopMs, formulaIsExact, flowShopObjective, type Objective } from './flow-shop';
 import { requireSizes, schemeSliceTimes, commonUnit, type SlicingProblem } from './problem';
@@ -175,7 +175,7 @@ function simulated({ uniform, equalTime, equalWork, dynamicChunks }: Baselines, 
   const judged = (baseline: CutBaseline): CutBaseline => ({ ...baseline, latencyMs: latency(baseline.tokens) });
   return {
     wholeMs: latency([problem.tokens]),
-    uniform: { ...uniform, latencyMs: latency(uniformLengths(problem.tokens, problem.unit, uniform.slices)) },
+    uniform: judged(uniform),
     equalTime: judged(equalTime),
     equalWork: equalWork === null ? null : judged(equalWork),
     dynamicChunks: dynamicChunks === null ? null : judged(dynamicChunks),

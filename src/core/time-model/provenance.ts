@@ -1,6 +1,6 @@
 import { formatDuration, formatNumber } from '../format';
 import { baseName } from '../text';
-import type { Calibration, Layout } from '../domain/request';
+import type { Calibration, Layout, PlanRequest } from '../domain/request';
 import type { NamedProfile, Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
@@ -10,12 +10,33 @@ import type { CostProvenance } from '../domain/slice-cost';
 import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../sentence';
 
 /**
+ * What the times of a request rest on, and how far to trust them.
+ *
+ * @param nodeKinds the inputs of its stages that differ: one for each kind of node.
+ */
+export function provenanceOf(
+  request: Pick<PlanRequest, 'training' | 'costTable' | 'profile' | 'calibration' | 'leftOut'>,
+  { inputs, nodeKinds }: { readonly inputs: CostInputs; readonly nodeKinds: readonly CostInputs[] },
+): CostProvenance {
+  const { training, costTable, profile, calibration, leftOut = [] } = request;
+  const ofStage = (own: CostInputs): CostProvenance => rooflineProvenance(own, training.microBatch, training.sequenceLength, calibration);
+  const [first = inputs, ...others] = nodeKinds;
+  const cost =
+    costTable !== null
+      ? tableProvenance(costTable.tokens.length * costTable.contexts.length)
+      : profile !== null
+        ? profileProvenance(profile, inputs)
+        : joinedProvenance([ofStage(first), ...others.map(ofStage)]);
+  return withLeftOut(cost, leftOut);
+}
+
+/**
  * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
  * where something was not measured: a GPU without its own efficiency, Ethernet-class links, layers with a state, encoders, experts between
  * nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md,
  * Error bars.
  */
-export function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
+function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
   const { gpu } = inputs.cluster;
   const description = sentence`Analytic model of ${gpu.name}: large GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined) return calibratedProvenance(description, calibration);
@@ -109,7 +130,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasur
 }
 
 /** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */
-export function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
+function joinedProvenance([first, ...others]: readonly [CostProvenance, ...CostProvenance[]]): CostProvenance {
   const widest = others.reduce((most, other) => (other.errorPercent > most.errorPercent ? other : most), first);
   const descriptions = new Map([first, ...others].map(({ description }) => [say(description), description]));
   return { ...widest, description: sentence`${joinClauses([...descriptions.values()])}` };
@@ -119,7 +140,7 @@ export function joinedProvenance([first, ...others]: readonly [CostProvenance, .
 const leftOutPercent = 35;
 
 /** The same where settings of the files are left out. */
-export function withLeftOut(cost: CostProvenance, names: readonly string[]): CostProvenance {
+function withLeftOut(cost: CostProvenance, names: readonly string[]): CostProvenance {
   if (names.length === 0) return cost;
   const range = [Math.min(cost.range[0], 1 - leftOutPercent / 100), Math.max(cost.range[1], 1 + leftOutPercent / 100)] as const;
   const listed = names.slice(0, 3).join(', ');
@@ -134,7 +155,7 @@ export function withLeftOut(cost: CostProvenance, names: readonly string[]): Cos
 }
 
 /** Times interpolated in a table that the user gave. */
-export function tableProvenance(points: number): CostProvenance {
+function tableProvenance(points: number): CostProvenance {
   return {
     kind: 'table',
     description: sentence`Interpolated between ${points} measured slice times given in the config`,
@@ -160,7 +181,7 @@ type ProfiledRun = Pick<CostInputs, 'model' | 'training' | 'layout'>;
  * under tensor or expert parallelism, the exchanges inside a layer stay analytic. What lies outside the measured lengths and batches is
  * extrapolated, which widens the bar and is reported.
  */
-export function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun): CostProvenance {
+function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;
   const measuredBy = source === 'imported' ? sentence`imported times` : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
   const measured = sentence`Measured on ${device.name} (${measuredBy}), ${counted(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}`;

@@ -5,7 +5,7 @@ import { formatDuration, formatNumber, formatPercent } from '../../format';
 import { sliceWork } from '../../slicing/chunk-rules';
 import type { LayerGroup } from '../../model/layers';
 import { hasAttention } from '../../model/mixers';
-import { uniformLengths, uniformScheme, type Baselines } from '../../slicing/baselines';
+import type { Baselines } from '../../slicing/baselines';
 import type { SlicingProblem } from '../../slicing/problem';
 import type { Scheme } from '../../domain/scheme';
 import { solveSlicing, type SlicingSolution, type IncumbentTimes } from '../../slicing/solve';
@@ -53,9 +53,9 @@ export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: num
     { id: 'terapipe', name: 'TeraPipe', kind, scheme, certificate },
     {
       id: 'uniform',
-      name: sentence`best uniform, ${counted(uniform.slices, 'slice')}`,
+      name: sentence`best uniform, ${counted(uniform.length, 'slice')}`,
       kind,
-      scheme: uniformScheme({ batch, tokens, unit: uniform.unit }, uniform.slices),
+      scheme: alike(batch, uniform),
       certificate: null,
     },
     { id: 'whole', name: sentence`whole sequences`, kind, scheme: alike(batch, [tokens]), certificate: null },
@@ -69,8 +69,8 @@ export interface BestSlices {
   /** Simulated, without what follows the pipeline where that is the same for all cuts, ms. */
   readonly pipelineMs: number;
   readonly fits: boolean;
-  /** The best equal slices. */
-  readonly uniform: { readonly slices: number; readonly unit: number };
+  /** The best equal slices of a sequence. */
+  readonly uniform: readonly number[];
 }
 
 /** The best cut of `batch` sequences that go through the pipeline together. @throws CancelledError. */
@@ -85,12 +85,12 @@ export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number,
       lowerBoundMs: solution.lowerBoundMs,
       evaluations: solution.evaluations,
       judgedBy: best.judgedBy,
-      cuts: cutsOf(solution.baselines, request.training.sequenceLength, grid.unit),
+      cuts: cutsOf(solution.baselines, request.training.sequenceLength),
       note: certificateNote(grid, pipeline, solution, best, batch),
     },
     pipelineMs: best.bestMs - (best.collectivesMs ?? 0),
     fits: best.fits,
-    uniform: { slices: solution.baselines.uniform.slices, unit: grid.unit },
+    uniform: solution.baselines.uniform.tokens,
   };
 }
 
@@ -172,7 +172,7 @@ export function solvedAlike(
       },
       { signal },
     );
-    const own = [scheme[0]?.tokens ?? [], uniformLengths(tokens, unit, baselines.uniform.slices), baselines.equalTime.tokens];
+    const own = [scheme[0]?.tokens ?? [], baselines.uniform.tokens, baselines.equalTime.tokens];
     lists.push(...own, ...(baselines.equalWork === null ? [] : [baselines.equalWork.tokens]));
   }
   return lists.filter((lengths) => lengths.every((length) => length % multiple === 0));
@@ -251,7 +251,7 @@ function knownCuts(
     const { unit } = solved.grid;
     const { uniform, equalWork, equalTime } = solved.solution.baselines;
     add(sentence`slices in multiples of ${unit} tokens`, solved.solution.scheme);
-    add(sentence`equal slices`, alike(batch, uniformLengths(tokens, unit, uniform.slices)));
+    add(sentence`equal slices`, alike(batch, uniform.tokens));
     if (equalWork !== null) add(sentence`slices of equal work`, alike(batch, equalWork.tokens));
     add(sentence`slices of equal time`, alike(batch, equalTime.tokens));
     if (first.finestOnly || 2 * unit >= tokens) break;
@@ -342,10 +342,10 @@ function attendingLayers(groups: readonly LayerGroup[] | undefined): number | un
 }
 
 /** How others would cut every sequence. */
-function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number, unit: number): readonly BaselineSlicing[] {
+function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number): readonly BaselineSlicing[] {
   return [
     { rule: 'whole', tokens: [tokens], latencyMs: wholeMs },
-    { rule: 'uniform', tokens: uniformLengths(tokens, unit, uniform.slices), latencyMs: uniform.latencyMs },
+    { rule: 'uniform', tokens: uniform.tokens, latencyMs: uniform.latencyMs },
     ...(equalWork === null ? [] : [{ rule: 'equal-work', tokens: equalWork.tokens, latencyMs: equalWork.latencyMs } as const]),
     { rule: 'equal-time', tokens: equalTime.tokens, latencyMs: equalTime.latencyMs },
   ];

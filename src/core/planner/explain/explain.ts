@@ -3,7 +3,6 @@ import type { CancelSignal } from '../../errors';
 import { stageLimits, type StageLimits } from '../../time-model/limits';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
 import type { CostInputs } from '../../time-model/rates';
-import { joinedProvenance, profileProvenance, rooflineProvenance, tableProvenance, withLeftOut } from '../../time-model/provenance';
 import type { CostProvenance } from '../../domain/slice-cost';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { PlanRequest } from '../../domain/request';
@@ -95,20 +94,6 @@ function offloadMs(
     const { forwardMs, backwardMs } = waits(batch, tokens, context);
     return sum + forwardMs + backwardMs;
   }, 0);
-}
-
-/** What the times of a pipeline rest on. */
-export function provenanceOf(request: PlanRequest, pipeline: Pipeline): CostProvenance {
-  return withLeftOut(timesOf(request, pipeline), request.leftOut ?? []);
-}
-
-function timesOf({ training, costTable, profile, calibration }: PlanRequest, pipeline: Pipeline): CostProvenance {
-  if (costTable !== null) return tableProvenance(costTable.tokens.length * costTable.contexts.length);
-  if (profile !== null) return profileProvenance(profile, pipeline.inputs);
-  const [first = pipeline.inputs, ...others] = pipeline.nodeKinds;
-  const ofStage = (inputs: CostInputs): CostProvenance =>
-    rooflineProvenance(inputs, training.microBatch, training.sequenceLength, calibration);
-  return joinedProvenance([ofStage(first), ...others.map(ofStage)]);
 }
 
 /** One line: which groups lie inside a node, and what the step would take in the other order of ranks; none where that is the same. */

@@ -1,7 +1,7 @@
-import { memoized } from '../../records';
 import type { ClusterSpec } from '../../domain/cluster';
+import { sequenceFlops } from '../../model/flops';
 import { mtpDepths } from '../../model/multi-token-prediction';
-import type { CostInputs } from '../../time-model/rates';
+import { linearPeak, type CostInputs } from '../../time-model/rates';
 import { profiledStageCost } from '../../time-model/profile-cost';
 import { splitLike, type SliceCost } from '../../domain/slice-cost';
 import { tableCost } from '../../time-model/table';
@@ -13,6 +13,7 @@ import { chunkCost } from '../../partition/offload';
 import { chunksOf, type Chunks } from '../../partition/chunks';
 import { scheduleOn, schedulesOn, type ScheduleOnLayout, type SchedulesOnLayout } from '../../schedules/on-layout';
 import { gpuMemoryOf, stageInputsOf } from '../../partition/place-stages';
+import { sendsOf, type Sends } from '../../partition/sends';
 import { cutContents, usualCut } from '../../partition/stages';
 
 /** A stage of a pipeline. */
@@ -51,6 +52,10 @@ export interface Pipeline extends Pick<PipelineParts, 'inputs' | 'measured'> {
   /** The inputs of `stages` that differ: one for each kind of node. */
   readonly nodeKinds: readonly CostInputs[];
   readonly gpuMemory: GpuMemory;
+  readonly sends: Sends;
+  /** Arithmetic of a step, FLOP, and the peak of all GPUs together, FLOP per second. */
+  readonly stepFlops: number;
+  readonly peakFlops: number;
   /** What each schedule is here. */
   readonly schedules: SchedulesOnLayout;
   /**
@@ -63,25 +68,44 @@ export interface Pipeline extends Pick<PipelineParts, 'inputs' | 'measured'> {
 /** The pipeline of some parts. */
 export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, measured }: PipelineParts): Pipeline {
   const stageInputs = stageInputsOf(inputs);
-  const costs = new Map<CostInputs, PartCosts>();
+  const nodeKinds = [...new Set(stageInputs)];
+  const costs = nodeKinds.map(costsOn);
   const partOn = (stage: number, contents: StageContents): Stage => {
     const own = stageInputs[stage] ?? inputs;
-    return { inputs: own, contents, cost: memoized(costs, own, () => costsOn(own))(contents, shareOf(inputs, contents)) };
+    const costOf = costs[nodeKinds.indexOf(own)] ?? costsOn(own);
+    return { inputs: own, contents, cost: costOf(contents, shareOf(inputs, contents)) };
   };
+  const stages = stageContents.map((contents, stage) => partOn(stage, contents));
   const known = new Map<ScheduleOnLayout, PipelineChunks>();
-  const chunksOn = (schedule: ScheduleOnLayout): PipelineChunks => {
-    const chunks = chunksOf(inputs, schedule, stageLayers);
-    return { ...chunks, costs: chunks.chunkContents.map((contents, chunk) => partOn(chunks.stageOfChunk[chunk] ?? 0, contents).cost) };
-  };
+  const { training, model } = inputs;
   return {
     inputs,
     measured,
-    stages: stageContents.map((contents, stage) => partOn(stage, contents)),
-    nodeKinds: [...new Set(stageInputs)],
+    stages,
+    nodeKinds,
     gpuMemory: gpuMemoryOf(inputs.cluster, inputs.layout),
+    sends: sendsOf(stages, nodeKinds, measured),
+    stepFlops: training.globalBatch * sequenceFlops(model, training),
+    peakFlops: peakFlopsOf(inputs, stages, nodeKinds),
     schedules: schedulesOn(inputs.layout),
-    chunksOn: (schedule) => memoized(known, schedule, () => chunksOn(schedule)),
+    chunksOn: (schedule) => {
+      const found = known.get(schedule);
+      if (found !== undefined) return found;
+      const chunks = chunksOf(inputs, schedule, stageLayers);
+      const parts = chunks.chunkContents.map((contents, chunk) => partOn(chunks.stageOfChunk[chunk] ?? 0, contents));
+      const made = { ...chunks, costs: parts.map(({ cost }) => cost) };
+      known.set(schedule, made);
+      return made;
+    },
   };
+}
+
+function peakFlopsOf({ layout }: CostInputs, stages: readonly Stage[], nodeKinds: readonly CostInputs[]): number {
+  const { tensor, data, context } = layout;
+  return nodeKinds.reduce((sum, own) => {
+    const gpus = tensor * stages.filter((stage) => stage.inputs === own).length * data * context;
+    return sum + gpus * linearPeak(own.cluster, own.training);
+  }, 0);
 }
 
 /** The stages of a request with their costs. */

@@ -1,12 +1,10 @@
 import { optimizerTime } from '../../time-model/optimizer-time';
 import { gradientExchangeTime, type OverlapWindows } from '../../time-model/gradient-exchange';
-import { linearPeak } from '../../time-model/rates';
 import type { SliceCost } from '../../domain/slice-cost';
 import { throwIfCancelled, type ExpectedError, type CancelSignal } from '../../errors';
 import { countMemory } from '../../memory-model/count';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
-import { sequenceFlops } from '../../model/flops';
 import { mean } from '../../numbers';
 import { roundingShare } from '../../schedules/simulate/gaps';
 import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle';
@@ -185,8 +183,7 @@ function simulateOrder(
   const { iterationMs } = times;
   throwIfCancelled(signal);
   const memory = countMemory(chunks.inputs, schedule, chunks.chunkContents, pipeline.gpuMemory);
-  const { training, model } = pipeline.inputs;
-  const modelFlops = training.globalBatch * sequenceFlops(model, training);
+  const { training } = pipeline.inputs;
   const { id, name, kind, scheme, certificate } = spec;
   const measured: Prediction = {
     id,
@@ -197,7 +194,7 @@ function simulateOrder(
     chunksPerStage: kind.chunks,
     ...times,
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
-    mfu: (modelFlops * 1e3) / iterationMs / peakFlopsOf(pipeline),
+    mfu: (pipeline.stepFlops * 1e3) / iterationMs / pipeline.peakFlops,
     memory,
     fits: fitsMemory(memory),
     tight: memoryVerdict(memory).tight,
@@ -252,15 +249,6 @@ function overlapWindows({ stages, stageOfChunk, kind, chunk, startMs, endMs, mak
       gradients: Array.from(starts, (ms, after) => ({ share: (after + 1) / starts.length, ms: makespanMs - ms })),
     };
   });
-}
-
-/** Peak of all GPUs together, FLOP per second. */
-function peakFlopsOf({ inputs, stages, nodeKinds }: Pipeline): number {
-  const { tensor, data, context } = inputs.layout;
-  return nodeKinds.reduce((sum, own) => {
-    const gpus = tensor * stages.filter((stage) => stage.inputs === own).length * data * context;
-    return sum + gpus * linearPeak(own.cluster, own.training);
-  }, 0);
 }
 
 function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]): Durations {

@@ -2,7 +2,6 @@ import type { CancelSignal } from '../../../core/errors';
 import { keyValueBytes } from '../../../core/memory-model/activation-memory';
 import { embeddingParameters, parameterCount } from '../../../core/model/parameters';
 import { counted, either, sentence, type Sentence } from '../../../core/sentence';
-import { uniformLengths } from '../../../core/slicing/baselines';
 import { solveSlicing } from '../../../core/slicing/solve';
 import { elementBytes } from '../../../core/domain/number-formats';
 import type { PlanRequest } from '../../../core/domain/request';
@@ -77,7 +76,7 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
   const { uniform, equalTime, equalWork, dynamicChunks, wholeMs } = baselines;
   const rules = [
     { name: sentence`whole prompt`, chunks: [tokens], timeToFirstTokenMs: wholeMs },
-    { name: sentence`equal chunks`, chunks: uniformLengths(tokens, unit, uniform.slices), timeToFirstTokenMs: uniform.latencyMs },
+    { name: sentence`equal chunks`, chunks: uniform.tokens, timeToFirstTokenMs: uniform.latencyMs },
     { name: sentence`equal time`, chunks: equalTime.tokens, timeToFirstTokenMs: equalTime.latencyMs },
     ...(equalWork === null ? [] : [{ name: sentence`equal work`, chunks: equalWork.tokens, timeToFirstTokenMs: equalWork.latencyMs }]),
     ...(dynamicChunks === null

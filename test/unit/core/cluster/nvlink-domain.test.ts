@@ -8,7 +8,7 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { findingsOf } from '../../../../src/core/rules/run-findings';
 import { joinedGpus, type NodeGroup } from '../../../../src/core/domain/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
-import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { rooflineProvenance } from '../time-model/provenances';
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
 import { stageCost } from '../../../../src/core/time-model/stage-cost';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
 import { sequenceFlops } from '../../../../src/core/model/flops';
-import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { rooflineProvenance } from './provenances';
 import { optimizerTime } from '../../../../src/core/time-model/optimizer-time';
 import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
 import { stageCost } from '../../../../src/core/time-model/stage-cost';

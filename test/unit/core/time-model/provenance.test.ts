@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
-import { profileProvenance, rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { provenanceOf } from '../../../../src/core/time-model/provenance';
+import { rooflineProvenance } from './provenances';
 import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../measured-profile/profiles';
@@ -77,8 +78,10 @@ describe('error bar of a profiled cost', () => {
   const profile = profileWith();
   const asked = (layout: object, training: object = {}) =>
     request('B200', mixtral(4), { training: { attention: 'flash', precision: 'bf16', sequenceLength: 512, ...training }, layout });
-  const provenance = (of: typeof profile, layout: object, training: object = {}) =>
-    profileProvenance({ file: 'p.json', profile: of }, asked(layout, training));
+  const provenance = (of: typeof profile, layout: object, training: object = {}) => {
+    const inputs = asked(layout, training);
+    return provenanceOf({ ...inputs, profile: { file: 'p.json', profile: of } }, { inputs, nodeKinds: [inputs] });
+  };
 
   it('names the collectives inside a layer, which one GPU cannot measure', () => {
     const routed = { ...profile, shape: { ...profile.shape, experts: { count: 2, active: 2 } } };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
-import { rooflineProvenance } from '../../../../src/core/time-model/provenance';
+import { rooflineProvenance } from './provenances';
 import { deviceRates } from '../../../../src/core/time-model/rates';
 import { addState } from '../../../../src/core/time-model/ssm-time';
 import { emptyTally } from '../../../../src/core/time-model/tally';

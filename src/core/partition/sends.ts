@@ -1,0 +1,77 @@
+import { someStagesJoined, stagesJoined } from '../cluster/boundaries';
+import { paysForChunks, resolveRankOrder, runtimeProfile } from '../domain/runtime';
+import { memoized } from '../records';
+import type { StageContents } from '../memory-model/layer-tensors';
+import { headTokens } from '../model/stacks';
+import { boundaryBetween, boundaryMs } from '../time-model/boundary';
+import { cachedBySlice, cachedByTokens } from '../time-model/layer-time';
+import type { CostInputs } from '../time-model/rates';
+
+/** Time of a send of so many tokens of each of `batch` sequences, ms. */
+type SendMs = (batch: number, tokens: number) => number;
+
+/** What sends between the stages of a pipeline take: all schedules of a comparison send as its runtime does. */
+export interface Sends {
+  /** Whether a stage waits until it has sent. */
+  readonly isBlocking: boolean;
+  /** Whether sends take as long at all boundaries: on nodes of one kind, if all stages lie together or none does, of one stack of layers. */
+  readonly areAlike: boolean;
+  /** Whether exchanges of the further chunks of a stage hold its passes. */
+  readonly holdChunks: boolean;
+  /** From one stage to another, which may lie beyond an end. */
+  readonly between: (from: number, to: number) => SendMs;
+  /**
+   * The stage that stands for the one beyond an end, so that stages are alike (docs/model/schedules.md, Transfers): on nodes of one kind
+   * that which the GPUs after the end would hold, else the other neighbour.
+   */
+  readonly beyondEnd: (stage: number, step: 1 | -1) => number;
+}
+
+interface SendingStage {
+  readonly inputs: CostInputs;
+  readonly contents: StageContents;
+}
+
+/**
+ * The sends of a pipeline.
+ *
+ * @param nodeKinds the inputs of `stages` that differ.
+ * @param measured times come from a table that already holds them.
+ */
+export function sendsOf(stages: readonly SendingStage[], nodeKinds: readonly CostInputs[], measured: boolean): Sends {
+  const [first] = nodeKinds;
+  const isOneKind = nodeKinds.length < 2;
+  const isPlain = isOneKind && first?.model.stacks === undefined;
+  const known = new Map<string, SendMs>();
+  return {
+    isBlocking: runtimeProfile(first?.training ?? {}).sends === 'blocking',
+    areAlike: isPlain && first !== undefined && areBoundariesAlike(first),
+    holdChunks: !measured && stages.length > 1 && nodeKinds.every(({ training, cluster }) => paysForChunks(training, cluster.gpu)),
+    between: (from, to) => memoized(known, `${from} ${to}`, () => (measured ? () => 0 : sendBetween(stages, from, to, isOneKind))),
+    beyondEnd: (stage, step) => (isPlain ? stage + step : stages[stage - step] === undefined ? stage : stage - step),
+  };
+}
+
+function areBoundariesAlike(inputs: CostInputs): boolean {
+  const { layout, cluster } = inputs;
+  const order = resolveRankOrder(inputs);
+  return !someStagesJoined(layout, cluster, order) || stagesJoined(layout, cluster, order, 0, layout.pipeline - 1);
+}
+
+/** @param isOneKind whether all stages are on nodes of one kind. */
+function sendBetween(stages: readonly SendingStage[], from: number, to: number, isOneKind: boolean): SendMs {
+  const [sender, receiver] = [stages[from]?.inputs, stages[to]?.inputs];
+  if (sender === undefined) return () => 0;
+  const place = isOneKind ? boundaryBetween(sender, from, to) : receiver === undefined ? {} : { to: receiver };
+  if (sender.model.stacks === undefined) return cachedByTokens((tokens) => boundaryMs(sender, 1, tokens, place));
+  const inDecoder = stages[Math.min(from, to)]?.contents.groups?.at(-1)?.kind.stack === 'decoder';
+  return cachedBySlice((batch, tokens) => boundaryMs(sender, batch, inDecoder ? withEncoderOutput(sender, tokens) : tokens, place));
+}
+
+/**
+ * Tokens whose hidden states cross a boundary inside the decoder of an encoder-decoder model: those of the target with the encoder's output
+ * (Megatron-LM core 0.9, `get_tensor_shapes`).
+ */
+function withEncoderOutput({ model, training }: CostInputs, tokens: number): number {
+  return tokens + headTokens(model, training, tokens);
+}
