@@ -54,7 +54,9 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
   const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: candidateIdOf[schedule], schedule });
   const isSliced = namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
-  const usual = isSliced ? usualSpecs(request, pipeline, listener) : [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
+  const usual = isSliced
+    ? usualSpecs(request, pipeline, listener)
+    : [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
   const { specs } = otherSpecs(request, pipeline, usual, listener, beyondUsual.filter(mayRun));
   return [...usual, ...specs].filter(({ id, kind }) => mayBeChosen(request, { id, schedule: kind.schedule }));
 }
