@@ -20,7 +20,7 @@ export const schedules = {
 /** The line with its schedules as a setting overriding the files. */
 export function withSchedules(line: Line, written: string | undefined): Line {
   if (written === undefined) return line;
-  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'no schedule'));
+  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'not a schedule'));
   return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { allowed, countDialect, dialect, houses, leftInCleanFolders, recordedCounts } from './dialect';
+import { allowed, countDialect, dialect, dialectInDocuments, houses, leftInCleanFolders, recordedCounts } from './dialect';
 
 describe('words that only this code base uses', () => {
   const [counts, recorded] = [countDialect(), recordedCounts()];
@@ -19,6 +19,10 @@ describe('words that only this code base uses', () => {
 
   it('are not in folders that are clean of them', () => {
     assert.deepEqual(leftInCleanFolders(), []);
+  });
+
+  it('are in no document', () => {
+    assert.deepEqual(dialectInDocuments(), []);
   });
 
   it('are found where they are used', () => {

@@ -4,7 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { ensureChromium, root } from '../harness/setup.mjs';
-import { demoPicture } from '../vscode/demo-picture';
+import { startDemo } from '../vscode/demo';
+import { figuresOnBoth, pageFrame, timelineFrame } from '../vscode/plan-page';
+import { chooseTheme, launchBrowser, openWorkbench } from '../vscode/workbench';
 import { approve } from './approved';
 import { openStage, type Stage } from './browser';
 import { openLook, shoot, type Shot } from './shots';
@@ -46,6 +48,26 @@ async function writeReadmePictures(stage: Stage, taken: ReadonlyMap<string, read
       path.join(root, 'media/readme', `${to}.png`),
       await stage.scaled(png, { fromWidth: 1500, fromHeight: height, width: shownWidth }),
     );
+  }
+}
+
+/** What README shows first: the demo as it opens in a real VS Code, 1600 by 1000 pixels. */
+async function demoPicture(chromiumPath: string): Promise<Buffer> {
+  const demo = await startDemo();
+  const browser = await launchBrowser(chromiumPath);
+  try {
+    const { page } = await openWorkbench(browser, demo.url);
+    await figuresOnBoth(page, () => true);
+    await chooseTheme(page, 'Dark Modern', 'vs-dark');
+    for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator('body.vscode-dark').waitFor();
+    await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
+    await timelineFrame(page);
+    // Toasts of the start go.
+    await page.locator('.notifications-toasts.visible').waitFor({ state: 'hidden' });
+    return await page.screenshot();
+  } finally {
+    await browser.close();
+    await demo.stop();
   }
 }
 

@@ -139,7 +139,7 @@ function readGroups(cluster: Section): GivenCluster {
   if (first === undefined || entries.length > mostGroups)
     throw configError(
       node.type === 'array' ? 'config-out-of-range' : 'config-wrong-type',
-      sentence`cluster.groups is ${node.type === 'array' ? sentence`a list of ${entries.length}` : sentence`no list`}`,
+      sentence`cluster.groups is ${node.type === 'array' ? sentence`a list of ${entries.length}` : sentence`not a list`}`,
       sentence`give it a list of 1 to ${mostGroups} groups of nodes, as [{ "gpu": "H100-80GB", "nodes": 2 }]`,
       place,
     );

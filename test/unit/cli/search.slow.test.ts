@@ -100,7 +100,7 @@ describe('terapipe plan --search', () => {
       [['plan', config, '--search', '--tokens', 'many'], /--tokens is "many"; give it a number from 1 to 1e18/],
       [['plan', config, '--free', 'all'], /--free is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--free', 'tensr'], /"tensr" is nothing that a search chooses; did you mean tensor\?/],
-      [['plan', config, '--schedules', 'ZB-H3'], /"ZB-H3" is no schedule; did you mean ZB-H1\?/],
+      [['plan', config, '--schedules', 'ZB-H3'], /"ZB-H3" is not a schedule; did you mean ZB-H1\?/],
       [['memory', config, '--search'], /--search is an option of plan or export, not of memory/],
     ] as const) {
       const { err, exitCode } = await cli.run(args);

@@ -43,7 +43,7 @@ describe('cluster.groups', () => {
     const groups = [{ gpu: 'L40S', nodes: 2 }];
     assert.deepEqual((await refused({ groups, gpu: 'L40S' })).slice(0, 2), ['config-inconsistent', 'cluster has both groups and gpu']);
     assert.deepEqual(await refused({ groups: [] }), ['config-out-of-range', 'cluster.groups is a list of 0', '[]']);
-    assert.deepEqual(await refused({ groups: 4 }), ['config-wrong-type', 'cluster.groups is no list', '4']);
+    assert.deepEqual(await refused({ groups: 4 }), ['config-wrong-type', 'cluster.groups is not a list', '4']);
     assert.deepEqual(await refused({ groups: [{ nodes: 2 }] }), ['config-inconsistent', 'cluster.groups[0] has no gpu', '{"nodes":2}']);
     assert.deepEqual((await refused({ groups: [...groups, { gpu: 'H200' }] })).slice(0, 2), [
       'config-inconsistent',
