@@ -1,6 +1,6 @@
 import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
-import { settingOf } from '../core/terapipe/overrides';
+import { parseSetting } from '../core/terapipe/overrides';
 import { presetNamed } from '../core/terapipe/cluster-section';
 import { logNames } from '../features/compare/core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
@@ -91,7 +91,7 @@ export function machineOf(given: Given<typeof configOptions>, sets: readonly str
 function refuseSet(flag: string, written: string | undefined, keys: readonly string[], sets: readonly string[]): void {
   if (written === undefined) return;
   for (const set of sets) {
-    const setting = settingOf(set);
+    const setting = parseSetting(set);
     if (setting === null || !keys.includes(setting.key) || setting.value.toLowerCase() === written.toLowerCase()) continue;
     throw usage(sentence`--${flag} ${written} and --set ${set} say different things`, sentence`give one of them`);
   }
@@ -111,7 +111,7 @@ function bandwidthOf(written: string | undefined): number | null {
 export function settingsOfLine({ sets, machine }: Pick<Line, 'sets' | 'machine'>): PlanSettings {
   const { gpu, nicGBps } = machine;
   const given = sets.flatMap((set): [string, unknown][] => {
-    const setting = settingOf(set);
+    const setting = parseSetting(set);
     return setting === null ? [] : [[setting.key, setting.value]];
   });
   const ofFlags = { 'cluster.gpu': gpu ?? undefined, 'cluster.links.nicGBps': nicGBps ?? undefined };

@@ -8,13 +8,13 @@ import { sliceExports } from '../core/export/slices/registry';
 import type { Remark } from '../core/launchers/writing/launch-settings';
 import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, newFileWriter } from '../core/export/launchers/new-launcher';
-import { tailOf } from '../core/planner/explain/tail';
+import { stepTail } from '../core/planner/explain/tail';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { hasSlices, slicesEnding, slicesText } from '../core/export/slices/slices-file';
 import { formatCount } from '../core/format';
-import { readerOf } from '../core/config-files/readers';
-import { chosenOf, type Candidate, type Plan } from '../core/planner/plan';
+import { loadReader } from '../core/config-files/readers';
+import { chosenCandidate, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict/predict';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
@@ -77,8 +77,8 @@ export function exportFormatOf(name: string): ExportFormat {
 
 function sliceFormat({ description, write }: SliceExport): ExportFormat {
   return notEditable(description, async (plan, _, shell) => {
-    const { text, gaps, runs } = await write(plan, () => readerOf('megatron-shell', shell));
-    return { pieces: [text], gaps, runs: chosenOf(runs) };
+    const { text, gaps, runs } = await write(plan, () => loadReader('megatron-shell', shell));
+    return { pieces: [text], gaps, runs: chosenCandidate(runs) };
   });
 }
 
@@ -88,7 +88,7 @@ function launcherFile(format: LauncherFormat): [string, ExportFormat][] {
   const { id, name, what, into = [] } = exported;
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const step = launchableStep(plan, format);
-    const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await readerOf(format, shell));
+    const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await loadReader(format, shell));
     return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
   return [[id, { description: `${say(what)} of ${name}`, create, into: [format, ...into] }]];
@@ -108,7 +108,7 @@ function ofTimeline(
   write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string | Iterable<string>,
 ): ExportFormat {
   return notEditable(description, (plan): Exported => {
-    const candidate = chosenOf(plan);
+    const candidate = chosenCandidate(plan);
     if (candidate.timeline === null)
       throw new ExpectedError(
         'export-no-timeline',
@@ -125,7 +125,7 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
   const csv = ofTimeline(description, write);
   const create: ExportFormat['create'] = async (plan, ...others) => {
     const made = await csv.create(plan, ...others);
-    const { name, units } = chosenOf(plan).timeline ?? { name: '', units: [] };
+    const { name, units } = chosenCandidate(plan).timeline ?? { name: '', units: [] };
     if (!hasSlices(units)) return made;
     const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
     const reason = sentence`PyTorch has no token slices: this CSV counts them as micro-batches; --out also writes a file *${slicesEnding}`;
@@ -156,5 +156,5 @@ const colors = {
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {
-  return timelineSvg(timeline, { title: titleOf(plan, candidate), widthPx: 1200, colors, tail: tailOf(timeline, candidate) });
+  return timelineSvg(timeline, { title: titleOf(plan, candidate), widthPx: 1200, colors, tail: stepTail(timeline, candidate) });
 }

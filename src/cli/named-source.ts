@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { configError } from '../core/errors';
 import { hubModel } from '../core/huggingface/hub-models';
-import { startOf } from '../core/languages/json/document';
+import { fileStart } from '../core/languages/json/document';
 import type { LauncherReader } from '../core/run/facts';
 import { loadConfig } from '../core/config-files/load-config';
 import { orList, printable, quoted } from '../core/text';
@@ -30,7 +30,7 @@ export async function openNamed(name: string, shell: () => Promise<LauncherReade
     'config-not-found',
     sentence`${printable(name)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`,
     sentence`fix the path, or name the config.json of the model`,
-    startOf(name),
+    fileStart(name),
   );
 }
 
@@ -46,7 +46,7 @@ async function configIn(folder: string, shell: () => Promise<LauncherReader>): P
   const [only, ...others] = candidates.filter(({ file }) => !drawn.has(path.normalize(file)));
   const name = printable(folder);
   if (only === undefined)
-    throw configError('config-not-found', sentence`No config is in the folder ${name}`, sentence`name the config`, startOf(folder));
+    throw configError('config-not-found', sentence`No config is in the folder ${name}`, sentence`name the config`, fileStart(folder));
   if (others.length === 0) return only;
   const names = [only, ...others].map(({ file }) => quoted(path.relative(folder, file)));
   const more = names.length > shownConfigs ? [`${names.length - shownConfigs} more`] : [];
@@ -54,7 +54,7 @@ async function configIn(folder: string, shell: () => Promise<LauncherReader>): P
     'config-several',
     sentence`The folder ${name} has ${names.length} configs`,
     sentence`name one of ${orList([...names.slice(0, shownConfigs), ...more])}`,
-    startOf(folder),
+    fileStart(folder),
   );
 }
 

@@ -9,7 +9,7 @@ import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
 import { findRemedies } from '../core/rules/plan/remedies';
 import type { Remedy } from '../core/rules/plan/remedy';
-import { scenarioOf, type ResolveDefaults } from '../core/plan-request/scenario';
+import { planScenario, type ResolveDefaults } from '../core/plan-request/scenario';
 import { resolveRun } from '../core/plan-request/resolve';
 import type { NamedProfile } from '../core/domain/profile';
 import { profilesFolder, readProfiles } from '../profiler/store';
@@ -40,7 +40,7 @@ export function planRun(
     const plan = makePlan(resolveRun(run, defaults, found), {
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
-    const kept = scenarioOf(plan.request);
+    const kept = planScenario(plan.request);
     const remedies = findRemedies(run, plan, (changed) =>
       makePlan(resolveRun(changed, { ...defaults, kept }, found), { isCompared: false, drawnOperations: 0 }),
     );

@@ -2,7 +2,7 @@ import { lstat, open, stat } from 'node:fs/promises';
 import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { configError, type ConfigErrorCode } from '../core/errors';
-import { maximumConfigSize, startOf } from '../core/languages/json/document';
+import { maximumConfigSize, fileStart } from '../core/languages/json/document';
 import type { ReadReferenced } from '../core/run/run';
 import { printable } from '../core/text';
 import { sentence, type Sentence } from '../core/sentence';
@@ -32,7 +32,7 @@ export async function readNamedFile(name: string): Promise<SourceText> {
 export const readReferenced: ReadReferenced = async (from, name) => {
   const file = referencedPath(from, name);
   if (file === null)
-    throw configError('config-not-found', sentence`The path leads to another machine`, sentence`name a file on this one`, startOf(from));
+    throw configError('config-not-found', sentence`The path leads to another machine`, sentence`name a file on this one`, fileStart(from));
   return { file, text: await readText(file, true) };
 };
 
@@ -134,5 +134,5 @@ function tooLarge(file: string): Error {
 
 function failure(code: ConfigErrorCode, file: string, what: Sentence, remedy: Sentence): Error {
   const name = file === standardInput ? 'standard input' : printable(file);
-  return configError(code, sentence`${name} ${what}`, remedy, startOf(file));
+  return configError(code, sentence`${name} ${what}`, remedy, fileStart(file));
 }

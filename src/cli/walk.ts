@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/config-files/readers';
-import { startOf } from '../core/languages/json/document';
+import { fileStart } from '../core/languages/json/document';
 import { ExpectedError, errorMessage, configError } from '../core/errors';
 import { findingOfError, type Finding } from '../core/findings';
 import { formatCount } from '../core/format';
@@ -34,7 +34,7 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   const [own] = walk.unread;
   if (own?.file === folder) throw errorOf(own);
   const configs: SourceText[] = [];
-  const unread = walk.unread.map((each): Finding => ({ ...findingOfError(errorOf(each), startOf(each.file)), severity: 'warning' }));
+  const unread = walk.unread.map((each): Finding => ({ ...findingOfError(errorOf(each), fileStart(each.file)), severity: 'warning' }));
   for (const name of walk.names) {
     const { source, finding } = await readFound(name);
     if (finding !== null) unread.push(finding);
@@ -89,7 +89,7 @@ async function readFound(name: string): Promise<{ readonly source: SourceText | 
     return { source: await readRegularFile(name), finding: null };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    const finding = findingOfError(error, startOf(name));
+    const finding = findingOfError(error, fileStart(name));
     if (ownName.test(path.basename(name))) return { source: null, finding };
     return { source: null, finding: error.code === 'config-unreadable' ? { ...finding, severity: 'warning' } : null };
   }
@@ -102,7 +102,7 @@ function errorOf({ file, code }: Walk['unread'][number]): ExpectedError {
     'config-unreadable',
     sentence`The folder ${path.basename(file)} ${what}`,
     sentence`check its permissions`,
-    startOf(file),
+    fileStart(file),
   );
 }
 
@@ -110,7 +110,7 @@ function cutOff(folder: string): Finding {
   return {
     code: 'check-cut-off',
     severity: 'warning',
-    place: startOf(folder),
+    place: fileStart(folder),
     message: sentence`There are more than ${formatCount(maximumFiles)} files that may be configs; the others were not read`,
     remedy: sentence`check the folders in it one by one`,
     fixes: [],

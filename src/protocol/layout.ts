@@ -1,12 +1,19 @@
 import type * as v from 'valibot';
 import { memoryVerdict, type MemoryVerdict } from '../core/memory-model/verdict';
 import { lengthsText } from '../core/plan-request/scenario';
-import { chosenOf, peakBytesOf, type Plan } from '../core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../core/planner/plan';
 import type { Assumption, Layout, TrainingSpec } from '../core/domain/request';
 import type { SearchUpdate } from '../core/layout-search/answer';
 import { launchedAgainstBest } from '../core/layout-search/launched';
-import { assumedBy, plansOf, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
-import { gapOf, type FoundPlan, type Improvement, type NotFitting, type SearchResult, type StepPart } from '../core/layout-search/result';
+import { assumedBy, listPlans, type ListedPlan, type PlanRole } from '../core/layout-search/plans';
+import {
+  optimalityGap,
+  type FoundPlan,
+  type Improvement,
+  type NotFitting,
+  type SearchResult,
+  type StepPart,
+} from '../core/layout-search/result';
 import type { SearchCounts, SearchProgress } from '../core/layout-search/search';
 import type { SearchKey } from '../core/domain/layout-choices';
 import { runtimeProfile } from '../core/domain/runtime';
@@ -27,7 +34,7 @@ import type { Sentence, Value } from '../core/sentence';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets
- * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that into `plansOf(result)`; the host does
+ * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that into `listPlans(result)`; the host does
  * nothing for an id that is not the one it sent last, or an index out of range.
  */
 
@@ -158,7 +165,7 @@ export const noLayoutState: LayoutState = { running: null, answer: null, staleEd
 export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
   const { request, best, gpus, fixed, measured, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
   const { model, training, cluster, title } = request;
-  const listed = plansOf(result);
+  const listed = listPlans(result);
   const against = launchedAgainstBest(result);
   return {
     id,
@@ -183,7 +190,7 @@ export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
     launched: against === null ? null : pageFound({ plan: against.launched, roles: [], why: against.summary }),
     improvements: improvements.map(pageImprovement),
     assumed: assumedBy(result),
-    gap: gapOf(result),
+    gap: optimalityGap(result),
     gainsOver: gainsOver(result),
     keptFree: keptFreeText(result),
     rule: ruleOfBest(result),
@@ -223,7 +230,7 @@ function wordsOf(of: { readonly layout: Layout; readonly training: TrainingSpec 
 /** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
 export function launchedLayoutOf(plan: Plan): PageLayout {
   const { layout } = plan.request;
-  const candidate = chosenOf(plan);
+  const candidate = chosenCandidate(plan);
   const { name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu } = candidate;
   return {
     layout,
@@ -234,7 +241,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
     tokensPerSecond,
     mfu,
     ...wordsOf(plan.request),
-    peakBytes: peakBytesOf(candidate),
+    peakBytes: candidatePeakBytes(candidate),
     verdict: memoryVerdict(candidate.memory),
   };
 }

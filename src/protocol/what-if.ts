@@ -1,7 +1,7 @@
 import { requestDifferences, type RequestDifference } from '../features/compare/core/request-diff';
 import { whatIfKeys, type WhatIfChunks, type WhatIfSet } from '../core/layout-search/what-if';
 import { memoryVerdict, type MemoryVerdict } from '../core/memory-model/verdict';
-import { chosenOf, type Plan } from '../core/planner/plan';
+import { chosenCandidate, type Plan } from '../core/planner/plan';
 import type { Value } from '../core/sentence';
 import type { PageError } from './page-error';
 
@@ -30,7 +30,7 @@ export interface PlanFigures {
 }
 
 export function figuresOf(plan: Plan): PlanFigures {
-  const { name, iterationMs, tokensPerSecond, memory } = chosenOf(plan);
+  const { name, iterationMs, tokensPerSecond, memory } = chosenCandidate(plan);
   return { name, iterationMs, tokensPerSecond, globalBatch: plan.request.training.globalBatch, verdict: memoryVerdict(memory) };
 }
 
@@ -71,6 +71,6 @@ const firstKeys = new Set<string>(['schedule', 'training.recompute', 'training.g
 
 /** What differs between two plans, what a person sets first. */
 export function changesBetween(before: Plan, after: Plan): readonly RequestDifference[] {
-  const differences = requestDifferences(before, after, chosenOf(before), chosenOf(after));
+  const differences = requestDifferences(before, after, chosenCandidate(before), chosenCandidate(after));
   return [...differences.filter(({ key }) => firstKeys.has(key)), ...differences.filter(({ key }) => !firstKeys.has(key))];
 }

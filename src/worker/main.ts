@@ -5,7 +5,7 @@ import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../features/rehearsal/core/prepare';
 import { findRemedies } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/plan-request/resolve';
-import { scenarioOf } from '../core/plan-request/scenario';
+import { planScenario } from '../core/plan-request/scenario';
 import { withSizes } from '../core/plan-request/with-sizes';
 import { answerSearch } from '../core/layout-search/answer';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
@@ -29,7 +29,7 @@ else
         run,
         plan,
         (changed) =>
-          makePlan(resolveRun(changed, { ...defaults, kept: scenarioOf(plan.request) }, found, signal), {
+          makePlan(resolveRun(changed, { ...defaults, kept: planScenario(plan.request) }, found, signal), {
             signal,
             isCompared: false,
             drawnOperations: 0,

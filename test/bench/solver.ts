@@ -1,7 +1,7 @@
 // Prints what solving costs: `npm run bench`. The published algorithm and ours on the same slice times in one process, the fastest of
 // several runs each, and both optima.
 import process from 'node:process';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
 import type { SliceMs, SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing, type SlicingSolution } from '../../src/core/slicing/solve';
@@ -54,7 +54,7 @@ function formula({ fixed, perToken, tile, perTokenSquared, perContext, perTokenC
 function settingOne(): SliceMs {
   const setting = terapipeSettings.find((row) => row.setting === 1);
   if (setting === undefined) throw new Error('no setting 1');
-  const analytic = slicingCost(pipelineOf(terapipeRequest(setting)));
+  const analytic = slicingCost(buildPipeline(terapipeRequest(setting)));
   const added = (tokens: number, context: number): number => (analytic(1, tokens, context) - analytic(1, tokens, 0)) / context;
   const perTokenContext = (added(1024, 1024) - added(256, 1024)) / (1024 - 256);
   const perContext = Math.max(0, added(256, 1024) - 256 * perTokenContext);

@@ -6,7 +6,7 @@ import { readConfig, type RunConfig } from '../../src/cli/read-config';
 import { CancelledError, ExpectedError, type CancelSignal } from '../../src/core/errors';
 import type { LauncherReader } from '../../src/core/run/facts';
 import { layoutText } from '../../src/core/layout-search/labels';
-import { chosenOf } from '../../src/core/planner/plan';
+import { chosenCandidate } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
 
 const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'out of time', 'failed'] as const;
@@ -45,7 +45,7 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
     if (!result.best.fits) return outcome('nothing fits', say(layoutText(result.best.point)));
     if (written === null) return outcome('refused', tried.map(({ found, why }) => `${say(layoutText(found.point))}: ${say(why)}`)[0] ?? '');
     const { again, found } = written;
-    const ratio = again === null ? null : chosenOf(again.plan).iterationMs / found.iterationMs;
+    const ratio = again === null ? null : chosenCandidate(again.plan).iterationMs / found.iterationMs;
     return outcome('written', say(layoutText(found.point)), ratio);
   } catch (error) {
     if (error instanceof CancelledError) return outcome('out of time', `over ${limitMs / 1000} s of processor time`);

@@ -4,9 +4,9 @@
 // about what is planned without a launcher meet as many configs.
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding } from '../../src/core/findings';
-import { startOf } from '../../src/core/languages/json/document';
+import { fileStart } from '../../src/core/languages/json/document';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { readReferenced } from '../../src/cli/read-file';
 import { configsUnder } from '../../src/cli/walk';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
@@ -28,7 +28,7 @@ async function printFindings(): Promise<void> {
       for (const [as, findings] of judged(config, file)) for (const finding of findings) print(as, finding);
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
-      print('unread', findingOfError(error, startOf(file)));
+      print('unread', findingOfError(error, fileStart(file)));
     }
   }
 }
@@ -37,13 +37,13 @@ function judged(
   { format, launcher, run, noRun, findings }: LoadedConfig,
   file: string,
 ): readonly (readonly [as: string, readonly Finding[]])[] {
-  const refused = noRun === null ? [] : [findingOfError(noRun, startOf(file))];
+  const refused = noRun === null ? [] : [findingOfError(noRun, fileStart(file))];
   if (run === null) return [[format, [...refused, ...findings]]];
-  if (launcher === null) return [[format, findingsOf(run, null)]];
+  if (launcher === null) return [[format, runFindings(run, null)]];
   return [
     [format, findings],
     // a file to edit, so that fixes are shown too
-    ['terapipe', findingsOf({ ...run, format: 'terapipe', texts: new Map([[run.file, '{}']]) }, null)],
+    ['terapipe', runFindings({ ...run, format: 'terapipe', texts: new Map([[run.file, '{}']]) }, null)],
   ];
 }
 

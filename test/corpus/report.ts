@@ -9,7 +9,7 @@ import path from 'node:path';
 import { readReferenced } from '../../src/cli/read-file';
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding, type Severity } from '../../src/core/findings';
-import { startOf } from '../../src/core/languages/json/document';
+import { fileStart } from '../../src/core/languages/json/document';
 import type { LauncherReader } from '../../src/core/run/facts';
 import type { Run } from '../../src/core/run/run';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
@@ -17,7 +17,7 @@ import { hasLauncherEnding, recogniseConfig } from '../../src/core/config-files/
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { assumedGpuName } from '../../src/core/plan-request/scenario';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { bestOf, printBest, type Outcome } from './best-layouts';
@@ -112,7 +112,7 @@ async function readOne(file: string, text: string, shell: () => Promise<Launcher
     return { file, format, findings, cpuMs: (user + system) / 1000, planned: isPlanned ? plannedOf(config) : null };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    const finding = findingOfError(error, startOf(file));
+    const finding = findingOfError(error, fileStart(file));
     return {
       file,
       format,
@@ -125,8 +125,8 @@ async function readOne(file: string, text: string, shell: () => Promise<Launcher
 
 /** As `terapipe check` judges a file, before anything is planned. */
 function judged({ run, noRun, launcher, findings }: LoadedConfig, file: string): readonly Finding[] {
-  const refused = noRun === null ? [] : [findingOfError(noRun, startOf(file))];
-  return run === null || launcher !== null ? [...refused, ...findings] : findingsOf(run, null);
+  const refused = noRun === null ? [] : [findingOfError(noRun, fileStart(file))];
+  return run === null || launcher !== null ? [...refused, ...findings] : runFindings(run, null);
 }
 
 function plannedOf({ run, noRun, launcher, format }: LoadedConfig): Read['planned'] {

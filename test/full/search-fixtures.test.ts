@@ -4,10 +4,10 @@ import path from 'node:path';
 import { ExpectedError } from '../../src/core/errors';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
-import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../src/core/layout-search/problem';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { sentence } from '../../src/core/sentence';
 
@@ -35,7 +35,7 @@ async function opened(file: string) {
     const { run } = await loadConfig(file, readFileSync(file, 'utf8'), { read, shell: shellReader });
     if (run === null) return null;
     const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
-    return { problem: searchProblemOf(run, request), chosen: chosenOf(makePlan(request)) };
+    return { problem: toSearchProblem(run, request), chosen: chosenCandidate(makePlan(request)) };
   } catch (error) {
     if (error instanceof ExpectedError) return null;
     throw error;
@@ -69,8 +69,8 @@ describe('a search of each fixture', () => {
         assert.ok(best.fits && best.iterationMs <= chosen.iterationMs * (1 + near), `${best.iterationMs} against ${chosen.iterationMs}`);
       else
         assert.ok(
-          best.fits || best.peakBytes <= peakBytesOf(chosen) * (1 + near),
-          `${best.peakBytes} against ${peakBytesOf(chosen)} bytes`,
+          best.fits || best.peakBytes <= candidatePeakBytes(chosen) * (1 + near),
+          `${best.peakBytes} against ${candidatePeakBytes(chosen)} bytes`,
         );
     });
 

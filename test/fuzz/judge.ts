@@ -5,7 +5,7 @@ import type { Finding, Fix, TextEdit } from '../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
 import { recogniseConfig } from '../../src/core/config-files/readers';
 import type { Place } from '../../src/core/domain/located';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { parseProfile } from '../../src/core/measured-profile/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
 import type { Case } from './cases';
@@ -70,7 +70,7 @@ async function verdictOf(given: Case, shell: LauncherReader): Promise<Verdict> {
   const config = await read(given, texts, shell);
   if (config instanceof ExpectedError) return { problem: null, answered: false, findings: 0, fixed: false };
   if (config.noRun !== null) checkError(config.noRun, texts);
-  const findings = [...config.findings, ...(config.run === null ? [] : findingsOf(config.run, null))];
+  const findings = [...config.findings, ...(config.run === null ? [] : runFindings(config.run, null))];
   for (const finding of findings) checkFinding(finding, texts);
   const fixed = await tryFix(given, findings, texts, config, shell);
   return { problem: null, answered: true, findings: findings.length, fixed };

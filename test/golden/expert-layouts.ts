@@ -2,7 +2,7 @@ import type { Run } from '../../src/core/run/run';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { launchedAgainstBest } from '../../src/core/layout-search/launched';
-import { freeNames, searchProblemOf } from '../../src/core/layout-search/problem';
+import { freeNames, toSearchProblem } from '../../src/core/layout-search/problem';
 import { mayFit } from '../../src/core/memory-model/verdict';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { load } from '../unit/core/config-files/files';
@@ -54,7 +54,7 @@ export async function expertRows(only: (name: string) => boolean = () => true): 
 
 function rowOf({ name, source, note }: ExpertCase, run: Run): ExpertRow {
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
-  const result = searchLayouts(searchProblemOf(run, request, freeNames.layout));
+  const result = searchLayouts(toSearchProblem(run, request, freeNames.layout));
   const { launched, best, proved } = result;
   if (launched === null) throw new Error(`${name} is not a layout to launch`);
   return {

@@ -1,5 +1,5 @@
 import { readHuggingFace } from '../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../src/core/run/written-model';
+import { toModelSpec } from '../../src/core/run/written-model';
 import type { NarrowFormat } from '../../src/core/domain/number-formats';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
 import { defaultsRecorder } from '../../src/core/plan-request/defaults-recorder';
@@ -111,7 +111,7 @@ function nemotronNano(): ModelSpec {
     moe_shared_expert_intermediate_size: 3712,
   };
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
-  return modelSpecOf(model, traits);
+  return toModelSpec(model, traits);
 }
 
 /** What a file that names release, format and layout gives. */

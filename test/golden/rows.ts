@@ -1,5 +1,5 @@
 import { scheduleOn } from '../../src/core/schedules/on-layout';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { predict } from '../../src/core/planner/predict/predict';
 import type { Candidate } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
@@ -18,7 +18,7 @@ export function predictOneF1B(wanted: PlanRequest): Candidate {
   const { training, layout } = wanted;
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
+  return predict(buildPipeline(wanted), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
 }
 
 interface VtrainCase {

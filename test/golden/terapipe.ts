@@ -3,8 +3,8 @@ import path from 'node:path';
 import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { chosenCandidate, type Candidate, type Plan } from '../../src/core/planner/plan';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { predict } from '../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { Scheme } from '../../src/core/domain/scheme';
@@ -67,7 +67,7 @@ export function predictTeraPipe(row: TeraPipeSetting, lengths: readonly number[]
   const scheme: Scheme = Array.from({ length: row.batch / row.data }, () => ({ batch: 1, tokens: lengths }));
   const wanted = terapipeRequest(row);
   const kind = scheduleOn('TeraPipe', wanted.layout);
-  return predict(pipelineOf(wanted), { id: 'given', name: 'as published', kind, scheme, certificate: null });
+  return predict(buildPipeline(wanted), { id: 'given', name: 'as published', kind, scheme, certificate: null });
 }
 
 /** A setting and our predictions of it, ms: whole sequences, and the paper's slices where it has some. */
@@ -117,7 +117,7 @@ export function terapipePlanRows(): readonly Row[] {
   return terapipeRows().map(({ setting, whole, sliced }) => ({
     name: whole.name,
     measured: (sliced ?? whole).measured,
-    predicted: chosenOf(terapipePlan(setting)).iterationMs,
+    predicted: chosenCandidate(terapipePlan(setting)).iterationMs,
   }));
 }
 
@@ -167,7 +167,7 @@ export const longerRows = once((): readonly { readonly tokens: number; readonly 
     const name = `${tokens} tokens`;
     const whole = plan.candidates.find(({ id }) => id === 'whole');
     if (whole === undefined) throw new Error('whole sequences are not compared');
-    const sliced = { name, measured: slicedMs, predicted: chosenOf(plan).iterationMs };
+    const sliced = { name, measured: slicedMs, predicted: chosenCandidate(plan).iterationMs };
     return { tokens, whole: { name, measured: wholeMs, predicted: whole.iterationMs }, sliced };
   });
 });

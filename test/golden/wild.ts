@@ -2,8 +2,8 @@ import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { memoized } from '../../src/core/records';
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
-import { chosenOf, type Candidate } from '../../src/core/planner/plan';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
+import { chosenCandidate, type Candidate } from '../../src/core/planner/plan';
 import { predict } from '../../src/core/planner/predict/predict';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { scheduleKind } from '../../src/core/schedules/registry';
@@ -48,10 +48,10 @@ export async function requestOf(config: object): Promise<PlanRequest> {
 export function predictAsFixed(request: PlanRequest): Candidate {
   const { training, layout } = request;
   const schedule = request.schedule ?? '1F1B';
-  if (scheduleKind(schedule).sliced) return chosenOf(makePlan(request));
+  if (scheduleKind(schedule).sliced) return chosenCandidate(makePlan(request));
   const microBatches = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: microBatches }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(request), { id: '1f1b', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null });
+  return predict(buildPipeline(request), { id: '1f1b', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null });
 }
 
 /** Whether every replica gets a micro-batch: one published row states a batch smaller than its replicas. */

@@ -7,7 +7,7 @@ import { optimizers } from '../../src/core/domain/optimizer';
 import { recomputeModules } from '../../src/core/domain/recompute';
 import { runtimes } from '../../src/core/domain/runtime';
 import type { ModelSpec } from '../../src/core/domain/model';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { predict } from '../../src/core/planner/predict/predict';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import { partsByStage } from '../../src/core/planner/explain/step-parts';
@@ -133,7 +133,7 @@ describe('any model under any schedule', () => {
         const tokens = isSliced ? [sequenceLength - 5, 5] : [sequenceLength];
         const scheme = Array.from({ length: microBatches }, () => ({ batch: microBatch, tokens }));
         try {
-          const pipeline = pipelineOf(wanted);
+          const pipeline = buildPipeline(wanted);
           const candidate = predict(pipeline, { id: 'given', name: 'any', kind: pipeline.schedules[schedule], scheme, certificate: null });
           const { memory, idle, ...others } = candidate;
           const rest = all(others, 'timeline');

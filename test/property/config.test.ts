@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import type { Finding } from '../../src/core/findings';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { load } from '../unit/core/config-files/files';
 import { cases } from './cases';
 import { say } from '../../src/core/sentence';
@@ -40,7 +40,7 @@ describe('config readers', () => {
         try {
           const run = await load(files);
           const texts = run.texts ?? new Map<string, string>();
-          for (const finding of findingsOf(run, null)) assert.ok(inside(finding, texts), finding.code);
+          for (const finding of runFindings(run, null)) assert.ok(inside(finding, texts), finding.code);
         } catch (error) {
           assert.ok(error instanceof ExpectedError, String(error));
           const { place } = error;
@@ -74,12 +74,12 @@ describe('config readers', () => {
       fc.asyncProperty(config, async (written) => {
         const text = JSON.stringify(written, null, 2);
         const run = await load({ 'terapipe.json': text });
-        for (const { code, fixes } of findingsOf(run, null))
+        for (const { code, fixes } of runFindings(run, null))
           for (const { edits, title } of fixes) {
             const mended = [...edits]
               .sort((a, b) => b.place.range.start - a.place.range.start)
               .reduce((result, { place, newText }) => result.slice(0, place.range.start) + newText + result.slice(place.range.end), text);
-            const after = findingsOf(await load({ 'terapipe.json': mended }), null);
+            const after = runFindings(await load({ 'terapipe.json': mended }), null);
             assert.ok(!after.some((finding) => finding.code === code && finding.severity === 'error'), `${code}: ${say(title)}\n${text}`);
           }
       }),

@@ -9,7 +9,7 @@ import { readTorchTitan } from '../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../unit/core/launchers/tables/yaml-readers';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
-import { stepOf, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
+import { plannedStep, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
 import { checkedNewLauncher } from '../../src/core/export/launchers/new-launcher';
 import { editable, writerOf, type WrittenFormat } from '../unit/core/export/launchers/editors';
 
@@ -39,7 +39,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
   /** Every candidate of a plan, written for every launcher. */
   function writeAll(plan: Plan): void {
     for (const { id } of plan.candidates)
-      for (const format of formats) checkedNewLauncher(stepOf({ ...plan, chosen: id }), writerOf(format), readers[format]);
+      for (const format of formats) checkedNewLauncher(plannedStep({ ...plan, chosen: id }), writerOf(format), readers[format]);
   }
 
   /** A run that some launcher can have: heads to exchange, and a layer that stays on the GPU. */
@@ -88,8 +88,8 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         const after = planOf({ ...other, architecture, width, vocab, gpu, layersPerStage, moreLayers, pipeline, virtualStages });
         if (before === null || after === null) return;
         for (const format of formats) {
-          const { fileName, text } = checkedNewLauncher(stepOf(before), writerOf(format), readers[format]);
-          editLauncher(stepOf(after), editable(readers[format](fileName, text), readers[format]));
+          const { fileName, text } = checkedNewLauncher(plannedStep(before), writerOf(format), readers[format]);
+          editLauncher(plannedStep(after), editable(readers[format](fileName, text), readers[format]));
           edited += 1;
         }
       }),
@@ -110,7 +110,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
       });
       if (run.unplanned !== undefined || run.elastic !== undefined) continue;
       const plan = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
-      if (run.groups !== undefined) assert.throws(() => stepOf(plan), { code: 'export-groups' });
+      if (run.groups !== undefined) assert.throws(() => plannedStep(plan), { code: 'export-groups' });
       else {
         writeAll(plan);
         written += 1;
@@ -134,7 +134,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
         moreLayers: 0,
         schedule: '1F1B',
       } as const;
-      step = stepOf(planOf({ ...drawn!, ...sizes, microBatch: 2, microBatches: 8, training: { ...drawn!.training, zeroStage: 1 } })!);
+      step = plannedStep(planOf({ ...drawn!, ...sizes, microBatch: 2, microBatches: 8, training: { ...drawn!.training, zeroStage: 1 } })!);
     });
 
     const refusal = (change: (text: string) => string, of = step, format: WrittenFormat = 'megatron-shell'): string => {

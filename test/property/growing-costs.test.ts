@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { bruteForce } from './brute-force';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { slicingCost } from '../../src/core/planner/candidates/terapipe-cost';
 import type { SlicingProblem } from '../../src/core/slicing/problem';
 import { solveSlicing } from '../../src/core/slicing/solve';
@@ -123,7 +123,7 @@ describe('costs that grow', () => {
     fc.assert(
       fc.property(drawnRuns, fc.integer({ min: 1, max: 8 }), (drawn, batch) => {
         const request = requestOfDrawn(drawn);
-        const cost = slicingCost(pipelineOf(request));
+        const cost = slicingCost(buildPipeline(request));
         const { units } = drawn;
         const unit = request.training.sequenceLength / units;
         const ms = (sequences: number, length: number, start: number): number => cost(sequences, length * unit, start * unit);

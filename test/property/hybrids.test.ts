@@ -11,7 +11,7 @@ import { layerParameters, rankMatrixParameters } from '../../src/core/model/para
 import { stateKinds, type ModelSpec } from '../../src/core/domain/model';
 import { balancedCut } from '../../src/core/layout-search/balanced-cut';
 import { cutsFor } from '../../src/core/layout-search/cuts';
-import { evaluatorOf } from '../../src/core/layout-search/evaluate';
+import { createEvaluator } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst } from '../../src/core/layout-search/search';
 import { candidateGroups } from '../../src/core/layout-search/space';
@@ -167,7 +167,7 @@ describe('hybrids of layers with a state', () => {
           request: { ...base, cluster, schedule: '1F1B' },
           fixed: new Set(searchKeys.filter((key) => !free.has(key))),
         };
-        const evaluator = evaluatorOf(problem.request);
+        const evaluator = createEvaluator(problem.request);
         const points: SearchPoint[] = [...candidateGroups(problem)].flatMap((family) =>
           cutsFor(problem, family).map((stageLayers) => ({ ...family, stageLayers })),
         );

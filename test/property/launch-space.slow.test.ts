@@ -10,14 +10,14 @@ import { applyOverrides } from '../../src/core/terapipe/overrides';
 import type { ReadReferenced } from '../../src/core/run/run';
 import type { CandidateGroup } from '../../src/core/layout-search/candidate-group';
 import { stageCuts } from '../../src/core/layout-search/cuts';
-import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../src/core/layout-search/problem';
 import { candidateGroups } from '../../src/core/layout-search/space';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { loadConfig, type LoadedConfig } from '../../src/core/config-files/load-config';
 import { scheduleOn } from '../../src/core/schedules/on-layout';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { launchFindings } from '../../src/core/rules/launch-findings';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { say, sentence } from '../../src/core/sentence';
 import { refusedTogether } from '../../src/core/domain/capabilities';
 import { searchKeys } from '../../src/core/domain/layout-choices';
@@ -164,7 +164,7 @@ describe('the layouts that are searched', () => {
         const request = resolveRun(open, node);
         const { tiedEmbeddings, heads, kvHeads, layers } = request.model;
         const facts = joined?.facts ?? known({ tiedEmbeddings, heads, kvHeads, layers });
-        for (const sample of sampled(searchProblemOf(open, request, searchKeys), seed)) {
+        for (const sample of sampled(toSearchProblem(open, request, searchKeys), seed)) {
           const { layout, training } = sample;
           const launched = factsWith(launcher.facts, sample, request.cluster);
           const of = `${name} ${JSON.stringify({ layout, zeroStage: training.zeroStage, microBatch: training.microBatch })}`;
@@ -212,10 +212,10 @@ describe('the layouts that are searched', () => {
         const first = { ...request.layout, zeroStage: request.training.zeroStage };
         assert.equal(refusedTogether(request.capabilities, first, request.model), undefined, JSON.stringify(first));
         const sizes = ['tensor', 'pipeline', 'data', 'context', 'virtualStages'] as const;
-        for (const { layout, training: chosen } of sampled(searchProblemOf(run, request, sizes), seed)) {
+        for (const { layout, training: chosen } of sampled(toSearchProblem(run, request, sizes), seed)) {
           const cut = layout.stageLayers === undefined ? [] : [`layout.stageLayers=${JSON.stringify(layout.stageLayers)}`];
           const sets = [...sizes.map((key) => `layout.${key}=${layout[key]}`), ...cut, `training.microBatch=${chosen.microBatch}`];
-          assert.deepEqual(errors(findingsOf(applyOverrides(run, sets), null)), [], JSON.stringify({ runtime, layout, zeroStage }));
+          assert.deepEqual(errors(runFindings(applyOverrides(run, sets), null)), [], JSON.stringify({ runtime, layout, zeroStage }));
           assert.equal(refusedTogether(request.capabilities, { ...layout, zeroStage: chosen.zeroStage }, request.model), undefined);
         }
       }),

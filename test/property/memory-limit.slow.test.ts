@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { liveCurve } from '../../src/core/memory-model/curve';
 import { cutAlike } from '../../src/core/planner/candidates/makespan-problem';
 import { shortestCut, shortestSpec } from '../../src/core/planner/candidates/makespan-cut';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { measure, predict } from '../../src/core/planner/predict/predict';
-import { peakBytesOf } from '../../src/core/planner/plan';
+import { candidatePeakBytes } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { ScheduleName } from '../../src/core/domain/schedule-names';
 import { gpt, request } from '../golden/requests';
@@ -48,18 +48,18 @@ describe('slices under a memory limit', () => {
           fc.double({ min: 0, max: 1, noNaN: true }),
           (stages, batch, units, share) => {
             const roomy = small(virtualStages, stages, batch, units);
-            const pipeline = pipelineOf(roomy);
+            const pipeline = buildPipeline(roomy);
             const specOf = (cut: readonly number[]) => {
               const scheme = cutAlike({ microBatches: batch, microBatch: 1 }, cut);
               return { id: 'given', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null } as const;
             };
             const tried = cutsOf(units, 1024).map((cut) => ({ cut, found: measure(pipeline, specOf(cut)) }));
-            const peaks = tried.map(({ found }) => peakBytesOf(found));
+            const peaks = tried.map(({ found }) => candidatePeakBytes(found));
             // The capacity at which cuts above this peak no longer fit.
             const limit = Math.min(...peaks) + share * (Math.max(...peaks) - Math.min(...peaks));
             const memoryBytes = 2 ** 30 + Math.ceil(1.02 * limit) + 2 ** 28;
             const tight: PlanRequest = { ...roomy, cluster: { ...roomy.cluster, gpu: { ...roomy.cluster.gpu, memoryBytes } } };
-            const limited = pipelineOf(tight);
+            const limited = buildPipeline(tight);
             const fitting = tried.filter(({ cut }) => measure(limited, specOf(cut)).fits);
             const found = shortestCut(tight, limited, limited.schedules[schedule], { effort, known: [] });
             if (fitting.length === 0) {

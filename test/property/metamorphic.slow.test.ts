@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { peakBytesOf } from '../../src/core/planner/plan';
+import { candidatePeakBytes } from '../../src/core/planner/plan';
 import type { Prediction } from '../../src/core/planner/predict/predict';
 import { cases } from './cases';
 import { drawnRuns, requestOfDrawn, type Drawn } from './random-runs';
@@ -51,7 +51,7 @@ function broken({ time, throughput = 'any', memory }: Relation, before: Predicti
   const compared = [
     ['step time', time, before.iterationMs, after.iterationMs],
     ['tokens per second', throughput, before.tokensPerSecond, after.tokensPerSecond],
-    ['peak memory', memory, peakBytesOf(before), peakBytesOf(after)],
+    ['peak memory', memory, candidatePeakBytes(before), candidatePeakBytes(after)],
   ] as const;
   return compared.flatMap(([what, direction, from, to]) =>
     holds(direction, from, to) ? [] : [`${what} ${direction}: ${from} became ${to} (${((to / from - 1) * 100).toPrecision(3)} %)`],

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { gpusOfGroup } from '../../src/core/cluster/groups';
 import { loadRun } from '../load-run';
 import { ExpectedError } from '../../src/core/errors';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { cases } from './cases';
@@ -48,7 +48,7 @@ describe('plans on random groups of nodes', () => {
           fc.pre(!(error instanceof ExpectedError));
           throw error;
         }
-        findingsOf(run, plan);
+        runFindings(run, plan);
         const { cluster, layout, model } = plan.request;
         const kinds = cluster.groups ?? [cluster];
         const perStage = layout.tensor * layout.data * layout.context;

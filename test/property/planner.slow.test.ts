@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { liveCurve } from '../../src/core/memory-model/curve';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { peakBytesOf, type Candidate } from '../../src/core/planner/plan';
+import { candidatePeakBytes, type Candidate } from '../../src/core/planner/plan';
 import { busyTimes } from '../../src/core/schedules/simulate/idle';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { operationKind, type Timeline } from '../../src/core/schedules/schedule';
@@ -141,10 +141,10 @@ describe('every candidate of a plan', () => {
     for (const id of ['ZeroBubble', 'ZeroBubbleV'] as const) {
       const free = candidate(80 * 2 ** 30, id)!;
       const least = free.memory.stages.map(({ staticBytes }) => staticBytes).reduce((a, b) => Math.max(a, b));
-      const tight = least + 2 ** 30 + 0.75 * (peakBytesOf(free) - least);
+      const tight = least + 2 ** 30 + 0.75 * (candidatePeakBytes(free) - least);
       const bounded = candidate(tight, id);
-      assert.ok(bounded !== undefined && peakBytesOf(bounded) < peakBytesOf(free), id);
-      assert.ok(peakBytesOf(bounded) + bounded.memory.marginBytes <= tight, id);
+      assert.ok(bounded !== undefined && candidatePeakBytes(bounded) < candidatePeakBytes(free), id);
+      assert.ok(candidatePeakBytes(bounded) + bounded.memory.marginBytes <= tight, id);
       assert.ok(bounded.pipelineMs >= free.pipelineMs * (1 - 1e-9), id);
     }
   });

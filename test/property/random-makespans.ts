@@ -1,5 +1,5 @@
 import { makespanProblem } from '../../src/core/planner/candidates/makespan-problem';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { analyticKinks } from '../../src/core/time-model/context-kinks';
 import { scheduleKind } from '../../src/core/schedules/registry';
 import { uniformLengths } from '../../src/core/slicing/baselines';
@@ -55,7 +55,7 @@ export function randomProblems(count: number, kinds: readonly ScheduleName[] = u
       training: { sequenceLength: tokens, globalBatch: microBatches, attention: 'flash', recompute, dropout: false },
       layout: { tensor, pipeline, virtualStages },
     });
-    const made = pipelineOf(wanted);
+    const made = buildPipeline(wanted);
     const units = Math.ceil(tokens / unit);
     const lengths = Array.from({ length: units }, (_, index) => (index + 1) * unit);
     const contextKinks = [

@@ -2,7 +2,7 @@ import { scheduleKind } from '../../src/core/schedules/registry';
 import type { ClusterSpec, GpuSpec, LinkSpec, Precision } from '../../src/core/domain/cluster';
 import { hostGBps } from '../../src/core/cluster/links';
 import type { ModelSpec } from '../../src/core/domain/model';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../src/core/planner/predict/predict';
 import { usualCut } from '../../src/core/partition/stages';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
@@ -256,7 +256,7 @@ export function fixedSpecs({ training, layout, slicing }: PlanRequest): Candidat
 
 /** What each of them takes; those left out that cannot run. */
 export function predictAll(request: PlanRequest): Map<string, Prediction> {
-  const pipeline = pipelineOf(request);
+  const pipeline = buildPipeline(request);
   const all = new Map<string, Prediction>();
   for (const spec of fixedSpecs(request)) {
     try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
-import { peakBytesOf } from '../../src/core/planner/plan';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
+import { candidatePeakBytes } from '../../src/core/planner/plan';
 import { measure } from '../../src/core/planner/predict/predict';
 import { roundsSpec } from '../../src/core/planner/candidates/rounds';
 import { slicedSpecs } from '../../src/core/planner/candidates/terapipe-slices';
@@ -34,7 +34,7 @@ function limited(given: typeof drawn extends fc.Arbitrary<infer T> ? T : never):
     layout: { tensor: 1, pipeline: stages, data: 1 },
   });
   const open = { ...wanted, slicing: { unit, scheme: null } };
-  const pipeline = pipelineOf(open);
+  const pipeline = buildPipeline(open);
   const peaks = Array.from({ length: batch }, (_, index) => [...everyPeak(pipeline, index + 1, units)]);
   const most = share < 0.1 ? 0 : Math.min(batch - 1, Math.floor(share * (batch - 1)) + 1);
   const [held, over] = [Math.max(0, ...(peaks[most - 1] ?? [])), Math.min(...(peaks[most] ?? []))];
@@ -45,13 +45,13 @@ function limited(given: typeof drawn extends fc.Arbitrary<infer T> ? T : never):
 }
 
 /** Peaks of all ways to cut `sequences` sequences alike, one by one or all in one chunk. */
-function* everyPeak(pipeline: ReturnType<typeof pipelineOf>, sequences: number, units: number): Generator<number> {
+function* everyPeak(pipeline: ReturnType<typeof buildPipeline>, sequences: number, units: number): Generator<number> {
   for (let mask = 0; mask < 2 ** (units - 1); mask++) {
     const ends = Array.from({ length: units }, (_, end) => end + 1).filter((end) => end === units || ((mask >> (end - 1)) & 1) === 1);
     const tokens = ends.map((end, index) => (end - (ends[index - 1] ?? 0)) * unit);
     for (const batch of new Set([1, sequences])) {
       const scheme: Scheme = Array.from({ length: sequences / batch }, () => ({ batch, tokens }));
-      yield peakBytesOf(measure(pipeline, { id: 'given', name: '', kind: pipeline.schedules.TeraPipe, scheme, certificate: null }));
+      yield candidatePeakBytes(measure(pipeline, { id: 'given', name: '', kind: pipeline.schedules.TeraPipe, scheme, certificate: null }));
     }
   }
 }
@@ -64,7 +64,7 @@ describe('TeraPipe in rounds', () => {
       fc.property(drawn, (given) => {
         const { wanted, most } = limited(given);
         fc.pre(most >= 0);
-        const pipeline = pipelineOf(wanted);
+        const pipeline = buildPipeline(wanted);
         const [whole] = slicedSpecs(wanted, pipeline, wanted.training.globalBatch, {});
         assert.ok(whole);
         const spec = roundsSpec(wanted, pipeline, wanted.training.globalBatch, whole, {});
@@ -95,7 +95,7 @@ describe('TeraPipe in rounds', () => {
         });
         const sumMs = separate.reduce((sum, { pipelineMs }) => sum + pipelineMs, 0);
         assert.ok(Math.abs(found.pipelineMs / sumMs - 1) < 1e-9, 'rounds add up');
-        assert.equal(peakBytesOf(found), Math.max(...separate.map(peakBytesOf)), 'and hold as much as one');
+        assert.equal(candidatePeakBytes(found), Math.max(...separate.map(candidatePeakBytes)), 'and hold as much as one');
         assert.ok((found.certificate?.lowerBoundMs ?? Infinity) <= oracleMs * (1 + 1e-9), 'the bound is one');
         // Where sends hold the stages, the time is that of equation 5.
         if (training.runtime === 'terapipe') assert.ok(found.pipelineMs <= oracleMs * (1 + 1e-9), `${found.pipelineMs} above ${oracleMs}`);

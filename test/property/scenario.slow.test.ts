@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, it } from 'mocha';
 import { steppedSizes, whatIfKeys, whatIfSets, whatIfSizes } from '../../src/core/layout-search/what-if';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, type Candidate } from '../../src/core/planner/plan';
+import { chosenCandidate, type Candidate } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
-import { scenarioChanges, scenarioOf, type Scenario } from '../../src/core/plan-request/scenario';
+import { scenarioChanges, planScenario, type Scenario } from '../../src/core/plan-request/scenario';
 import { withSizes } from '../../src/core/plan-request/with-sizes';
 import type { Run } from '../../src/core/run/run';
 import type { PlanRequest } from '../../src/core/domain/request';
@@ -93,7 +93,7 @@ function firstOf(config: Config): Promise<PlanRequest> {
 }
 
 function planned(request: PlanRequest): Candidate {
-  return chosenOf(makePlan(request, { drawnOperations: 0 }));
+  return chosenCandidate(makePlan(request, { drawnOperations: 0 }));
 }
 
 const gpusOf = ({ layout }: PlanRequest): number => layout.tensor * layout.pipeline * layout.data * layout.context;
@@ -105,13 +105,13 @@ describe('the scenario of a config', () => {
         const before = await firstOf(config);
         const sized = change.section === 'layout';
         const run = await readRun(edited(config, change));
-        const after = resolved(run, scenarioOf(before));
+        const after = resolved(run, planScenario(before));
         assert.equal(after.training.globalBatch, before.training.globalBatch);
         assert.equal(after.training.sequenceLength, before.training.sequenceLength);
         assert.equal(after.cluster.gpu.name, before.cluster.gpu.name);
         const isForced = sized && gpusOf(after) > gpusOf(before);
         if (!isForced) assert.equal(gpusOf(after), gpusOf(before));
-        for (const { key, reason } of scenarioChanges(scenarioOf(before), after)) {
+        for (const { key, reason } of scenarioChanges(planScenario(before), after)) {
           if (isForced && key === 'cluster.nodes') continue;
           assert.ok(key.startsWith('layout.'), key);
           if (!sized && (key === 'layout.tensor' || key === 'layout.pipeline'))
@@ -130,7 +130,7 @@ describe('the scenario of a config', () => {
         async (config, times) => {
           const before = await firstOf(config);
           const more = edited(config, { section: 'model', key: 'layers', value: Math.round(times * before.model.layers) });
-          const after = resolved(await readRun(more), scenarioOf(before));
+          const after = resolved(await readRun(more), planScenario(before));
           assert.ok(planned(after).iterationMs > planned(before).iterationMs);
         },
       ),
@@ -170,7 +170,7 @@ describe('a what-if', () => {
           const before = await firstOf(config);
           const sizes = steppedSizes(before, 'several', whatIfSizes(before), key, direction);
           if (sizes === null) return;
-          const after = resolved(withSizes(await readRun(config), whatIfSets(before, sizes)), scenarioOf(before));
+          const after = resolved(withSizes(await readRun(config), whatIfSets(before, sizes)), planScenario(before));
           assert.deepEqual(whatIfSizes(after)['layout.data'], sizes['layout.data']);
           assert.equal(after.training.globalBatch, sizes['training.globalBatch']);
           if (before.training.globalBatch % after.layout.data === 0) assert.equal(after.training.globalBatch, before.training.globalBatch);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ExpectedError } from '../../src/core/errors';
 import { bestPerSchedule } from '../../src/core/planner/choose';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../../src/core/planner/plan';
 import { sameMemory, tie } from '../../src/core/planner/explain/reasons';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { sameTime, type SearchResult } from '../../src/core/layout-search/result';
@@ -41,12 +41,12 @@ const problems = fc
  * with about the least memory.
  */
 function requireFreeChoice({ request }: SearchProblem, plan: Plan): void {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const inPlay = bestPerSchedule(request, plan.candidates);
   assert.ok(inPlay.includes(chosen));
   const fitting = inPlay.filter(({ fits }) => fits);
   if (fitting.length > 0) assert.ok(chosen.fits && chosen.iterationMs <= tie * Math.min(...fitting.map(({ iterationMs }) => iterationMs)));
-  else assert.ok(peakBytesOf(chosen) <= sameMemory * Math.min(...inPlay.map(peakBytesOf)));
+  else assert.ok(candidatePeakBytes(chosen) <= sameMemory * Math.min(...inPlay.map(candidatePeakBytes)));
 }
 
 describe('a search compared with the plan of the same run', () => {
@@ -62,7 +62,7 @@ describe('a search compared with the plan of the same run', () => {
           if (error instanceof ExpectedError) return;
           throw error;
         }
-        const chosen = chosenOf(plan);
+        const chosen = chosenCandidate(plan);
         requireFreeChoice(problem, plan);
         const known = bestPerSchedule(
           { ...problem.request, ...(problem.fixed.has('schedule') ? {} : { schedule: null }) },

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { GpuPresetName } from '../../src/core/cluster/presets';
 import type { ModelSpec } from '../../src/core/domain/model';
 import { cutsFor } from '../../src/core/layout-search/cuts';
-import { evaluatorOf, type Evaluator, type Predicted } from '../../src/core/layout-search/evaluate';
+import { createEvaluator, type Evaluator, type Predicted } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { bestFirst, keptSizes, planningAnyway, scheduleKey, sizesKey, solvedAnyway } from '../../src/core/layout-search/search';
 import { candidateGroups } from '../../src/core/layout-search/space';
@@ -170,7 +170,7 @@ describe('best-first search', () => {
       fc.property(problem, (drawn) => {
         const problem = small(drawn);
         fc.pre(!candidateGroups(problem).next().done);
-        const evaluator = evaluatorOf(problem.request);
+        const evaluator = createEvaluator(problem.request);
         const all = predictAll(problem, evaluator);
         const fitting = all.filter(({ fits }) => fits);
         const found = bestFirst(problem, {}, evaluator);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { candidateSpecs } from '../../src/core/planner/candidates/candidate-specs';
-import { pipelineOf } from '../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../src/core/planner/predict/pipeline';
 import { measure } from '../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../src/core/domain/request';
 import { slicedStepTime } from '../../src/core/planner/candidates/terapipe-time';
@@ -18,7 +18,7 @@ const sliced = drawnRuns
   .map((drawn) => requestOfDrawn({ ...drawn, schedule: null }));
 
 function terapipe(request: PlanRequest) {
-  const pipeline = pipelineOf(request);
+  const pipeline = buildPipeline(request);
   const specs = candidateSpecs(request, pipeline, {}).specs.filter(({ kind }) => kind.schedule === 'TeraPipe');
   const measured = specs.map((spec) => ({ spec, measured: measure(pipeline, spec) }));
   const [best] = measured;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { evaluatorOf } from '../../src/core/layout-search/evaluate';
+import { createEvaluator } from '../../src/core/layout-search/evaluate';
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { mostSolvedSlices } from '../../src/core/layout-search/solved-slices';
 import { cutAlike } from '../../src/core/planner/candidates/makespan-problem';
@@ -46,7 +46,7 @@ describe('slices solved for a layout', () => {
           layout: { tensor: 1, pipeline, data: 1 },
         });
         const wanted = { ...base, slicing: { unit, scheme: null } };
-        const evaluator = evaluatorOf(wanted);
+        const evaluator = createEvaluator(wanted);
         const point: SearchPoint = {
           layout: wanted.layout,
           training: wanted.training,

@@ -29,7 +29,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'a step that is compared with a formula or a slower algorithm': [
     'src/features/compare/core/measured#isTrace',
-    'src/core/export/launchers/launch-settings#launchSettingsOf',
+    'src/core/export/launchers/launch-settings#toLaunchSettings',
     'src/core/layout-search/cuts#stageCuts',
     'src/core/layout-search/search#planningAnyway',
     'src/core/layout-search/search#solvedAnyway',

@@ -14,13 +14,13 @@ import {
   verdictWord,
   type MemoryVerdict,
 } from '../../src/core/memory-model/verdict';
-import { findingsOf } from '../../src/core/rules/run-findings';
+import { runFindings } from '../../src/core/rules/run-findings';
 import { searchFindings } from '../../src/core/rules/plan/search-findings';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../../src/core/planner/plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
-import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../src/core/layout-search/problem';
 import { planItems } from '../../src/extension/views/explorer-items';
 import { memoryText, summaryOf } from '../../src/extension/views/summary';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
@@ -47,8 +47,8 @@ async function planOn(memoryGB: number): Promise<{ run: Run; plan: Plan }> {
 /** The text of every face on the memory of a plan. */
 function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
-  const findings = findingsOf(run, plan);
-  const result = searchLayouts(searchProblemOf(run, plan.request, []));
+  const findings = runFindings(run, plan);
+  const result = searchLayouts(toSearchProblem(run, plan.request, []));
   const answer = layoutAnswerOf(result, 'a');
   const dots = planContent(answer, rowsOf(answer, launchedLayoutOf(plan))).dots;
   const tree = planItems({ file: run.file, plan, elastic: null, error: null } as Parameters<typeof planItems>[0], english);
@@ -67,7 +67,7 @@ function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
 describe('the verdict on memory', () => {
   let peakBytes: number;
   before(async () => {
-    peakBytes = peakBytesOf(chosenOf((await planOn(80)).plan));
+    peakBytes = candidatePeakBytes(chosenCandidate((await planOn(80)).plan));
   });
 
   /** The text of each verdict, and the severity of its finding. */
@@ -88,7 +88,7 @@ describe('the verdict on memory', () => {
   for (const [name, word, bytes] of cards)
     it(`is the same on every face: ${name}`, async () => {
       const { run, plan } = await planOn(bytes() / bytesPerGiB);
-      const chosen = chosenOf(plan);
+      const chosen = chosenCandidate(plan);
       const verdict: MemoryVerdict = memoryVerdict(chosen.memory);
       const fits = word === 'fits';
       assert.equal(chosen.memory.capacityBytes > peakBytes, !name.startsWith('over'));
@@ -103,23 +103,23 @@ describe('the verdict on memory', () => {
         const other = /no margin|kept free, does|over capacity|into the margin/i.exec(text);
         assert.equal(other, null, `${face}: ${other?.[0]}`);
       }
-      const problems = findingsOf(run, plan).filter(({ code }) => code === 'memory-over-capacity');
+      const problems = runFindings(run, plan).filter(({ code }) => code === 'memory-over-capacity');
       assert.deepEqual(
         problems.map(({ severity }) => severity),
         [...words[word].severities],
       );
       const { plan: printed } = planJson(plan) as { plan: { fits: boolean; tight: boolean } };
       assert.deepEqual([printed.fits, printed.tight], [mayFit(verdict), verdict.tight]);
-      assert.equal(planAnswer({ run, plan, findings: findingsOf(run, plan) }, new Map()).exitCode, mayFit(verdict) ? 0 : 1);
+      assert.equal(planAnswer({ run, plan, findings: runFindings(run, plan) }, new Map()).exitCode, mayFit(verdict) ? 0 : 1);
       assert.ok(problems.every(({ message }) => say(message).endsWith(say(verdictText(verdict)))));
     });
 
   it('is the same of a layout that a search was made for', async () => {
     const { run, plan } = await planOn((peakBytes + 0.5 * bytesPerGiB) / bytesPerGiB);
-    const result = searchLayouts(searchProblemOf(run, plan.request, ['tensor', 'pipeline', 'recompute', 'offloadOptimizer']));
+    const result = searchLayouts(toSearchProblem(run, plan.request, ['tensor', 'pipeline', 'recompute', 'offloadOptimizer']));
     assert.ok(result.launched !== null && result.best.fits);
-    assert.deepEqual(result.launched.verdict, memoryVerdict(chosenOf(plan).memory));
+    assert.deepEqual(result.launched.verdict, memoryVerdict(chosenCandidate(plan).memory));
     assert.deepEqual(searchFindings(run, result.launched, result), [], 'the finding of the plan reports it');
-    assert.deepEqual(findingsOf(run, plan).map(({ code }) => code), ['memory-over-capacity']); // prettier-ignore
+    assert.deepEqual(runFindings(run, plan).map(({ code }) => code), ['memory-over-capacity']); // prettier-ignore
   });
 });

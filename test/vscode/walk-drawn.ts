@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame } from 'playwright-core';
 import { operationKind } from '../../src/core/schedules/schedule';
-import { candidateIds, chosenOf, type Candidate, type CandidateId } from '../../src/core/planner/plan';
+import { candidateIds, chosenCandidate, type Candidate, type CandidateId } from '../../src/core/planner/plan';
 import { packMessage } from '../../src/protocol/packed';
 import type { HostMessage, TabId } from '../../src/protocol/page';
 import { root } from '../harness/setup.mjs';
@@ -38,7 +38,7 @@ export async function walkDrawn({ page, pageErrors }: Workbench, workspace: stri
       await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
       await runFromPalette(page, 'TeraPipe: Open timeline');
       await figures(page, 'tab');
-      assert.deepEqual(await drawnIn(await pageFrame(page, 'tab')), operationsOf(chosenOf(await planOfFile(file))));
+      assert.deepEqual(await drawnIn(await pageFrame(page, 'tab')), operationsOf(chosenCandidate(await planOfFile(file))));
       await look(`drawn-${path.basename(file, '.json')}`);
       await runFromPalette(page, 'View: Close All Editors');
     },

@@ -2,7 +2,7 @@ import { compareWithTimes } from '../../src/features/compare/core/against-times'
 import { compareWithTrace } from '../../src/features/compare/core/against-trace';
 import { readMeasured } from '../../src/features/compare/core/measured';
 import { comparePlans } from '../../src/features/compare/core/plans';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { measuredAnswer, planSide, plansAnswer, type ComparisonAnswer, type PageComparison } from '../../src/features/compare/protocol';
 import type { PageState } from '../../src/protocol/page';
 import { exported, slowed } from '../unit/features/compare/core/plans';
@@ -43,7 +43,7 @@ export function plansAnswerOf(id: string, a: Plan, b: Plan): ComparisonAnswer {
 /** A trace in which the passes of stage 3 take 1.4 times their time. */
 export const traceCompared = once((): ComparisonAnswer => {
   const plan = launched();
-  const measured = readMeasured(exported(slowed(chosenOf(plan).timeline!, 3, 1.4)), 'run.json');
+  const measured = readMeasured(exported(slowed(chosenCandidate(plan).timeline!, 3, 1.4)), 'run.json');
   if (measured.kind !== 'trace') throw new Error('no trace');
   const comparison = compareWithTrace(plan, measured.trace, 'run.json');
   return measuredAnswer('trace-1', comparison, plan, { config: 'llama-7b/terapipe.json', run: 'runs/trace.json' });
@@ -52,7 +52,7 @@ export const traceCompared = once((): ComparisonAnswer => {
 /** Step times of a run a fifth slower than predicted. */
 export const timesCompared = once((): ComparisonAnswer => {
   const plan = launched();
-  const stepMs = 1.2 * chosenOf(plan).iterationMs;
+  const stepMs = 1.2 * chosenCandidate(plan).iterationMs;
   const stepsMs = Array.from({ length: 20 }, (_, step) => (step < 5 ? 3 * stepMs : stepMs * (1 + 0.001 * step)));
   const comparison = compareWithTimes(plan, { stepsMs, stages: [] });
   return measuredAnswer('times-1', comparison, plan, { config: 'llama-7b/terapipe.json', run: 'runs/train.log' });

@@ -1,7 +1,7 @@
 import { gpuPresets, type GpuPresetName } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../src/core/domain/request';
 import type { PageKind, PageState } from '../../src/protocol/page';
 import { sentence } from '../../src/core/sentence';
@@ -122,7 +122,7 @@ export function stateOf(page: PageKind, plan: Plan | null, change: Partial<PageS
 
 /** The tab while only the chosen schedule is simulated. */
 export function answeredFirst(plan: Plan, whole = stateOf('tab', plan)): PageState {
-  return { ...whole, progress: 0.5, plan: { ...plan, candidates: [chosenOf(plan)] } };
+  return { ...whole, progress: 0.5, plan: { ...plan, candidates: [chosenCandidate(plan)] } };
 }
 
 const place = { file: 'file:///home/ada/gpt3-175b/terapipe.json', range: { start: 4, end: 12 } };

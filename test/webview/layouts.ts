@@ -1,8 +1,8 @@
 import { answerSearch, type SearchUpdate } from '../../src/core/layout-search/answer';
 import type { SearchResult } from '../../src/core/layout-search/result';
 import type { SearchKey } from '../../src/core/domain/layout-choices';
-import { cutOf } from '../../src/core/partition/chunks';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { scheduledStageLayers } from '../../src/core/partition/chunks';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { planOf, stateOf, type Variant } from './fixtures';
@@ -56,6 +56,6 @@ export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState
 
 /** A tab with a state of the Layout view. */
 export function layoutState(layout: LayoutState | null, plan = usualSearch().plan): PageState {
-  const cut = cutOf(plan.request, chosenOf(plan).schedule);
+  const cut = scheduledStageLayers(plan.request, chosenCandidate(plan).schedule);
   return stateOf('tab', plan, { layout, whatIf: { chunks: 'several', leavesOpen: true, cut, sets: [], tried: null, error: null } });
 }

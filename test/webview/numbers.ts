@@ -5,9 +5,9 @@ import type { Planned } from '../../src/cli/planned';
 import { searchJson } from '../../src/core/export/search-json';
 import { bytesOfQuantity, column, formatBytes, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../src/core/format'; // prettier-ignore
 import { answerSearch } from '../../src/core/layout-search/answer';
-import { searchProblemOf } from '../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../src/core/layout-search/problem';
 import type { SearchResult } from '../../src/core/layout-search/result';
-import { chosenOf } from '../../src/core/planner/plan';
+import { chosenCandidate } from '../../src/core/planner/plan';
 import { stepPartNames, stepParts, type StepPart } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
 import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
@@ -268,7 +268,7 @@ function stateFor(kind: PageKind, { plan, run, findings }: Planned, result: Sear
   const names = run.layout.tensor !== undefined || run.layout.pipeline !== undefined;
   const launched = names ? launchedLayoutOf(plan) : null;
   const layout = { ...noLayoutState, launched, answer: result === null ? null : layoutAnswerOf(result, 'search-1') };
-  const shown = kind === 'tab' ? plan : { ...plan, candidates: [chosenOf(plan)] };
+  const shown = kind === 'tab' ? plan : { ...plan, candidates: [chosenCandidate(plan)] };
   return stateOf(kind, shown, { layout, findings: findings.map((finding) => ({ ...finding, placeText: 'train.sh:1:1' })) });
 }
 
@@ -284,7 +284,7 @@ export const numberCases: readonly Case[] = Object.entries(numberedRuns).flatMap
       const planned = await plannedOf(named);
       const { plan } = planAnswer(planned, new Map([named])).json as { readonly plan: PlanNumbers };
       const result = searched.includes(what)
-        ? answerSearch(searchProblemOf(planned.run, planned.plan.request, null), { tokenBudget: null, improvements: false })
+        ? answerSearch(toSearchProblem(planned.run, planned.plan.request, null), { tokenBudget: null, improvements: false })
         : null;
       const state = stateFor('tab', planned, result);
       await opened(open, state);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Fix } from '../../src/core/findings';
 import { formatBytes, formatCount, formatDuration } from '../../src/core/format';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
@@ -49,7 +49,7 @@ export const sideCases: readonly Case[] = [
     options: narrow,
     state: () => stateOf('side', plan()),
     steps: async ({ page }) => {
-      const chosen = chosenOf(plan());
+      const chosen = chosenCandidate(plan());
       const text = await page.locator('.figures').innerText();
       const [value = '', unit = ''] = formatDuration(chosen.iterationMs).split(' ');
       assert.ok(text.includes(value) && text.includes(unit), text);
@@ -105,7 +105,7 @@ export const sideCases: readonly Case[] = [
     options: narrow,
     state: () => stateOf('side', plan(), { trainingCost: { tokens: 3e11, gpuHourPrice: 2, currency: 'EUR' } }),
     steps: async ({ page }) => {
-      const { tokensPerSecond } = chosenOf(plan());
+      const { tokensPerSecond } = chosenCandidate(plan());
       const hours = (384 * 3e11) / tokensPerSecond / 3600;
       const text = (await page.locator('.figures').innerText()).replace(/\s+/g, ' ');
       assert.ok(text.includes(`GPU-hours for 300B tokens ${formatCount(Math.round(hours))}`), text);
@@ -141,7 +141,7 @@ export const sideCases: readonly Case[] = [
       await page.locator('.strip-slices canvas').hover({ position: { x: 3, y: 5 } });
       assert.match(await page.locator('.strip').nth(1).locator('.strip-note').innerText(), /^Slice 0 · \d+ tokens/);
       await page.locator('.strip-memory canvas').hover({ position: { x: 2, y: 50 } });
-      const first = chosenOf(plan()).memory.stages[0]!;
+      const first = chosenCandidate(plan()).memory.stages[0]!;
       assert.equal(await page.locator('.strip').nth(2).locator('.strip-note').innerText(), `stage 0: ${formatBytes(first.peakBytes)}`);
       assert.equal(await note.innerText(), 'TeraPipe · 96 stages');
       return undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { formatDuration } from '../../src/core/format';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import type { OpenOptions } from './browser';
 import { drawnColors, show, type Case } from './cases';
 import { answeredFirst, planOf, stateOf } from './fixtures';
@@ -23,7 +23,7 @@ export const sliceCases: readonly Case[] = [
       assert.match(await page.locator('.slices-why').innerText(), /^[^.]+( [\d.]+ (ms|%))?[^.]*\S\.$|tokens/);
       const ways = page.locator('.cut-way');
       assert.ok((await ways.count()) >= 3);
-      assert.match(await ways.first().innerText(), new RegExp(`Optimized\\s+${formatDuration(chosenOf(sliced()).iterationMs)}`));
+      assert.match(await ways.first().innerText(), new RegExp(`Optimized\\s+${formatDuration(chosenCandidate(sliced()).iterationMs)}`));
       assert.equal(await ways.first().getAttribute('aria-pressed'), 'true');
       await page.getByRole('button', { name: /^Whole sequence/ }).click();
       assert.match(

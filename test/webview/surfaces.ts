@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import { cutOf } from '../../src/core/partition/chunks';
+import { scheduledStageLayers } from '../../src/core/partition/chunks';
 import { memoryVerdict, verdictSentence } from '../../src/core/memory-model/verdict';
-import { chosenOf } from '../../src/core/planner/plan';
+import { chosenCandidate } from '../../src/core/planner/plan';
 import { lowerFirst, sentence } from '../../src/core/sentence';
 import { emptyPage, type PageKind, type PageState } from '../../src/protocol/page';
 import { figuresOf } from '../../src/protocol/what-if';
@@ -34,7 +34,7 @@ const gpt3 = () => planOf({ unit: 56 });
 function over(page: PageKind): PageState {
   const plan = planOf({ stages: 24, tensor: 8, nodes: 24 });
   const title = sentence`Recompute attention: fits, 3 % slower`;
-  const [message, remedy] = [verdictSentence(memoryVerdict(chosenOf(plan).memory)), lowerFirst(title)];
+  const [message, remedy] = [verdictSentence(memoryVerdict(chosenCandidate(plan).memory)), lowerFirst(title)];
   const fixes = [{ title, preferred: true, edits: [] }];
   return stateOf(page, plan, { findings: findings.slice(0, 1).map((finding) => ({ ...finding, message, remedy, fixes })) });
 }
@@ -48,7 +48,14 @@ function worked(): PageState {
   return stateOf('tab', plan, {
     findings: findings.slice(1),
     profile: profilesOf([known(profileOf())]),
-    whatIf: { chunks: 'several', leavesOpen: true, cut: cutOf(plan.request, chosenOf(plan).schedule), sets: [], tried: null, error: null },
+    whatIf: {
+      chunks: 'several',
+      leavesOpen: true,
+      cut: scheduledStageLayers(plan.request, chosenCandidate(plan).schedule),
+      sets: [],
+      tried: null,
+      error: null,
+    },
     history: {
       plans: [
         { ...past, id: 2, isSaved: false, isPinned: false },

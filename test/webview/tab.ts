@@ -4,7 +4,7 @@ import { gpuPresets } from '../../src/core/cluster/presets';
 import { column, formatBytes, formatDuration } from '../../src/core/format';
 import { stepCosts } from '../../src/core/planner/explain/limit-labels';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
 import { figuresOf, type WhatIfState } from '../../src/protocol/what-if';
@@ -140,7 +140,7 @@ export const tabCases: readonly Case[] = [
     },
     steps: async ({ page }) => {
       const inspector = page.locator('.inspector');
-      const parts = stepCosts(plan(), chosenOf(plan())).map(([part, share]) => {
+      const parts = stepCosts(plan(), chosenCandidate(plan())).map(([part, share]) => {
         assert.ok(part !== 'work', 'what the work of the stages goes to is known');
         return [say(stepPartNames[part]), column.percent(share)];
       });
@@ -213,7 +213,7 @@ export const tabCases: readonly Case[] = [
       const cursor = page.locator('.lane-cursor');
       assert.ok(await cursor.isHidden());
       const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
-      const { memory } = chosenOf(plan());
+      const { memory } = chosenCandidate(plan());
       const [first] = memory.stages;
       await page.mouse.move(box.x + box.width - 90, box.y + 27);
       const text = await cursor.innerText();
@@ -264,7 +264,7 @@ export const tabCases: readonly Case[] = [
       const [, time] = /at (.*) · /.exec(title!)!;
       const rows = (await detail.locator('.pair').allInnerTexts()).map((row) => row.replace(/\s+/g, ' '));
       assert.ok(rows[0]!.includes(`At ${time}`), rows[0]);
-      const { peakBytes } = chosenOf(plan()).memory.stages[worst]!;
+      const { peakBytes } = chosenCandidate(plan()).memory.stages[worst]!;
       assert.match(
         rows.find((row) => row.startsWith('Peak '))!,
         new RegExp(`^Peak ${column.bytes(peakBytes)} ?[\\d.]+ GiB$`),
@@ -324,7 +324,7 @@ export const tabCases: readonly Case[] = [
       await page.keyboard.press('ArrowLeft');
       const text = await detail.innerText();
       const stage = Number(/Stage (\d+)/.exec(text)![1]);
-      const taken = chosenOf(plan()).memory.stages[stage]!.peakBytes - memory.stages[stage]!.peakBytes;
+      const taken = chosenCandidate(plan()).memory.stages[stage]!.peakBytes - memory.stages[stage]!.peakBytes;
       assert.ok(
         text.replaceAll('\u00a0', ' ').includes(`${taken < 0 ? '−' : '+'}${column.bytes(Math.abs(taken))}`.replaceAll('\u00a0', ' ')),
         text,

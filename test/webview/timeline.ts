@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { savedState, type OpenOptions } from './browser';
@@ -54,7 +54,7 @@ async function spot(page: Page, x: number, y: number): Promise<{ x: number; y: n
 }
 
 /** What the axis shows: the whole step. */
-const stepMs = (): number => chosenOf(plan()).iterationMs;
+const stepMs = (): number => chosenCandidate(plan()).iterationMs;
 
 const lanes = (page: Page): ReturnType<Page['getByRole']> => page.getByRole('application', { name: /^Timeline of / });
 const inspector = (page: Page): ReturnType<Page['locator']> => page.locator('.inspector-selection');
@@ -87,7 +87,7 @@ export const timelineCases: readonly Case[] = [
     state: () => stateOf('tab', replicated()),
     steps: async ({ page }) => {
       const box = (await page.locator('.lanes-overlay').first().boundingBox())!;
-      const chosen = chosenOf(replicated());
+      const chosen = chosenCandidate(replicated());
       const at = (ms: number): number => box.x + 56 + (ms / chosen.iterationMs) * (box.width - 56 - 80);
       const tooltip = page.locator('.pane .tooltip:visible');
       await page.mouse.move(at(chosen.pipelineMs + chosen.gradientExchangeMs / 2), box.y + 40);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { formatDuration } from '../../src/core/format';
 import { memoryVerdict } from '../../src/core/memory-model/verdict';
-import { chosenOf } from '../../src/core/planner/plan';
+import { chosenCandidate } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
 import { noLayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
@@ -89,7 +89,7 @@ export const whatIfCases: readonly Case[] = [
       ]);
       const answer = page.locator('.what-if-answer');
       assert.match(await answer.innerText(), /Tensor 4 to 8, Data 2 to 1\s+Planning/);
-      const over = { ...memoryVerdict(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      const over = { ...memoryVerdict(chosenCandidate(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
       await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: { ...slower, verdict: over } } })));
       await page.getByText('+8 %').waitFor();
       assert.match(await answer.innerText(), /\+8 %[\s\S]*does not fit, 1\.5 GiB over/);
@@ -160,7 +160,7 @@ export const whatIfCases: readonly Case[] = [
     name: 'what-if: the Compare tab lists pinned plans with what the plan now takes more, compares with them and unpins them',
     options: { ...wide, savedState: { tab: 'compare' } },
     state: () => {
-      const over = { ...memoryVerdict(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      const over = { ...memoryVerdict(chosenCandidate(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
       const plans = [
         past(4, {}),
         past(3, {}),
@@ -207,7 +207,7 @@ export const whatIfCases: readonly Case[] = [
       assert.equal(await boundary.getAttribute('aria-valuetext'), 'layers of stage 1: 1, of stage 2: 3');
       const answer = page.locator('.stage-layers .what-if-answer');
       assert.match(await answer.innerText(), /Layers of stage 1: 2 to 1, Layers of stage 2: 2 to 3\s+Planning/);
-      const over = { ...memoryVerdict(chosenOf(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
+      const over = { ...memoryVerdict(chosenCandidate(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
       assert.ok(asked.type === 'try');
       await send(show(layersState({ sets: asked.sets, tried: { ...slower, verdict: over } })));
       await answer.getByText('+8 %').waitFor();

@@ -2,7 +2,7 @@
 // with a warning, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` what is not exact.
 import { readFileSync } from 'node:fs';
 import { ExpectedError } from '../../src/core/errors';
-import { parametersOf } from '../../src/core/huggingface/count';
+import { countModelParameters } from '../../src/core/huggingface/count';
 import { readHuggingFace } from '../../src/core/huggingface/reader';
 import { say, sentence } from '../../src/core/sentence';
 
@@ -27,7 +27,7 @@ console.log([...tally].map(([verdict, count]) => `${verdict} ${count}`).join(', 
 function judged(config: object, parameters: number): readonly [verdict: string, ...words: string[]] {
   try {
     const found = readHuggingFace('config.json', JSON.stringify(config));
-    const ours = parametersOf(found);
+    const ours = countModelParameters(found);
     if (ours === null) return ['refused', say(found.unplanned?.message ?? sentence``)];
     if (ours === parameters) return ['exact', String(ours)];
     const warning = found.remarks.find(({ severity }) => severity === 'warning');

@@ -1,11 +1,11 @@
-import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Candidate, type CandidateId, type Plan } from '../../src/core/planner/plan';
 import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
 import type { Timeline } from '../../src/core/schedules/schedule';
 import { withKnownAnswer } from '../../src/features/compare/protocol';
 import { emptyPage, type PageState } from '../../src/protocol/page';
 import { indexOperations, operationAt, type Operation, type Operations } from './operations';
-import { tailOf, type Tail } from '../../src/core/planner/explain/tail';
+import { stepTail, type Tail } from '../../src/core/planner/explain/tail';
 import { readViewState, type Selection, type Setting, type ViewState } from './view-state';
 import type { Host } from './host';
 import { say } from '../../src/core/sentence';
@@ -105,7 +105,7 @@ function withKnownParts(plan: Plan | null, before: Plan | null): Plan | null {
 
 /** The candidate on screen: the one picked, else the one the plan chose. */
 export function shownCandidate(plan: Plan, view: ViewState): Candidate {
-  return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenOf(plan);
+  return plan.candidates.find(({ id }) => id === view.candidate) ?? chosenCandidate(plan);
 }
 
 /** The candidate to compare with, or null. Never the shown one. */
@@ -185,7 +185,7 @@ const tails = new WeakMap<Candidate, Tail>();
 /** What follows the operations of a candidate, or null when it has none. */
 export function tailOfCandidate(candidate: Candidate): Tail | null {
   const operations = operationsOf(candidate);
-  const found = tails.get(candidate) ?? (operations === null ? null : tailOf(operations.timeline, candidate));
+  const found = tails.get(candidate) ?? (operations === null ? null : stepTail(operations.timeline, candidate));
   if (found !== null) tails.set(candidate, found);
   return found;
 }

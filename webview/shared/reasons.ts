@@ -2,7 +2,7 @@ import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/domain/located';
 import { memoized } from '../../src/core/records';
 import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/explain/assumption-texts';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
 import type { PageState } from '../../src/protocol/page';
 import { h, icon } from '../base/dom';
@@ -162,7 +162,7 @@ const known = new WeakMap<PlanRequest, Promise<readonly WeighedAssumption[]>>();
 function movesOf(plan: Plan): Promise<readonly WeighedAssumption[]> {
   return memoized(known, plan.request, async () => {
     const { weighedAssumptions } = await import('../../src/core/planner/explain/assumed');
-    return weighedAssumptions(plan.request, chosenOf(plan));
+    return weighedAssumptions(plan.request, chosenCandidate(plan));
   });
 }
 

@@ -1,7 +1,7 @@
 import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
 import type { WhatIfSet } from '../../src/core/layout-search/what-if';
 import { verdictText } from '../../src/core/memory-model/verdict';
-import { chosenOf, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
 import type { PageState } from '../../src/protocol/page';
 import type { PlanFigures, WhatIfState } from '../../src/protocol/what-if';
@@ -72,7 +72,7 @@ export function triedActions(host: Host, sets: readonly WhatIfSet[], answer: Wha
 
 /** `+8 %`, `-4 %`, `as fast`: time for as many tokens. */
 function costText(plan: Plan, { tokensPerSecond }: PlanFigures): string {
-  const slower = chosenOf(plan).tokensPerSecond / tokensPerSecond - 1;
+  const slower = chosenCandidate(plan).tokensPerSecond / tokensPerSecond - 1;
   if (Math.abs(slower) < 0.005) return t('as fast');
   return `${slower > 0 ? '+' : '\u2212'}${formatPercent(Math.abs(slower))}`;
 }

@@ -4,8 +4,8 @@ import { memoryVerdict } from '../../src/core/memory-model/verdict';
 import { bestWay, wayText } from '../../src/core/planner/lengths/length-reasons';
 import { largestLoss, type BubbleCause, type Loss } from '../../src/core/planner/explain/losses';
 import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
-import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
-import { costOf } from '../../src/core/planner/explain/slower';
+import { chosenCandidate, type Candidate, type Plan } from '../../src/core/planner/plan';
+import { slowdownText } from '../../src/core/planner/explain/slower';
 import { say } from '../../src/core/sentence';
 import type { PageState } from '../../src/protocol/page';
 import { fill, h, icon } from '../base/dom';
@@ -175,11 +175,11 @@ function foundFix({ plan, layout = null }: PageState, host: Host): (Help & { rea
   const { answer, staleEdits } = layout;
   const best = answer?.plans[answer.best];
   if (plan === null || answer === null || answer.isReadOnly === true || staleEdits > 0 || best?.fits !== true) return null;
-  const slower = chosenOf(plan).tokensPerSecond / best.tokensPerSecond - 1;
+  const slower = chosenCandidate(plan).tokensPerSecond / best.tokensPerSecond - 1;
   return {
     slower,
     isPrimary: false,
-    label: t('Apply the best layout: fits, {0}', say(costOf(slower), t)),
+    label: t('Apply the best layout: fits, {0}', say(slowdownText(slower), t)),
     act: () => host.post({ type: 'applyLayout', point: { answer: answer.id, index: answer.best } }),
   };
 }

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
-import { chosenOf, type Candidate, type Plan } from '../../src/core/planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../src/core/planner/plan';
 import type { PageElastic, PageState, TabId } from '../../src/protocol/page';
 import { onAction } from '../base/actions';
 import { fill, h } from '../base/dom';
@@ -130,7 +130,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   const open = opener(store);
   const strips = makeStrips(() => {
     const { plan } = store.state();
-    return plan === null ? null : chosenOf(plan);
+    return plan === null ? null : chosenCandidate(plan);
   }, open);
   const verdict = makeGlance();
   const head = h('div', { class: 'side-head' });
@@ -143,7 +143,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   return {
     element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips.element, actions, foot),
     update: (plan, state) => {
-      const chosen = chosenOf(plan);
+      const chosen = chosenCandidate(plan);
       fill(head, ...headOf(plan.request.title, setting(plan, formatCount, store.host), state, store));
       verdict.show(planVerdict(plan, chosen, state, store.host), state);
       fill(numbers, figures(plan, chosen, state.trainingCost));

@@ -1,4 +1,4 @@
-import { startOf } from '../../core/languages/json/document';
+import { fileStart } from '../../core/languages/json/document';
 import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { countsByCode, fewInformations, findingOfError, type Finding } from '../../core/findings';
@@ -10,7 +10,7 @@ import { readScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file
 import { internalError } from '../internal-error';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { mayFit } from '../../core/memory-model/verdict';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { exitCodeFor, planNearby } from '../planned';
 import { readConfig, type ReadingOptions } from '../read-config';
 import { kindOfPath, readNamedFile, type SourceText } from '../read-file';
@@ -89,7 +89,7 @@ async function openAll(paths: readonly string[]): Promise<FolderContents> {
       errors.push(error);
     }
   if (opened.length === 0 && errors[0] !== undefined) throw errors[0];
-  const unopened = errors.map((error) => findingOfError(error, startOf('')));
+  const unopened = errors.map((error) => findingOfError(error, fileStart('')));
   return { configs: opened.flatMap(({ configs }) => configs), unread: [...unopened, ...opened.flatMap(({ unread }) => unread)] };
 }
 
@@ -113,7 +113,7 @@ async function checked(
     return { found: readScheduleFile(source.text, source.file, source.file).findings, fits: true };
   } catch (error) {
     if (error instanceof CancelledError) throw error;
-    return { found: [findingOfError(error instanceof ExpectedError ? error : internalError(error), startOf(source.file))], fits: true };
+    return { found: [findingOfError(error instanceof ExpectedError ? error : internalError(error), fileStart(source.file))], fits: true };
   }
 }
 
@@ -131,7 +131,7 @@ async function checkedConfig(
   const config = await readConfig(source, reading, texts);
   const { run, noRun } = config;
   const unplanned = configFindings(config, run, null);
-  const because = (error: ExpectedError, place = startOf(source.file)): Checked => {
+  const because = (error: ExpectedError, place = fileStart(source.file)): Checked => {
     const refusal = findingOfError(error, place);
     if (refusal.severity === 'error' && unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, fits: true };
     return { found: [refusal, ...unplanned.filter(({ message }) => message !== error.what)], fits: true };
@@ -140,7 +140,7 @@ async function checkedConfig(
   if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, fits: true };
   try {
     const { findings, plan } = await planNearby(config, defaults, () => undefined);
-    return { found: findings, fits: mayFit(chosenOf(plan)) };
+    return { found: findings, fits: mayFit(chosenCandidate(plan)) };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
     return because(error, run.place);

@@ -7,18 +7,18 @@ import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
 import { searchJson } from '../../core/export/search-json';
 import { layoutText } from '../../core/layout-search/labels';
-import { plansOf } from '../../core/layout-search/plans';
-import { requestOf } from '../../core/layout-search/request-of';
+import { listPlans } from '../../core/layout-search/plans';
+import { toPlanRequest } from '../../core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
 import type { Run } from '../../core/run/run';
 import { makePlan } from '../../core/planner/make-plan';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { usedText } from '../../core/memory-model/verdict';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { mostAssumedNodes } from '../../core/plan-request/first-layout';
 import { noMachine, type Machine } from '../../core/plan-request/machine';
-import { settingOf } from '../../core/terapipe/overrides';
+import { parseSetting } from '../../core/terapipe/overrides';
 import { counted, say, sentence, type Sentence } from '../../core/sentence';
 import { overridden } from '../../core/domain/located';
 import type { PlanRequest } from '../../core/domain/request';
@@ -42,7 +42,7 @@ const mostTried = 12;
 interface BestOptions {
   readonly reading: ReadingOptions;
   readonly defaults: ResolveDefaults;
-  /** Choices that are searched though FILE sets them; null: as `searchProblemOf` has it. */
+  /** Choices that are searched though FILE sets them; null: as `toSearchProblem` has it. */
   readonly free: readonly SearchKey[] | null;
   /** A launcher to write a new file for; null: the file is edited. */
   readonly to: string | null;
@@ -146,7 +146,7 @@ function requireEditable({ run: { format, place, capabilities } }: RunConfig): v
 
 /** The layouts of an answer that fit: the best, then the others, fastest first. */
 function fittingLayouts(result: SearchResult): readonly FoundPlan[] {
-  const fitting = plansOf(result)
+  const fitting = listPlans(result)
     .map(({ plan }) => plan)
     .filter(({ fits }) => fits);
   return [...fitting.filter((plan) => plan === result.best), ...fitting.filter((plan) => plan !== result.best)];
@@ -170,7 +170,7 @@ async function written(
 
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
 async function newFile(result: SearchResult, found: FoundPlan, to: string, { shell }: ReadingOptions): Promise<WrittenBest> {
-  const plan = makePlan(requestOf(result.request, found));
+  const plan = makePlan(toPlanRequest(result.request, found));
   const { pieces, gaps, runs } = await exportFormatOf(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
@@ -225,7 +225,7 @@ function withConstantsOf(run: Run, { calibration, cluster, constants }: PlanRequ
 function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence | null {
   const error = findings.find(({ severity }) => severity === 'error');
   if (error !== undefined) return sentence`the written file has an error: ${error.message} [${error.code}]`;
-  const { iterationMs } = chosenOf(plan);
+  const { iterationMs } = chosenCandidate(plan);
   const ratio = iterationMs / found.iterationMs;
   if (Math.abs(ratio - 1) <= mostDifference) return null;
   return sentence`the written file takes ${formatDuration(iterationMs)} a step, not ${formatDuration(found.iterationMs)} as found (${formatPercent(Math.abs(ratio - 1))} apart)`;
@@ -236,7 +236,7 @@ function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence |
  * is of the layout before.
  */
 function isOfMachine(set: string): boolean {
-  const [section = '', name = ''] = settingOf(set)?.key.split('.') ?? [];
+  const [section = '', name = ''] = parseSetting(set)?.key.split('.') ?? [];
   if (['calibration', 'layout', 'schedule', 'schedules', 'slicing'].includes(section)) return false;
   return section !== 'training' || !(searchKeys as readonly string[]).includes(name);
 }
@@ -292,7 +292,7 @@ function remarksOn({ run }: RunConfig, { gaps, startOn }: WrittenBest, out: stri
 
 function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings): object {
   const planned = file?.again ?? null;
-  const again = planned === null ? null : chosenOf(planned.plan);
+  const again = planned === null ? null : chosenCandidate(planned.plan);
   return {
     ...searchJson(result, own),
     export:

@@ -1,8 +1,8 @@
-import { startOf } from '../../core/languages/json/document';
+import { fileStart } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/run/facts';
 import { editableFile, editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
-import { stepOf } from '../../core/export/launchers/launch-settings';
+import { plannedStep } from '../../core/export/launchers/launch-settings';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
@@ -13,10 +13,10 @@ import { withBecause } from '../../core/export/plan-json';
 import { isEditable } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { readComposed } from '../../core/config-files/compose';
-import { readerOf, recogniseConfig } from '../../core/config-files/readers';
+import { loadReader, recogniseConfig } from '../../core/config-files/readers';
 import { mayFit } from '../../core/memory-model/verdict';
-import { chosenOf, type Plan } from '../../core/planner/plan';
-import { withStagesOf } from '../../core/planner/candidates/virtual-stages';
+import { chosenCandidate, type Plan } from '../../core/planner/plan';
+import { withVirtualStages } from '../../core/planner/candidates/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exportFormatOf, exportNames, type Exported } from '../export-formats';
@@ -65,7 +65,7 @@ export async function exportAnswer(planned: Planned, options: ExportOptions, hos
       ? patched(plan, options, source)
       : changed(plan, options, source, host));
   for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const { id, schedule } = chosen;
   const answer = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, mayFit(chosen)) };
   return pieces === undefined ? answer : { ...answer, pieces };
@@ -100,7 +100,7 @@ async function newFile(
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
-function runsOf(plan: Plan, runs: Exported['runs'] = chosenOf(plan)): object {
+function runsOf(plan: Plan, runs: Exported['runs'] = chosenCandidate(plan)): object {
   const { name, schedule, iterationMs, scheme } = runs;
   const [first] = scheme;
   return { name, schedule, iterationMs, slices: first?.tokens ?? [] };
@@ -109,10 +109,10 @@ function runsOf(plan: Plan, runs: Exported['runs'] = chosenOf(plan)): object {
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<ExportAnswer> {
   const { file, text } = source;
   const { name, format } = targetOf(source, to);
-  const { launcher, reread } = await readComposed({ file, text }, await readerOf(format, shell), readReferenced);
+  const { launcher, reread } = await readComposed({ file, text }, await loadReader(format, shell), readReferenced);
   const editable = await editableFile(launcher, reread);
   if (editable === null) throw notEditable(file);
-  const edited = editLauncher(stepOf(plan), editable);
+  const edited = editLauncher(plannedStep(plan), editable);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
   if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
   else if (written !== null) await editFile(file, text, edited.text);
@@ -147,14 +147,14 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
   if (out !== null) await (write ? replaceFile(out, next) : writeNewFile(out, next));
   else if (written !== null) await editFile(file, text, next);
   const diff = unifiedDiff(text, next, printable(file), printable(file));
-  const { iterationMs, name } = chosenOf(runs);
+  const { iterationMs, name } = chosenCandidate(runs);
   const remarks = [
     `${file}: returns ${lengths.join(', ')} where a run has ${plural(lengths.length, 'slice')} of the rule uniform_comp, and these tokens`,
     `predicted with it: ${say(name)}, ${formatDuration(iterationMs)} a step`,
     ...(written === null ? ['nothing is written without --write or --out'] : []),
   ];
   return {
-    json: { to, into: file, format: 'python', gaps: [], runs: runsOf(plan, chosenOf(runs)), diff, written },
+    json: { to, into: file, format: 'python', gaps: [], runs: runsOf(plan, chosenCandidate(runs)), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: remarks.map(printable),
   };
@@ -168,7 +168,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
     candidates.find(({ id }) => same(id)) ??
     candidates.find(({ name }) => same(say(name))) ??
     candidates.find(({ schedule, timeline }) => same(schedule) || same(timeline?.name ?? ''));
-  if (found !== undefined) return { ...plan, request: withStagesOf(plan.request, found), chosen: found.id };
+  if (found !== undefined) return { ...plan, request: withVirtualStages(plan.request, found), chosen: found.id };
   const ids = candidates.map(({ id }) => id);
   const meant = closest(wanted, ids);
   throw new ExpectedError(
@@ -183,7 +183,7 @@ function notEditable(file: string): ExpectedError {
     'config-unknown-format',
     sentence`This is not a launcher that a plan can be written into`,
     sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
-    startOf(file),
+    fileStart(file),
   );
 }
 
@@ -198,7 +198,7 @@ function targetOf({ file, text }: SourceText, to: string | null): { readonly nam
       'export-other-format',
       sentence`${file} is a file of ${name}, not of ${to}`,
       sentence`give --to ${name}, or leave it out`,
-      startOf(file),
+      fileStart(file),
     );
   return { name, format: editable };
 }
@@ -224,7 +224,7 @@ function gapJson({ what, reason }: Remark): object {
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
 function gapLines(plan: Plan, gaps: readonly Remark[], runs?: Exported['runs']): readonly string[] {
   const lines = gaps.map(({ what, reason }) => printable(`not written: ${say(what)}: ${say(reason)}`));
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
   const isMissing = gaps.some(({ what }) => say(what).includes(chosen.schedule)) && chosen.id !== instead?.id;
   if (!isMissing || instead === undefined) return lines;

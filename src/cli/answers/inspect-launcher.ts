@@ -2,10 +2,10 @@ import type { Facts, FactName, LauncherFile } from '../../core/run/facts';
 import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
 import type { Run } from '../../core/run/run';
-import { parametersOf } from '../../core/huggingface/count';
+import { countModelParameters } from '../../core/huggingface/count';
 import { formatCount } from '../../core/format';
 import { worldOf } from '../../core/launchers/counts';
-import { dataOf, microBatchesOf, sizeOf } from '../../core/launchers/layout-sizes';
+import { dataParallelSize, microBatchesPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { lineColumnAt, printable } from '../../core/text';
 import { withOldNames } from '../../core/terapipe/renamed-keys';
@@ -30,7 +30,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
   const json = Object.fromEntries(
     Object.entries(sections).map(([section, names]) => [section, Object.fromEntries(names.map((name) => [name, valueOf(name)]))]),
   );
-  const parameters = run === null ? null : parametersOf(run);
+  const parameters = run === null ? null : countModelParameters(run);
   const adapter = adapterJson(launcher.adapters);
   const files = [launcher.file, ...(model === null ? [] : [model.file])];
   return {
@@ -80,8 +80,8 @@ function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Re
  * ranks is left open.
  */
 function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
-  const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, sizeOf(facts, format, name)]));
-  return { ...sizes, world: worldOf(facts), data: dataOf(facts, format), microBatches: microBatchesOf(facts, format) };
+  const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, parallelSize(facts, format, name)]));
+  return { ...sizes, world: worldOf(facts), data: dataParallelSize(facts, format), microBatches: microBatchesPerReplica(facts, format) };
 }
 
 function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {

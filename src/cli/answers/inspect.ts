@@ -3,7 +3,7 @@ import { withOldNames } from '../../core/terapipe/renamed-keys';
 import { plain } from '../../core/terapipe/section';
 import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
-import { parameterRangeOf, parametersOf } from '../../core/huggingface/count';
+import { countParameterRange, countModelParameters } from '../../core/huggingface/count';
 import type { Run } from '../../core/run/run';
 import { modelFields, type WrittenModel } from '../../core/run/written-model';
 import { formatCount } from '../../core/format';
@@ -18,7 +18,7 @@ import { say } from '../../core/sentence';
 /** `terapipe inspect`: what the files set and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
-    model: { ...modelOf(run), ...othersOf(run), parameters: parametersOf(run), parametersBetween: parameterRangeOf(run) },
+    model: { ...modelOf(run), ...othersOf(run), parameters: countModelParameters(run), parametersBetween: countParameterRange(run) },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
@@ -61,7 +61,7 @@ export function inspectAnswer(run: Run): Answer {
     },
     text: [
       printable(
-        `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}${rangeText(parameterRangeOf(run))}`,
+        `${run.title}: ${run.format}${sections.model.parameters === null ? '' : `, ${formatCount(sections.model.parameters)} parameters`}${rangeText(countParameterRange(run))}`,
       ),
       ...(run.unplanned === undefined ? [] : [printable(say(run.unplanned.message))]),
       '',

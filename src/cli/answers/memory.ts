@@ -1,7 +1,7 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
 import { limitText, mayFit, usedText, memoryVerdict, verdictSentence } from '../../core/memory-model/verdict';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
 import { exitCodeFor, type Planned } from '../planned';
@@ -10,7 +10,7 @@ import { say } from '../../core/sentence';
 
 /** `terapipe memory`: every stage of the chosen schedule. */
 export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
-  const { memory, schedule, name, fits, tight } = chosenOf(plan);
+  const { memory, schedule, name, fits, tight } = chosenCandidate(plan);
   const verdict = memoryVerdict(memory);
   const stages = stagesJson(memory);
   const { layout } = plan.request;

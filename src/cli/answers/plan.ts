@@ -17,7 +17,7 @@ import { tightestStage } from '../../core/memory-model/profile';
 import { mayFit, usedText, memoryVerdict, verdictText, verdictWord } from '../../core/memory-model/verdict';
 import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
 import type { OverLengths } from '../../core/planner/lengths/lengths-result';
-import { chosenOf, peakBytesOf, type Plan } from '../../core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../../core/planner/plan';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
 import { scenarioText } from '../../core/plan-request/scenario';
 import { costsText, limitedBy, stepCosts } from '../../core/planner/explain/limit-labels';
@@ -35,7 +35,7 @@ import { exitCodeFor, type Planned } from '../planned';
 import type { Remedy } from '../../core/rules/plan/remedy';
 import { weighedAssumptions } from '../../core/planner/explain/assumed';
 import { movesText, type WeighedAssumption } from '../../core/planner/explain/assumption-texts';
-import { costOf } from '../../core/planner/explain/slower';
+import { slowdownText } from '../../core/planner/explain/slower';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
 import { say, sentence, type Value } from '../../core/sentence';
@@ -47,7 +47,7 @@ export function planAnswer(
   own: PlanSettings = {},
   used: UsedLog | null = null,
 ): Answer {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const log = comparedLog(plan, used);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
@@ -68,7 +68,7 @@ export function planAnswer(
 }
 
 function planText(plan: Plan, findings: readonly Finding[], remedies: readonly Remedy[], log: ComparedLog | null): string {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const { request, cost, parameters } = plan;
   const { layout, model, training } = request;
   const verdict = memoryVerdict(chosen.memory);
@@ -111,7 +111,7 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
     `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${say(candidate.name)}`,
     column.duration(candidate.iterationMs),
     bubbleText(candidate.bubbleRate, column.percent),
-    column.bytes(peakBytesOf(candidate)),
+    column.bytes(candidatePeakBytes(candidate)),
     candidate.fits ? '' : say(verdictWord(candidate)),
   ]);
   const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
@@ -150,7 +150,7 @@ function sentenceOf(assumption: WeighedAssumption): Value {
 
 function remediesTable(remedies: readonly Remedy[]): string {
   return table(
-    remedies.map(({ label, iterationMs, slower }) => [printable(say(label)), column.duration(iterationMs), say(costOf(slower))]),
+    remedies.map(({ label, iterationMs, slower }) => [printable(say(label)), column.duration(iterationMs), say(slowdownText(slower))]),
     [0],
   );
 }

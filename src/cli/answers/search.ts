@@ -4,16 +4,16 @@ import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
-import { findingsOf } from '../../core/rules/run-findings';
+import { runFindings } from '../../core/rules/run-findings';
 import { lengthsText, type ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
-import { searchProblemOf } from '../../core/layout-search/problem';
+import { toSearchProblem } from '../../core/layout-search/problem';
 import { notInFile } from '../../core/domain/capabilities';
 import type { SearchKey } from '../../core/domain/layout-choices';
 import { assumedBy } from '../../core/layout-search/plans';
-import { gapOf, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
+import { optimalityGap, stepParts, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
 import type { SchedulePhase } from '../../core/layout-search/schedules';
 import { runtimeProfile } from '../../core/domain/runtime';
 import { isRun } from '../../core/schedules/runtimes';
@@ -78,12 +78,12 @@ export async function searchLayouts(
   const run = requireRun(config);
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
-    const problem = searchProblemOf(run, resolveRun(run, defaults, found), options.free);
+    const problem = toSearchProblem(run, resolveRun(run, defaults, found), options.free);
     const { tokens: tokenBudget, quick } = options;
     const { signal } = watcher;
     return answerSearch(problem, { tokenBudget, improvements: !quick }, { signal, onUpdate: reporter(watcher) });
   } catch (error) {
-    throw placed(error, run, () => findingsOf(run, null));
+    throw placed(error, run, () => runFindings(run, null));
   }
 }
 
@@ -218,7 +218,7 @@ function searchedText(result: SearchResult): string {
   return [
     `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
     best.fits
-      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(gapOf(result))}`}`
+      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`
       : 'none fits',
     ...(free === null ? [] : [printable(say(free))]),
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),

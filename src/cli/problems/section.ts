@@ -1,4 +1,4 @@
-import { membersOf, parseDocument, placeOf } from '../../core/languages/json/document';
+import { readMembers, parseDocument, nodePlace } from '../../core/languages/json/document';
 import type { Rule } from '../../core/domain/settings/rules';
 import { readField, type Section } from '../../core/terapipe/section';
 import { closest } from '../../core/suggest';
@@ -14,7 +14,7 @@ import { sentence, type Value } from '../../core/sentence';
  */
 export function openProblem(text: string, file: string, known: readonly string[]): Section {
   const document = parseDocument(file, text, 'jsonc');
-  const members = membersOf(document, document.root, 'the problem');
+  const members = readMembers(document, document.root, 'the problem');
   const section: Section = { document, path: [], node: document.root, members, remarks: [] };
   const similar = new Map([...members].filter(([name]) => closest(name, known) !== null));
   refuseUnknown({ ...section, members: similar }, known, 'the problem');
@@ -30,7 +30,7 @@ export function refuseUnknown(section: Section, known: readonly string[], what: 
       'unknown-key',
       sentence`${quoted(name)} is not a key of ${what}`,
       meant === null ? sentence`known keys are ${known.join(', ')}` : sentence`did you mean "${meant}"?`,
-      placeOf(section.document, key),
+      nodePlace(section.document, key),
     );
   }
 }
@@ -48,7 +48,7 @@ export function missing(section: Section, name: string, expects: Value): Expecte
     'config-inconsistent',
     sentence`${quoted([...section.path, name].join('.'))} is missing`,
     sentence`give it ${expects}`,
-    placeOf(section.document, section.node),
+    nodePlace(section.document, section.node),
   );
 }
 

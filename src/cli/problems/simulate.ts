@@ -1,6 +1,6 @@
 import { integer, list, nonNegative, path, type Rule } from '../../core/domain/settings/rules';
 import { openChild, readField, type Section } from '../../core/terapipe/section';
-import { placeOf } from '../../core/languages/json/document';
+import { nodePlace } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
 import { ExpectedError, configError } from '../../core/errors';
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
@@ -56,7 +56,7 @@ export function readSimulationProblem(text: string, file: string): SimulationPro
   const chunksPerStage = readField(section, 'virtualStages', integer(1, 1000))?.value ?? (typeof fixed === 'number' ? fixed : 2);
   const operations = 3 * (stages ?? 1) * (microBatches ?? 1) * slices * chunksPerStage;
   const place = section.members.has('schedule')
-    ? placeOf(section.document, section.members.get('schedule')?.value ?? section.node)
+    ? nodePlace(section.document, section.members.get('schedule')?.value ?? section.node)
     : undefined;
   if (operations > maximumOperations)
     throw new ExpectedError(

@@ -17,13 +17,13 @@ interface Layers {
 }
 
 /** @throws ExpectedError as the readers of its syntax. */
-async function layersOf(own: Layer, composition: Composition, read: ReadReferenced): Promise<Layers> {
+async function collectLayers(own: Layer, composition: Composition, read: ReadReferenced): Promise<Layers> {
   const missing: Base[] = [];
   const layers: Layer[] = [];
   /** Weakest first, each behind what it builds on itself. */
   const add = async (layer: Layer, chain: readonly string[]): Promise<void> => {
-    for (const base of composition.basesOf(layer)) {
-      const found = layers.length + chain.length < mostLayers ? await firstOf(base, layer.file, read) : null;
+    for (const base of composition.findBases(layer)) {
+      const found = layers.length + chain.length < mostLayers ? await readFirst(base, layer.file, read) : null;
       if (found === null) missing.push(base);
       else if (!chain.includes(found.file)) await add(found, [...chain, found.file]);
     }
@@ -43,7 +43,7 @@ interface ComposedConfig {
 export async function readComposed(own: Layer, reader: ComposingReader, read: ReadReferenced): Promise<ComposedConfig> {
   const { composition } = reader;
   if (composition === undefined) return { launcher: reader(own.file, own.text), reread: reader };
-  const { layers, missing } = await layersOf(own, composition, read);
+  const { layers, missing } = await collectLayers(own, composition, read);
   const launcher = composition.read(layers);
   const remarks = composition.reportsMissing === true ? [] : missing.map(notThere);
   return {
@@ -52,7 +52,7 @@ export async function readComposed(own: Layer, reader: ComposingReader, read: Re
   };
 }
 
-async function firstOf({ paths }: Base, from: string, read: ReadReferenced): Promise<Layer | null> {
+async function readFirst({ paths }: Base, from: string, read: ReadReferenced): Promise<Layer | null> {
   for (const path of paths)
     try {
       return await read(from, path);

@@ -9,7 +9,7 @@ import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
 import { asLaunched } from '../launchers/as-launched';
 import { runOfLauncher } from '../launchers/launcher-run';
-import { namedModelOf } from '../launchers/named-models';
+import { findNamedModel } from '../launchers/named-models';
 import { isLauncher } from '../launchers/registry';
 import type { ReadReferenced, Run } from '../run/run';
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
@@ -17,9 +17,9 @@ import { readComposed } from './compose';
 import { crossFindings } from '../rules/launchers/cross-findings';
 import { launchFindings } from '../rules/launch-findings';
 import { scheduleCsvFindings } from '../rules/launchers/schedule-csv';
-import { startOf } from '../languages/json/document';
-import { loadTerapipe, titleOf } from './load-terapipe';
-import { readerOf, recogniseJson, recogniseConfig, unknownFormat } from './readers';
+import { fileStart } from '../languages/json/document';
+import { loadTerapipe, configTitle } from './load-terapipe';
+import { loadReader, recogniseJson, recogniseConfig, unknownFormat } from './readers';
 import { withStageLayers } from '../launchers/stage-layers';
 import { sentence, type Sentence } from '../sentence';
 import type { Place } from '../domain/located';
@@ -62,7 +62,7 @@ export async function loadConfig(
   const format = recogniseConfig(file, text, 'named');
   if (format === null) throw unknownFormat(file, text);
   if (isLauncher(format)) {
-    const reader = await readerOf(format, host.shell);
+    const reader = await loadReader(format, host.shell);
     const { launcher, reread } = await readComposed({ file, text }, reader, host.read);
     return { ...(await loadLauncher(launcher, format, host.read)), reread };
   }
@@ -83,8 +83,8 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
     file,
     files: [file],
     format: 'huggingface',
-    title: titleOf(file),
-    place: source.kind === 'file' ? source.place : startOf(file),
+    title: configTitle(file),
+    place: source.kind === 'file' ? source.place : fileStart(file),
     ...describedBy(config),
     training,
     layout: {},
@@ -97,8 +97,8 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
 async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<Omit<LoadedConfig, 'reread'>> {
   refuseBeyondLimits(launcher.facts);
   const joined = await joinedModel(launcher, read);
-  const named = joined === null ? namedModelOf(launcher) : null;
-  const { run, noRun } = runOf(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
+  const named = joined === null ? findNamedModel(launcher) : null;
+  const { run, noRun } = launcherRunOrReason(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
   const facts = joined === null ? null : factsOfHuggingFace(joined.config);
   const known = named === null ? (facts?.facts ?? {}) : factsOfHuggingFace(named.config).facts;
   const remarks = run === null ? launcher.remarks : launcher.remarks.filter(({ code }) => code !== 'sizes-unknown');
@@ -194,7 +194,7 @@ function withDropout(run: Run, { training: { dropout } }: HuggingFaceModel): Run
   return { ...run, training: { ...run.training, dropout } };
 }
 
-function runOf(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedConfig, 'run' | 'noRun'> {
+function launcherRunOrReason(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedConfig, 'run' | 'noRun'> {
   const { purpose = 'training' } = written;
   if (purpose !== 'training') return { run: null, noRun: notTraining(written.place, purpose) };
   const { adapters } = written;
@@ -202,7 +202,7 @@ function runOf(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedCo
   const launcher = asLaunched(written, joined !== null);
   try {
     const described = joined === null ? null : { ...describedBy(joined.config), texts: joined.texts };
-    const run = runOfLauncher(launcher, titleOf(launcher.file), described);
+    const run = runOfLauncher(launcher, configTitle(launcher.file), described);
     return { run: withStageLayers(joined === null ? run : withDropout(run, joined.config), launcher), noRun: null };
   } catch (error) {
     if (error instanceof ExpectedError)
@@ -215,7 +215,7 @@ function runOf(written: LauncherFile, joined: JoinedModel | null): Pick<LoadedCo
 const unlisted: ReadonlySet<FactName> = new Set(['globalBatch']);
 
 /** The largest number that is read of a setting; undefined: any is. */
-function limitOf(name: FactName): number | undefined {
+function settingLimit(name: FactName): number | undefined {
   const { type, read = type } = settingNamed(name);
   return read?.limit;
 }
@@ -230,7 +230,7 @@ const longestList = 100_000;
 function refuseBeyondLimits(facts: Facts): void {
   for (const [name, fact] of Object.entries(facts) as [FactName, Fact<unknown>][]) {
     const { value, source } = fact;
-    const [size, limit] = Array.isArray(value) ? [value.length, longestList] : [value, limitOf(name)];
+    const [size, limit] = Array.isArray(value) ? [value.length, longestList] : [value, settingLimit(name)];
     if (typeof size !== 'number' || limit === undefined || size <= limit || unlisted.has(name)) continue;
     const what = fact.name ?? name;
     throw configError(

@@ -38,14 +38,14 @@ export async function loadTerapipe(file: string, text: string, read: ReadReferen
     const loaded = await loadModel(file, own.model, read, new Set([file]));
     const { profile: named, ...cost } = own.cost;
     const profile = named === undefined || !withProfile ? null : await loadProfile(file, named, read, own.place);
-    return { run: runOf(own, loaded, cost, profile) };
+    return { run: buildTerapipeRun(own, loaded, cost, profile) };
   } catch (error) {
     if (error instanceof ExpectedError) return { run: null, noRun: error, remarks: own.remarks };
     throw error;
   }
 }
 
-function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'profile'>, profile: LoadedProfile | null): Run {
+function buildTerapipeRun(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'profile'>, profile: LoadedProfile | null): Run {
   const { file } = own.document;
   const texts = new Map([[file, own.document.text], ...loaded.texts, ...(profile?.texts ?? [])]);
   const { cluster, training, layout, schedule, schedules, keepFree, unit, scheme, calibration, elastic } = own;
@@ -53,7 +53,7 @@ function runOf(own: TerapipeFile, loaded: LoadedModel, cost: Omit<GivenCost, 'pr
     file,
     files: [...texts.keys()],
     format: 'terapipe',
-    title: titleOf(file),
+    title: configTitle(file),
     place: own.place,
     ...loaded.described,
     ...cluster,
@@ -145,7 +145,7 @@ async function readNamed(file: string, named: string, read: ReadReferenced, name
 }
 
 /** `gpt3-175b` for `.../gpt3-175b/terapipe.json`, otherwise the file's name without its ending. */
-export function titleOf(file: string): string {
+export function configTitle(file: string): string {
   const parts = decoded(file)
     .split(/[/\\]/)
     .filter((part) => part !== '');

@@ -1,5 +1,5 @@
 import { configError } from '../errors';
-import { parseDocument, placeOf, startOf, topLevelKeys } from '../languages/json/document';
+import { parseDocument, nodePlace, fileStart, topLevelKeys } from '../languages/json/document';
 import type { ComposingReader } from '../launchers/composition';
 import { rootKeys } from '../terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../run/config-format';
@@ -25,23 +25,24 @@ type Origin = 'found' | 'named';
 
 /** Which format a file is, by its ending and then its content, with a scan and no parse; null for anything else. */
 export function recogniseConfig(file: string, text: string, origin: Origin = 'found'): ConfigFormat | null {
-  const ending = endingOf(file);
+  const ending = fileExtension(file);
   const known =
-    (jsonEndings.includes(ending) ? recogniseJson(file, text) : null) ?? launcherOf(text, (launcher) => hasEnding(launcher, ending));
+    (jsonEndings.includes(ending) ? recogniseJson(file, text) : null) ??
+    findLauncherFormat(text, (launcher) => hasEnding(launcher, ending));
   if (known !== null || origin === 'found') return known;
   const named = launcherFormats.filter((format) => launchers[format].isItsNamed !== undefined && hasEnding(launchers[format], ending));
   if (named.length > 0) return named.find((format) => launchers[format].isItsNamed?.(text) === true) ?? null;
-  return recogniseJson(file, text, origin) ?? (hasLauncherEnding(file) ? null : launcherOf(text, () => true));
+  return recogniseJson(file, text, origin) ?? (hasLauncherEnding(file) ? null : findLauncherFormat(text, () => true));
 }
 
 /** Whether a file that lies in a folder may be a config, by its path: content decides. */
 export function mayBeConfig(file: string): boolean {
-  return configEndings.includes(endingOf(file)) || launcherFormats.some((format) => launchers[format].paths?.test(file) === true);
+  return configEndings.includes(fileExtension(file)) || launcherFormats.some((format) => launchers[format].paths?.test(file) === true);
 }
 
 /** Whether a file's extension is that of a config. */
 export function hasLauncherEnding(file: string): boolean {
-  const ending = endingOf(file);
+  const ending = fileExtension(file);
   return jsonEndings.includes(ending) || launcherFormats.some((format) => hasEnding(launchers[format], ending));
 }
 
@@ -49,17 +50,17 @@ function hasEnding({ endings, namedEndings = [] }: Launcher, ending: string): bo
   return endings.includes(ending) || namedEndings.includes(ending);
 }
 
-function endingOf(file: string): string {
+function fileExtension(file: string): string {
   return (/\.([^./\\]+)$/.exec(file)?.[1] ?? '').toLowerCase();
 }
 
-function launcherOf(text: string, isLooked: (launcher: Launcher) => boolean): LauncherFormat | null {
+function findLauncherFormat(text: string, isLooked: (launcher: Launcher) => boolean): LauncherFormat | null {
   const glance = glanceAt(text);
   return launcherFormats.find((format) => isLooked(launchers[format]) && launchers[format].isIts(glance)) ?? null;
 }
 
 /** The reader of a format, which is loaded with the first file of it. */
-export async function readerOf(format: LauncherFormat, shell: () => Promise<ComposingReader>): Promise<ComposingReader> {
+export async function loadReader(format: LauncherFormat, shell: () => Promise<ComposingReader>): Promise<ComposingReader> {
   return (launchers[format].reader ?? shell)();
 }
 
@@ -103,13 +104,13 @@ export function unknownFormat(file: string, text: string): Error {
       'config-unknown-format',
       sentence`TeraPipe does not read this config`,
       sentence`name a config.json of HuggingFace, a terapipe.json, or the script or config of a launcher`,
-      startOf(file),
+      fileStart(file),
     );
   return configError(
     'config-unknown-format',
     sentence`TeraPipe does not read this launcher`,
     sentence`name ${anyOf(launcherFormats.map((format) => launchers[format].file))}`,
-    startOf(file),
+    fileStart(file),
   );
 }
 
@@ -121,6 +122,6 @@ function unknownModel(file: string, text: string): Error {
     'config-unknown-format',
     sentence`This is neither a HuggingFace config.json nor a terapipe.json`,
     sentence`name a file with model_type, or one with "model"`,
-    { ...placeOf(document, document.root), range: { start: offset, end: offset + 1 } },
+    { ...nodePlace(document, document.root), range: { start: offset, end: offset + 1 } },
   );
 }

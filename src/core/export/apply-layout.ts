@@ -5,7 +5,7 @@ import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
 import { isEditable } from '../launchers/registry';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
-import { requestOf } from '../layout-search/request-of';
+import { toPlanRequest } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
 import { requireEdited, writtenInto, type EditableFile, type EditedLauncher } from './launchers/edit-launcher';
@@ -52,7 +52,7 @@ export function applyLayout(
   { startedElsewhere = false }: { readonly startedElsewhere?: boolean } = {},
 ): AppliedLayout {
   const { format } = run;
-  if (format === 'terapipe') return intoJson(run, found, requestOf(result.request, found).layout.stageLayers);
+  if (format === 'terapipe') return intoJson(run, found, toPlanRequest(result.request, found).layout.stageLayers);
   if (editable === null) throw notThisFile(run);
   const { launcher } = editable;
   const step = stepOfFound(result, found);

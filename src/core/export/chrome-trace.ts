@@ -42,7 +42,7 @@ export function* chromeTrace(timeline: Timeline, { title, memory = [] }: ChromeT
     piece = [];
     return text;
   };
-  for (const event of eventsOf(timeline, title, memory)) {
+  for (const event of traceEvents(timeline, title, memory)) {
     piece.push(JSON.stringify(event));
     if (piece.length === eventsAPiece) yield flush();
   }
@@ -58,20 +58,20 @@ export function candidateTrace({ memory: { chunks, stages } }: Candidate, timeli
   });
 }
 
-function* eventsOf(timeline: Timeline, title: string, memory: readonly StageCounter[]): Generator<object> {
+function* traceEvents(timeline: Timeline, title: string, memory: readonly StageCounter[]): Generator<object> {
   yield { ph: 'M', pid: 1, name: 'process_name', args: { name: title } };
   for (let stage = 0; stage < timeline.stages; stage++) {
     yield { ph: 'M', pid: 1, tid: stage, name: 'thread_name', args: { name: `stage ${stage}` } };
     yield { ph: 'M', pid: 1, tid: stage, name: 'thread_sort_index', args: { sort_index: stage } };
   }
-  for (let stage = 0; stage < timeline.stages; stage++) yield* operationsOf(timeline, stage);
-  yield* flowsOf(timeline);
+  for (let stage = 0; stage < timeline.stages; stage++) yield* operationEvents(timeline, stage);
+  yield* flowEvents(timeline);
   for (const [stage, { timeMs, bytes }] of memory.entries())
     for (let i = 0; i < timeMs.length; i++)
       yield { ph: 'C', pid: 1, tid: stage, name: `memory of stage ${stage}`, ts: microseconds(timeMs[i]), args: { bytes: bytes[i] ?? 0 } };
 }
 
-function* operationsOf(
+function* operationEvents(
   { rowStart, kind, chunk, unit, units, stageOfChunk, stages, startMs, endMs }: Timeline,
   stage: number,
 ): Generator<object> {
@@ -101,7 +101,7 @@ function isSliced(units: Timeline['units'], unit: number): boolean {
 }
 
 /** An arrow from the end of each operation to the start of the one on another stage that takes what it hands on. */
-function* flowsOf(timeline: Timeline): Generator<object> {
+function* flowEvents(timeline: Timeline): Generator<object> {
   const { stages, rowStart, kind, chunk, unit, units, stageOfChunk, startMs, endMs } = timeline;
   const chunks = stageOfChunk.length;
   const cells = chunks * units.length;

@@ -4,7 +4,7 @@ import type { Run } from '../run/run';
 import type { LoadedConfig } from '../config-files/load-config';
 import type { Plan } from '../planner/plan';
 import type { Remedy } from '../rules/plan/remedy';
-import { findingsOf } from '../rules/run-findings';
+import { runFindings } from '../rules/run-findings';
 import type { EditableFile } from './launchers/edit-launcher';
 import { settingEdits } from './launchers/memory-fixes';
 import { formatFindings } from '../rules/plan/format-findings';
@@ -27,7 +27,7 @@ export function configFindings(
   if (run === null) return findings;
   if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan, remedies, editable)];
   // that a kind of model is not planned is not true of a run that freezes layers, which plans it
-  return findingsOf(run, plan, remedies).filter(({ code }) => code !== 'model-not-planned' || !isElastic(run));
+  return runFindings(run, plan, remedies).filter(({ code }) => code !== 'model-not-planned' || !isElastic(run));
 }
 
 /** Whether a run freezes layers over its epochs. */
@@ -42,6 +42,6 @@ export function isElastic({ elastic, encoder }: Run): boolean {
  * @param remedies of the plan, as `remediesFor` finds them. @param editable null: without quick fixes.
  */
 function launchedFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[], editable: EditableFile | null): readonly Finding[] {
-  const editsOf = (remedy: Remedy) => (editable === null ? null : settingEdits(remedy, editable));
-  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, editsOf), ...sliceFindings(run, plan, editable)];
+  const launchedEdits = (remedy: Remedy) => (editable === null ? null : settingEdits(remedy, editable));
+  return [...formatFindings(run, plan), ...memoryFindings(run, plan, remedies, launchedEdits), ...sliceFindings(run, plan, editable)];
 }

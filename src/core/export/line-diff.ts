@@ -5,7 +5,7 @@ import type { TextEdit } from '../findings';
 const context = 3;
 
 /** Lines of a text with their line breaks. */
-export function linesOf(text: string): readonly string[] {
+export function splitLines(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
@@ -20,7 +20,7 @@ export function editsBetween(file: string, before: string, after: string): reado
     if (old !== '' || next !== '') edits.push(editBetween(file, at, old, next));
     [at, old, next] = [at + old.length, '', ''];
   };
-  for (const { added, removed, value } of diffArrays([...linesOf(before)], [...linesOf(after)])) {
+  for (const { added, removed, value } of diffArrays([...splitLines(before)], [...splitLines(after)])) {
     const text = value.join('');
     if (removed) old += text;
     else if (added) next += text;

@@ -3,7 +3,7 @@ import { runtimeProfile } from '../domain/runtime';
 import type { MemoryPart, MemoryProfile } from '../memory-model/profile';
 import { mayFit } from '../memory-model/verdict';
 import type { NamedProfile } from '../domain/profile';
-import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Candidate, type Plan } from '../planner/plan';
 import { neededFor } from '../schedules/runtimes';
 import { mtpParameters } from '../model/multi-token-prediction';
 import { bestWay, wayText } from '../planner/lengths/length-reasons';
@@ -52,7 +52,7 @@ export interface StageJson {
 /** Everything of a plan but its timelines: the chosen candidate's numbers, what it is based on, and the others. */
 export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
   const { request, candidates, cost, analytic, parameters, reasons } = plan;
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const { runtime, capacityBytes, marginBytes } = chosen.memory;
   const { id, sends } = runtimeProfile(request.training);
   const neededBy = ({ schedule }: Candidate): string | null => {
@@ -72,7 +72,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       sends,
       scheme: chosen.scheme,
       iterationMs: chosen.iterationMs,
-      rangeMs: rangeOf(chosen.iterationMs, cost.range),
+      rangeMs: iterationRange(chosen.iterationMs, cost.range),
       pipelineMs: chosen.pipelineMs,
       gradientExchangeMs: chosen.gradientExchangeMs,
       optimizerMs: chosen.optimizerMs,
@@ -83,7 +83,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       tight: chosen.tight,
       memory: {
         runtime,
-        peakBytes: peakBytesOf(chosen),
+        peakBytes: candidatePeakBytes(chosen),
         capacityBytes,
         marginBytes,
         usableBytes: capacityBytes - marginBytes,
@@ -107,7 +107,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
         chunksPerStage: candidate.chunksPerStage,
         iterationMs: candidate.iterationMs,
         bubbleRate: candidate.bubbleRate,
-        peakBytes: peakBytesOf(candidate),
+        peakBytes: candidatePeakBytes(candidate),
         needs: neededBy(candidate),
         fits: mayFit(candidate),
         tight: candidate.tight,
@@ -150,7 +150,7 @@ function lengthsJson(over: OverLengths): object {
 }
 
 /** What a step of `ms` is likely to take, ms: the range that holds 80 % of measured runs of its kind. */
-export function rangeOf(ms: number, [low, high]: CostProvenance['range']): readonly [number, number] {
+export function iterationRange(ms: number, [low, high]: CostProvenance['range']): readonly [number, number] {
   return [ms * low, ms * high];
 }
 

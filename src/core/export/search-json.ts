@@ -1,7 +1,7 @@
-import { rangeOf, assumptionJson } from './plan-json';
+import { iterationRange, assumptionJson } from './plan-json';
 import { scenarioJson, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
-import { gapOf, type FoundPlan, type SearchResult } from '../layout-search/result';
+import { optimalityGap, type FoundPlan, type SearchResult } from '../layout-search/result';
 import { withOldNames } from '../terapipe/renamed-keys';
 import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
 import { neededFor } from '../schedules/runtimes';
@@ -32,7 +32,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       scenario: { ...scenarioJson(request), gpus: result.gpus },
       set: settingsOfFound(result, best, own),
       ...ofPlan(best),
-      rangeMs: rangeOf(best.iterationMs, cost.range),
+      rangeMs: iterationRange(best.iterationMs, cost.range),
       scheme: best.scheme,
       memory: {
         peakBytes: best.peakBytes,
@@ -75,7 +75,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       })),
       lowerBoundMs: result.lowerBoundMs,
       rule: say(ruleOfBest(result)),
-      gap: gapOf(result),
+      gap: optimalityGap(result),
       proved: result.proved,
       counts,
     },

@@ -1,7 +1,7 @@
 import { gpuPresetNames } from '../cluster/presets';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
-import { requestOf } from '../layout-search/request-of';
-import { chosenOf, type Plan } from '../planner/plan';
+import { toPlanRequest } from '../layout-search/request-of';
+import { chosenCandidate, type Plan } from '../planner/plan';
 import { scheduleKind } from '../schedules/registry';
 import { runtimeProfile } from '../domain/runtime';
 import { gpusUsed, type PlanRequest } from '../domain/request';
@@ -22,7 +22,7 @@ export function scenarioJson({ cluster, training, layout }: PlanRequest) {
  * @param own settings that were given to them already.
  */
 export function settingsOfPlan(plan: Plan, own: PlanSettings): PlanSettings {
-  const { schedule, scheme } = chosenOf(plan);
+  const { schedule, scheme } = chosenCandidate(plan);
   return settings(plan.request, schedule, scheme, own);
 }
 
@@ -43,7 +43,7 @@ export function settingsOfFound({ request }: Pick<SearchResult, 'request'>, foun
   };
   const { 'calibration.iterationMs': measured, ...others } = own;
   const constants = measured === undefined ? {} : calibratedConstants(request);
-  const requested = requestOf(request, found);
+  const requested = toPlanRequest(request, found);
   return given({ ...settings(requested, found.point.schedule, found.scheme, others), ...constants, ...chosen });
 }
 

@@ -97,7 +97,13 @@ const tailKinds = ['hiddenExchange', 'gradientExchange', 'optimizer'] as const s
 const tailClasses = { gradientExchange: 'g', optimizer: 'o', hiddenExchange: 'g' } as const satisfies Record<TailPart['kind'], string>;
 
 /** A bar for each part on each stage, of stages that end alike one over all rows where these have no gaps; what is hidden at the foot. */
-function tailBoxes({ ofStage }: Tail, scale: number, rowPx: number, gap: number, nameOf: (kind: TailPart['kind']) => string): string[] {
+function tailBoxes(
+  { ofStage }: Tail,
+  scale: number,
+  rowPx: number,
+  gap: number,
+  tailPartLabel: (kind: TailPart['kind']) => string,
+): string[] {
   const boxes: { stage: number; rows: number; part: TailPart }[] = [];
   const above = new Map<TailPart['kind'], (typeof boxes)[number]>();
   ofStage.forEach((parts, stage) => {
@@ -121,7 +127,7 @@ function tailBoxes({ ofStage }: Tail, scale: number, rowPx: number, gap: number,
   };
   return tailKinds.flatMap((kind) => {
     const own = boxes.filter(({ part }) => part.kind === kind).map(rectangle);
-    return own.length === 0 ? [] : [`<g class="${tailClasses[kind]}"><title>${escapeXml(nameOf(kind))}</title>`, ...own, '</g>'];
+    return own.length === 0 ? [] : [`<g class="${tailClasses[kind]}"><title>${escapeXml(tailPartLabel(kind))}</title>`, ...own, '</g>'];
   });
 }
 

@@ -1,6 +1,6 @@
 import type { EncoderSizes } from '../model/ends';
 import { integer } from '../domain/settings/rules';
-import { membersOf } from '../languages/json/document';
+import { readMembers } from '../languages/json/document';
 import type { Family } from './family';
 import { readMember, type Source } from './members';
 
@@ -47,7 +47,7 @@ export function readEncoder(source: Source): EncoderSizes | null {
 function labels({ document, members }: Source): number | null {
   const listed = members.get('id2label');
   if (listed?.value.type !== 'object') return null;
-  const count = membersOf(document, listed.value, 'id2label').size;
+  const count = readMembers(document, listed.value, 'id2label').size;
   return count === 0 ? null : count;
 }
 

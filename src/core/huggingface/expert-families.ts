@@ -1,4 +1,15 @@
-import { allBias, attentionBias, bertKeys, llamaAlways, llamaKeys, makeFamily, routedKeys, variantOf, untied, type Family } from './family';
+import {
+  allBias,
+  attentionBias,
+  bertKeys,
+  llamaAlways,
+  llamaKeys,
+  makeFamily,
+  routedKeys,
+  deriveFamily,
+  untied,
+  type Family,
+} from './family';
 
 export const routedOnly = { ...llamaKeys, ...routedKeys, expertFfn: ['moe_intermediate_size'] } as const;
 /** Latent attention has no head size of its own: queries, keys and values each have one. */
@@ -36,7 +47,7 @@ export const expertFamilies = {
     window: { when: 'flag', tokens: 4096 },
   }),
   qwen3_moe: qwen3Moe,
-  qwen3_vl_moe_text: variantOf(qwen3Moe, 'Qwen3VLMoeTextConfig', { defaults: untied }),
+  qwen3_vl_moe_text: deriveFamily(qwen3Moe, 'Qwen3VLMoeTextConfig', { defaults: untied }),
   gpt_oss: makeFamily('GptOssConfig', {
     keys: { ...llamaKeys, ...routedKeys, ...attentionBias },
     defaults: allBias,
@@ -51,7 +62,7 @@ export const expertFamilies = {
     extras: { sharedExperts: 1, decoderSparseStep: 1 },
     pattern: { period: 4, keys: [], kind: 'chunked_attention' },
   }),
-  deepseek_v2: variantOf(deepseekV3, 'DeepseekV2Config', {
+  deepseek_v2: deriveFamily(deepseekV3, 'DeepseekV2Config', {
     keys: { ...deepseekV3.keys, mlpBias: ['mlp_bias'] },
     // the class leaves the number of active experts open: DeepSeek-V2's own
     defaults: { experts: { count: 64, active: 6, ffn: 1407 } },

@@ -74,7 +74,7 @@ export function isFamily(modelType: string): modelType is FamilyName {
  * The family of a model type as a HuggingFace config writes it; a Llama of other sizes for a type we do not know, which is not planned
  * where its layers are known to be none of ours.
  */
-export function familyOf(modelType: string): Family {
+export function findFamily(modelType: string): Family {
   if (isFamily(modelType)) return families[modelType];
   const unplanned = unmodelledReason(modelType);
   return unplanned === undefined ? assumed : { ...assumed, unplanned };
@@ -82,7 +82,7 @@ export function familyOf(modelType: string): Family {
 
 /** The family that fills in what a model leaves out; null for a model that comes from no HuggingFace config. */
 export function familyOfModel({ value, source }: Located<string>): Family | null {
-  return isFamily(value) || (source.kind === 'file' && source.key === 'model_type') ? familyOf(value) : null;
+  return isFamily(value) || (source.kind === 'file' && source.key === 'model_type') ? findFamily(value) : null;
 }
 
 /** Fills what a config of a family leaves out by the family's documented defaults, each marked with the sentence that documents it. */

@@ -219,7 +219,7 @@ export function makeFamily(configClass: ClassName, traits: OwnTraits): Family {
 }
 
 /** A family like another, of another class: its sizes are those of its own class, its biases and all else as the other's unless set. */
-export function variantOf({ defaults, ...base }: Family, configClass: ClassName, traits: Partial<OwnTraits> = {}): Family {
+export function deriveFamily({ defaults, ...base }: Family, configClass: ClassName, traits: Partial<OwnTraits> = {}): Family {
   const { qkvBias, attentionOutputBias, mlpBias } = defaults;
   return makeFamily(configClass, { ...base, ...traits, defaults: { qkvBias, attentionOutputBias, mlpBias, ...traits.defaults } });
 }

@@ -1,8 +1,8 @@
 import type { Finding } from '../findings';
 import { byDefault, type Located } from '../domain/located';
 import { quoted } from '../text';
-import { families, familyOf, isFamily } from './families';
-import { membersOf, placeOf, startOf, type JsonDocument, type Member } from '../languages/json/document';
+import { families, findFamily, isFamily } from './families';
+import { readMembers, nodePlace, fileStart, type JsonDocument, type Member } from '../languages/json/document';
 import { modelFields } from '../run/written-model';
 import { readByRule } from '../languages/json/read-by-rule';
 import { ExpectedError, configError } from '../errors';
@@ -49,11 +49,11 @@ const identifyingKeys = [
  * @throws ExpectedError `config-unknown-model-type`, `config-wrong-type`, `config-duplicate-key`, `config-forbidden-key`; placed.
  */
 export function findModel(document: JsonDocument): FoundModel {
-  const root = membersOf(document, document.root, sentence`the config`);
+  const root = readMembers(document, document.root, sentence`the config`);
   const rootType = typeMember(document, root);
   const inner = textMember(root);
   if (inner !== undefined) {
-    const members = membersOf(document, inner.value, inner.name);
+    const members = readMembers(document, inner.value, inner.name);
     const own = typeMember(document, members);
     const type = own ?? inheritedType(rootType, members);
     if (type !== null && (isFamily(type.value) || hasUsualKeys(document, members)))
@@ -61,7 +61,7 @@ export function findModel(document: JsonDocument): FoundModel {
   }
   const type = rootType ?? inferred(document, root);
   if (isFamily(type.value) || hasUsualKeys(document, root)) return { ...typed(document, root, type), around: null };
-  const place = type.source.kind === 'file' ? type.source.place : startOf(document.file);
+  const place = type.source.kind === 'file' ? type.source.place : fileStart(document.file);
   throw configError(
     'config-unknown-model-type',
     sentence`The model type ${quoted(type.value)} is not one that is read yet`,
@@ -71,7 +71,7 @@ export function findModel(document: JsonDocument): FoundModel {
 }
 
 function typed(document: JsonDocument, members: Members, modelType: Located<string>): Omit<FoundModel, 'around'> {
-  const family = familyOf(modelType.value);
+  const family = findFamily(modelType.value);
   return { document, members, family, modelType, remarks: typeRemarks(document, modelType) };
 }
 
@@ -84,7 +84,7 @@ function typeMember(document: JsonDocument, members: Members): Located<string> |
     'config-wrong-type',
     sentence`model_type is not a string`,
     sentence`write it as "llama"`,
-    placeOf(document, member.value),
+    nodePlace(document, member.value),
   );
 }
 
@@ -106,7 +106,7 @@ function inferred(document: JsonDocument, members: Members): Located<string> {
   if (match !== undefined)
     return byDefault(match.modelType, sentence`no model_type, but ${match.keys[0]} and ${match.keys[1]} as ${match.configClass} has`);
   if (hasUsualKeys(document, members)) return byDefault('llama', sentence`no model_type: taken for a Llama by the names of its keys`);
-  throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, placeOf(document, document.root));
+  throw configError('config-unknown-model-type', sentence`The config has no model_type`, inlineRemedy, nodePlace(document, document.root));
 }
 
 /** The type whose class the config names: `MiniCPM3ForCausalLM` has a `MiniCPM3Config`. */

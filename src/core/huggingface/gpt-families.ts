@@ -7,7 +7,7 @@ import {
   llamaKeys,
   makeFamily,
   rotaryGptAlways,
-  variantOf,
+  deriveFamily,
   type Family,
 } from './family';
 import { sentence } from '../sentence';
@@ -41,8 +41,8 @@ export const gptFamilies = {
   gpt2,
   gpt_neox: makeFamily('GPTNeoXConfig', { keys: { ...bertKeys, ...attentionBias }, defaults: allBias, always: rotaryGptAlways }),
   gptj,
-  codegen: variantOf(gptj, 'CodeGenConfig'),
-  gpt_bigcode: variantOf(gpt2, 'GPTBigCodeConfig', {
+  codegen: deriveFamily(gptj, 'CodeGenConfig'),
+  gpt_bigcode: deriveFamily(gpt2, 'GPTBigCodeConfig', {
     defaults: { kvHeads: 1 },
     assumedFields: ['tiedEmbeddings'],
   }),

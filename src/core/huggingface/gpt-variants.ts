@@ -1,4 +1,4 @@
-import { allBias, bertKeys, gptAlways, gptKeys, llamaKeys, makeFamily, noBias, variantOf, type Family } from './family';
+import { allBias, bertKeys, gptAlways, gptKeys, llamaKeys, makeFamily, noBias, deriveFamily, type Family } from './family';
 import { gptFamilies } from './gpt-families';
 
 const { gpt2, opt, gpt_neox: neox } = gptFamilies;
@@ -10,9 +10,9 @@ const rotary = { ...gptAlways, positions: 'rotary' } as const;
  * transformers 5.23.
  */
 export const gptVariants = {
-  biogpt: variantOf(opt, 'BioGptConfig', { keys: bertKeys, assumedFields: [], small: () => ({}) }),
+  biogpt: deriveFamily(opt, 'BioGptConfig', { keys: bertKeys, assumedFields: [], small: () => ({}) }),
   cosmos3_edge_text: makeFamily('Cosmos3EdgeTextConfig', { keys: llamaKeys, always: { ...rotary, norm: 'rmsnorm' } }),
-  ctrl: variantOf(gpt2, 'CTRLConfig', { keys: { ...gptKeys, ffn: ['dff'] }, always: withoutTable, traits: { headBias: true } }),
+  ctrl: deriveFamily(gpt2, 'CTRLConfig', { keys: { ...gptKeys, ffn: ['dff'] }, always: withoutTable, traits: { headBias: true } }),
   dbrx: makeFamily('DbrxConfig', {
     keys: {
       layers: ['n_layers', 'num_hidden_layers'],
@@ -25,7 +25,7 @@ export const gptVariants = {
     always: { ...rotary, gatedMlp: true },
     traits: { normParameters: 1 },
   }),
-  gpt_neox_japanese: variantOf(neox, 'GPTNeoXJapaneseConfig', {
+  gpt_neox_japanese: deriveFamily(neox, 'GPTNeoXJapaneseConfig', {
     defaults: noBias,
     keys: bertKeys,
     // only the last layer's output projection has a bias
@@ -39,7 +39,7 @@ export const gptVariants = {
     small: ({ hidden }) => ({ model: hidden * hidden }),
     window: { when: 'always', tokens: 64 },
   }),
-  'openai-gpt': variantOf(gpt2, 'OpenAIGPTConfig', {
+  'openai-gpt': deriveFamily(gpt2, 'OpenAIGPTConfig', {
     // norms follow each half of a layer: there is none after the last layer
     small: ({ hidden }) => ({ model: -2 * hidden }),
   }),
@@ -50,7 +50,7 @@ export const gptVariants = {
     // norms of queries and keys have biases too
     small: ({ headDim, number }) => ({ attention: number('qk_layernorm') === 0 ? 0 : 2 * headDim }),
   }),
-  xglm: variantOf(opt, 'XGLMConfig', {
+  xglm: deriveFamily(opt, 'XGLMConfig', {
     keys: {
       ...bertKeys,
       layers: ['num_layers', 'num_hidden_layers'],

@@ -83,18 +83,18 @@ const qwen35 = {
 };
 const qwen35Experts = { ...qwen35, model_type: 'qwen3_5_moe_text', num_key_value_heads: 2 };
 
-function gpt2Of(layers: number, hidden: number, heads: number): object {
+function gpt2Config(layers: number, hidden: number, heads: number): object {
   return { model_type: 'gpt2', n_layer: layers, n_embd: hidden, n_head: heads, n_positions: 1024, vocab_size: 50257 };
 }
 
 /** Models of Hugging Face's hub that share their kind with few others: the fields of their config.json that say sizes, by name. */
 export const hubConfigs: Readonly<Record<string, object>> = {
-  gpt2: gpt2Of(12, 768, 12),
-  'gpt2-medium': gpt2Of(24, 1024, 16),
-  'gpt2-large': gpt2Of(36, 1280, 20),
-  'gpt2-xl': gpt2Of(48, 1600, 25),
-  'mixtral-8x7b': mixtralOf([32, 4096, 32, 14336, 32000]),
-  'mixtral-8x22b': mixtralOf([56, 6144, 48, 16384, 32768]),
+  gpt2: gpt2Config(12, 768, 12),
+  'gpt2-medium': gpt2Config(24, 1024, 16),
+  'gpt2-large': gpt2Config(36, 1280, 20),
+  'gpt2-xl': gpt2Config(48, 1600, 25),
+  'mixtral-8x7b': mixtralConfig([32, 4096, 32, 14336, 32000]),
+  'mixtral-8x22b': mixtralConfig([56, 6144, 48, 16384, 32768]),
   'nvidia-nemotron-3-super-120b-a12b': {
     ...nemotron,
     mamba_num_heads: 128,
@@ -161,10 +161,10 @@ export const hubConfigs: Readonly<Record<string, object>> = {
   'gpt-oss-20b': { ...gptOss, num_hidden_layers: 24, num_local_experts: 32 },
   'gpt-oss-120b': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   'nvidia-nemotron-3-nano-30b-a3b': nano30b,
-  'gemma-2b': gemmaOf([18, 2048, 8, 1, 16384]),
-  'gemma-1.1-2b': gemmaOf([18, 2048, 8, 1, 16384]),
-  'gemma-7b': gemmaOf([28, 3072, 16, 16, 24576]),
-  'gemma-1.1-7b': gemmaOf([28, 3072, 16, 16, 24576]),
+  'gemma-2b': gemmaConfig([18, 2048, 8, 1, 16384]),
+  'gemma-1.1-2b': gemmaConfig([18, 2048, 8, 1, 16384]),
+  'gemma-7b': gemmaConfig([28, 3072, 16, 16, 24576]),
+  'gemma-1.1-7b': gemmaConfig([28, 3072, 16, 16, 24576]),
   'seed-oss-36b': {
     model_type: 'seed_oss',
     num_hidden_layers: 64,
@@ -177,13 +177,13 @@ export const hubConfigs: Readonly<Record<string, object>> = {
     attention_bias: true,
     tie_word_embeddings: false,
   },
-  'gemma-2-2b': gemma2Of([26, 2304, 8, 4, 9216, 256]),
-  'gemma-2-9b': gemma2Of([42, 3584, 16, 8, 14336, 256]),
-  'gemma-2-27b': gemma2Of([46, 4608, 32, 16, 36864, 128]),
+  'gemma-2-2b': gemma2Config([26, 2304, 8, 4, 9216, 256]),
+  'gemma-2-9b': gemma2Config([42, 3584, 16, 8, 14336, 256]),
+  'gemma-2-27b': gemma2Config([46, 4608, 32, 16, 36864, 128]),
 };
 
 /** @param sizes layers, hidden size, heads, key/value heads, feed-forward width. */
-function gemmaOf([layers, hidden, heads, groups, ffn]: readonly [number, number, number, number, number]): object {
+function gemmaConfig([layers, hidden, heads, groups, ffn]: readonly [number, number, number, number, number]): object {
   return {
     model_type: 'gemma',
     num_hidden_layers: layers,
@@ -198,7 +198,7 @@ function gemmaOf([layers, hidden, heads, groups, ffn]: readonly [number, number,
 }
 
 /** @param sizes layers, hidden size, heads, key/value heads, feed-forward width, size of a head. */
-function gemma2Of([layers, hidden, heads, groups, ffn, headDim]: readonly [number, number, number, number, number, number]): object {
+function gemma2Config([layers, hidden, heads, groups, ffn, headDim]: readonly [number, number, number, number, number, number]): object {
   return {
     model_type: 'gemma2',
     num_hidden_layers: layers,
@@ -213,7 +213,7 @@ function gemma2Of([layers, hidden, heads, groups, ffn, headDim]: readonly [numbe
 }
 
 /** @param sizes layers, hidden size, heads, width of an expert, vocabulary. */
-function mixtralOf([layers, hidden, heads, ffn, vocab]: readonly [number, number, number, number, number]): object {
+function mixtralConfig([layers, hidden, heads, ffn, vocab]: readonly [number, number, number, number, number]): object {
   return {
     model_type: 'mixtral',
     num_hidden_layers: layers,

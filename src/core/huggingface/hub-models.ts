@@ -36,9 +36,9 @@ const owners =
 /** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
   const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
-  const plain = folder === undefined ? baseOf(name) : plainName(folder);
+  const plain = folder === undefined ? plainModelName(name) : plainName(folder);
   const home = folder === undefined ? 'hub' : 'preset';
-  return { name: folder ?? name, home, config: sizesOf(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
+  return { name: folder ?? name, home, config: findHubSizes(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
 }
 
 /**
@@ -46,11 +46,11 @@ export function modelOfHub(name: string): ModelOfLauncher {
  * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
  */
 export function hubModel(name: string): string | null {
-  return sizesOf(baseOf(name));
+  return findHubSizes(plainModelName(name));
 }
 
 /** The name without its owner and the parts that do not affect sizes; empty for that of another owner. */
-function baseOf(name: string): string {
+function plainModelName(name: string): string {
   return plainName(owners.exec(name)?.[1] ?? '');
 }
 
@@ -75,9 +75,9 @@ export function familiarModel(name: string): string | null {
     .replaceAll('_', '-')
     .replace(/^llama(\d)\.?(\d?)(?=-)/, (_, major: string, minor: string) => `llama-${major}${minor === '' ? '' : `.${minor}`}`)
     .replace(/^qwen(\d)(\d)(?=-)/, 'qwen$1.$2');
-  return sizesOf(base);
+  return findHubSizes(base);
 }
 
-function sizesOf(name: string): string | null {
+function findHubSizes(name: string): string | null {
   return hubSizes((Object.hasOwn(languageModels, name) ? languageModels[name] : undefined) ?? name);
 }

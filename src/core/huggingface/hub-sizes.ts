@@ -83,11 +83,11 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
 /** Sizes of a language model by its name in lower case, without its owner, as the text of its config.json; null for an unknown one. */
 export function hubSizes(name: string): string | null {
   const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
-    Object.hasOwn(table, name) ? configOf(type, table[name]) : null;
+    Object.hasOwn(table, name) ? denseConfigJson(type, table[name]) : null;
   const sparse = Object.hasOwn(qwen3Experts, name) ? qwen3Experts[name] : undefined;
   if (sparse !== undefined) {
     const [sizes, experts, active, width] = sparse;
-    return configOf('qwen3_moe', sizes, {
+    return denseConfigJson('qwen3_moe', sizes, {
       num_experts: experts,
       num_experts_per_tok: active,
       moe_intermediate_size: width,
@@ -95,15 +95,18 @@ export function hubSizes(name: string): string | null {
     });
   }
   const ranked = Object.hasOwn(latents, name) ? latents[name] : undefined;
-  if (ranked !== undefined) return latentOf(...ranked);
+  if (ranked !== undefined) return latentConfigJson(...ranked);
   if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(hubConfigs[name]);
   return (
-    dense('mistral', mistral) ?? configOf('llama', own(llama, name), positionsOf(name)) ?? dense('qwen2', qwen2) ?? dense('qwen3', qwen3)
+    dense('mistral', mistral) ??
+    denseConfigJson('llama', own(llama, name), maxPositions(name)) ??
+    dense('qwen2', qwen2) ??
+    dense('qwen3', qwen3)
   );
 }
 
 /** Positions that a model of Llama's class was made for, by its name: the class has 2,048 by default. */
-function positionsOf(name: string): object {
+function maxPositions(name: string): object {
   const positions = [
     [/^llama-3\.\d/, 131_072],
     [/^llama-3-/, 8192],
@@ -114,7 +117,7 @@ function positionsOf(name: string): object {
   return found === undefined ? {} : { max_position_embeddings: found[1] };
 }
 
-function configOf(type: string, sizes: Dense | undefined, also: object = {}): string | null {
+function denseConfigJson(type: string, sizes: Dense | undefined, also: object = {}): string | null {
   if (sizes === undefined) return null;
   const [layers, hidden, heads, groups, headDim, ffn, vocab, tied] = sizes;
   return JSON.stringify({
@@ -131,7 +134,10 @@ function configOf(type: string, sizes: Dense | undefined, also: object = {}): st
   });
 }
 
-function latentOf(type: string, [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent): string {
+function latentConfigJson(
+  type: string,
+  [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent,
+): string {
   return JSON.stringify({
     ...latent,
     model_type: type,

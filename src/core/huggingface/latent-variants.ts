@@ -1,6 +1,6 @@
 import { sentence } from '../sentence';
 import { deepseekV3 } from './expert-families';
-import { attentionBias, bertKeys, llamaAlways, llamaKeys, makeFamily, variantOf, type Family } from './family';
+import { attentionBias, bertKeys, llamaAlways, llamaKeys, makeFamily, deriveFamily, type Family } from './family';
 
 /** Layers with latent attention and one network for all tokens. */
 const latentDense = {
@@ -24,12 +24,12 @@ const indexed = sentence`attention to all earlier tokens, though an indexer pick
  * transformers 5.23.
  */
 export const latentVariants = {
-  axk1: variantOf(deepseekV3, 'AXK1Config', {
+  axk1: deriveFamily(deepseekV3, 'AXK1Config', {
     extras: { ...deepseekV3.extras, firstDenseLayers: 1 },
     small: ({ hidden }) => ({ experts: hidden }),
   }),
-  deepseek_v32: variantOf(deepseekV3, 'DeepseekV32Config', { ...noHeadSize, small: indexer, approximated: indexed }),
-  glm4_moe_lite: variantOf(deepseekV3, 'Glm4MoeLiteConfig', {
+  deepseek_v32: deriveFamily(deepseekV3, 'DeepseekV32Config', { ...noHeadSize, small: indexer, approximated: indexed }),
+  glm4_moe_lite: deriveFamily(deepseekV3, 'Glm4MoeLiteConfig', {
     extras: {
       kvLoraRank: 512,
       qLoraRank: 768,
@@ -40,7 +40,7 @@ export const latentVariants = {
       firstDenseLayers: 1,
     },
   }),
-  glm_moe_dsa: variantOf(deepseekV3, 'GlmMoeDsaConfig', {
+  glm_moe_dsa: deriveFamily(deepseekV3, 'GlmMoeDsaConfig', {
     ...noHeadSize,
     extras: {
       kvLoraRank: 512,
@@ -58,7 +58,7 @@ export const latentVariants = {
     ...latentDense,
     extras: { kvLoraRank: 256, qLoraRank: 768, qkNopeHeadDim: 64, qkRopeHeadDim: 32, vHeadDim: 64 },
   }),
-  mistral4: variantOf(deepseekV3, 'Mistral4Config', {
+  mistral4: deriveFamily(deepseekV3, 'Mistral4Config', {
     extras: {
       kvLoraRank: 256,
       qLoraRank: 1024,

@@ -1,4 +1,4 @@
-import { attentionBias, llamaAlways, llamaKeys, makeFamily, variantOf, type Family } from './family';
+import { attentionBias, llamaAlways, llamaKeys, makeFamily, deriveFamily, type Family } from './family';
 import { sentence } from '../sentence';
 
 export const llama: Family = makeFamily('LlamaConfig', {
@@ -25,18 +25,18 @@ export const qwen3: Family = makeFamily('Qwen3Config', {
   window: { when: 'flag', tokens: 4096 },
 });
 
-const qwen2Vl: Family = variantOf(qwen2, 'Qwen2VLTextConfig');
+const qwen2Vl: Family = deriveFamily(qwen2, 'Qwen2VLTextConfig');
 
 const gemma: Family = makeFamily('GemmaConfig', { keys: { ...llamaKeys, ...attentionBias }, always: llamaAlways });
 
-export const gemma2: Family = variantOf(gemma, 'Gemma2Config', {
+export const gemma2: Family = deriveFamily(gemma, 'Gemma2Config', {
   always: llamaAlways,
   window: { when: 'always', tokens: 4096 },
   traits: { normsPerLayer: 4 },
   pattern: { period: 2, keys: [], kind: 'sliding_attention' },
 });
 
-const gemma3: Family = variantOf(gemma2, 'Gemma3TextConfig', {
+const gemma3: Family = deriveFamily(gemma2, 'Gemma3TextConfig', {
   always: { ...llamaAlways, qkNorm: true },
   pattern: { period: 6, keys: ['sliding_window_pattern', '_sliding_window_pattern'], kind: 'sliding_attention' },
 });
@@ -49,7 +49,7 @@ const olmo: Family = makeFamily('OlmoConfig', {
   traits: { normParameters: 0 },
 });
 
-export const olmo2: Family = variantOf(olmo, 'Olmo2Config', {
+export const olmo2: Family = deriveFamily(olmo, 'Olmo2Config', {
   always: { ...llamaAlways, qkNorm: true },
   traits: { qkNormAcrossHeads: true },
 });
@@ -73,17 +73,17 @@ export const llamaFamilies = {
   qwen2_vl: { ...qwen2Vl, configClass: 'Qwen2VLConfig' },
   qwen2_vl_text: qwen2Vl,
   qwen2_5_vl: { ...qwen2Vl, configClass: 'Qwen2_5_VLConfig' },
-  qwen2_5_vl_text: variantOf(qwen2Vl, 'Qwen2_5_VLTextConfig'),
-  qwen3_vl_text: variantOf(qwen3, 'Qwen3VLTextConfig'),
+  qwen2_5_vl_text: deriveFamily(qwen2Vl, 'Qwen2_5_VLTextConfig'),
+  qwen3_vl_text: deriveFamily(qwen3, 'Qwen3VLTextConfig'),
   gemma,
   gemma2,
   gemma3_text: gemma3,
   phi3,
   olmo,
   olmo2,
-  granite: variantOf(llama, 'GraniteConfig'),
+  granite: deriveFamily(llama, 'GraniteConfig'),
   cohere,
-  cohere2: variantOf(cohere, 'Cohere2Config', {
+  cohere2: deriveFamily(cohere, 'Cohere2Config', {
     window: { when: 'always', tokens: 4096 },
     pattern: { period: 4, keys: ['sliding_window_pattern', '_sliding_window_pattern'], kind: 'sliding_attention' },
   }),

@@ -1,5 +1,5 @@
 import { sentence } from '../sentence';
-import { attentionBias, llamaAlways, llamaKeys, variantOf, type Family } from './family';
+import { attentionBias, llamaAlways, llamaKeys, deriveFamily, type Family } from './family';
 import { cohere, gemma2, llama, mistral, olmo2, qwen2, qwen3 } from './llama-families';
 
 const windowed = { when: 'always', tokens: 4096 } as const;
@@ -10,10 +10,10 @@ const withMlpBias = { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] } as
 const ofQueries = { ...llamaKeys, qkvBias: ['attention_bias'] } as const;
 const allBiases = { qkvBias: ['use_bias'], attentionOutputBias: ['use_bias'], mlpBias: ['use_bias'] } as const;
 
-const glm = variantOf(llama, 'GlmConfig', { defaults: { qkvBias: true }, keys: ofQueries });
-const glm4 = variantOf(glm, 'Glm4Config', { traits: { normsPerLayer: 4 } });
-const ernie = variantOf(llama, 'Ernie4_5Config', { keys: { ...llamaKeys, ...allBiases } });
-const jais: Family = variantOf(llama, 'Jais2Config', {
+const glm = deriveFamily(llama, 'GlmConfig', { defaults: { qkvBias: true }, keys: ofQueries });
+const glm4 = deriveFamily(glm, 'Glm4Config', { traits: { normsPerLayer: 4 } });
+const ernie = deriveFamily(llama, 'Ernie4_5Config', { keys: { ...llamaKeys, ...allBiases } });
+const jais: Family = deriveFamily(llama, 'Jais2Config', {
   defaults: { qkvBias: true, attentionOutputBias: true, mlpBias: true },
   keys: withMlpBias,
   always: { ...plainAlways, norm: 'layernorm' },
@@ -24,42 +24,42 @@ const jais: Family = variantOf(llama, 'Jais2Config', {
  * and modelling classes of transformers 5.23.
  */
 export const llamaVariants = {
-  apertus: variantOf(llama, 'ApertusConfig', {
+  apertus: deriveFamily(llama, 'ApertusConfig', {
     // its activation (xIELU) learns two numbers
     keys: { ...llamaKeys, ...attentionBias },
     always: { ...plainAlways, qkNorm: true },
     small: () => ({ layer: 2 }),
   }),
-  arcee: variantOf(llama, 'ArceeConfig', { keys: withMlpBias, always: plainAlways }),
-  bitnet: variantOf(llama, 'BitNetConfig', {
+  arcee: deriveFamily(llama, 'ArceeConfig', { keys: withMlpBias, always: plainAlways }),
+  bitnet: deriveFamily(llama, 'BitNetConfig', {
     keys: { ...llamaKeys, ...attentionBias },
     small: ({ hidden, ffn }) => ({ layer: hidden + ffn }),
   }),
-  cohere_compass_text: variantOf(cohere, 'CohereCompassTextConfig', { window: windowed, pattern: fourth }),
-  cwm: variantOf(llama, 'CwmConfig', { keys: llamaKeys, window: { when: 'always', tokens: 8192 }, pattern: { ...fourth } }),
-  diffllama: variantOf(llama, 'DiffLlamaConfig', {
+  cohere_compass_text: deriveFamily(cohere, 'CohereCompassTextConfig', { window: windowed, pattern: fourth }),
+  cwm: deriveFamily(llama, 'CwmConfig', { keys: llamaKeys, window: { when: 'always', tokens: 8192 }, pattern: { ...fourth } }),
+  diffllama: deriveFamily(llama, 'DiffLlamaConfig', {
     keys: { ...llamaKeys, ...attentionBias },
     small: ({ headDim }) => ({ attention: 4 * headDim }),
     approximated: sentence`one attention of each head, though it is the difference of two`,
   }),
-  emu3_text_model: variantOf(llama, 'Emu3TextConfig', { keys: withMlpBias }),
+  emu3_text_model: deriveFamily(llama, 'Emu3TextConfig', { keys: withMlpBias }),
   ernie4_5: ernie,
-  paddleocr_vl_text: variantOf(ernie, 'PaddleOCRTextConfig'),
-  exaone4: variantOf(qwen3, 'Exaone4Config', { keys: llamaKeys, window: windowed, pattern: fourth }),
+  paddleocr_vl_text: deriveFamily(ernie, 'PaddleOCRTextConfig'),
+  exaone4: deriveFamily(qwen3, 'Exaone4Config', { keys: llamaKeys, window: windowed, pattern: fourth }),
   glm,
   glm4,
-  glm4v_text: variantOf(glm4, 'Glm4vTextConfig'),
-  glm_ocr_text: variantOf(glm4, 'GlmOcrTextConfig', { defaults: { qkvBias: false }, keys: llamaKeys }),
-  granite_swa: variantOf(llama, 'GraniteSWAConfig', {
+  glm4v_text: deriveFamily(glm4, 'Glm4vTextConfig'),
+  glm_ocr_text: deriveFamily(glm4, 'GlmOcrTextConfig', { defaults: { qkvBias: false }, keys: llamaKeys }),
+  granite_swa: deriveFamily(llama, 'GraniteSWAConfig', {
     keys: withMlpBias,
     traits: { attentionSinks: true },
     window: { when: 'always', tokens: 128 },
     pattern: fourth,
   }),
-  helium: variantOf(llama, 'HeliumConfig', { keys: { ...ofQueries, mlpBias: ['mlp_bias'] } }),
-  hunyuan_v1_dense: variantOf(qwen3, 'HunYuanDenseV1Config', { keys: { ...llamaKeys, ...attentionBias } }),
-  hyperclovax: variantOf(llama, 'HyperCLOVAXConfig', { keys: withMlpBias }),
-  internlm3: variantOf(llama, 'InternLM3Config', {
+  helium: deriveFamily(llama, 'HeliumConfig', { keys: { ...ofQueries, mlpBias: ['mlp_bias'] } }),
+  hunyuan_v1_dense: deriveFamily(qwen3, 'HunYuanDenseV1Config', { keys: { ...llamaKeys, ...attentionBias } }),
+  hyperclovax: deriveFamily(llama, 'HyperCLOVAXConfig', { keys: withMlpBias }),
+  internlm3: deriveFamily(llama, 'InternLM3Config', {
     keys: {
       ...llamaKeys,
       qkvBias: ['attention_bias', 'qkv_bias'],
@@ -67,33 +67,33 @@ export const llamaVariants = {
       mlpBias: ['mlp_bias', 'bias'],
     },
   }),
-  iquestcoder: variantOf(llama, 'IQuestCoderConfig', { keys: withMlpBias }),
+  iquestcoder: deriveFamily(llama, 'IQuestCoderConfig', { keys: withMlpBias }),
   jais2: jais,
-  ministral: variantOf(mistral, 'MinistralConfig'),
-  ministral3: variantOf(mistral, 'Ministral3Config', { window: { when: 'always', tokens: null } }),
-  molmo2_text: variantOf(qwen3, 'Molmo2TextConfig', {
+  ministral: deriveFamily(mistral, 'MinistralConfig'),
+  ministral3: deriveFamily(mistral, 'Ministral3Config', { window: { when: 'always', tokens: null } }),
+  molmo2_text: deriveFamily(qwen3, 'Molmo2TextConfig', {
     keys: { ...llamaKeys, qkvBias: ['attention_bias', 'qkv_bias'] },
     small: ({ hidden, number }) => ({ model: (number('additional_vocab_size') ?? 128) * hidden }),
   }),
-  muse_glimmer_text: variantOf(llama, 'MuseGlimmerTextConfig', {
+  muse_glimmer_text: deriveFamily(llama, 'MuseGlimmerTextConfig', {
     keys: llamaKeys,
     traits: { normsPerLayer: 4, outputGate: true },
     window: { when: 'always', tokens: 2048 },
   }),
-  nanochat: variantOf(llama, 'NanoChatConfig', {
+  nanochat: deriveFamily(llama, 'NanoChatConfig', {
     keys: { ...llamaKeys, ...attentionBias },
     always: plainAlways,
     traits: { normParameters: 0 },
   }),
-  olmo3: variantOf(olmo2, 'Olmo3Config', { window: windowed, pattern: fourth }),
-  qwen2_5_omni_text: variantOf(qwen2, 'Qwen2_5OmniTextConfig', { window: { when: 'flag', tokens: 32768 } }),
-  seed_oss: variantOf(llama, 'SeedOssConfig', {
+  olmo3: deriveFamily(olmo2, 'Olmo3Config', { window: windowed, pattern: fourth }),
+  qwen2_5_omni_text: deriveFamily(qwen2, 'Qwen2_5OmniTextConfig', { window: { when: 'flag', tokens: 32768 } }),
+  seed_oss: deriveFamily(llama, 'SeedOssConfig', {
     defaults: { qkvBias: true },
     keys: { ...ofQueries, attentionOutputBias: ['attention_out_bias'], mlpBias: ['mlp_bias'] },
   }),
-  smollm3: variantOf(llama, 'SmolLM3Config', { keys: withMlpBias, window: { when: 'flag', tokens: null } }),
-  vaultgemma: variantOf(gemma2, 'VaultGemmaConfig', { traits: {} }),
-  voxtral_realtime_text: variantOf(mistral, 'VoxtralRealtimeTextConfig', {
+  smollm3: deriveFamily(llama, 'SmolLM3Config', { keys: withMlpBias, window: { when: 'flag', tokens: null } }),
+  vaultgemma: deriveFamily(gemma2, 'VaultGemmaConfig', { traits: {} }),
+  voxtral_realtime_text: deriveFamily(mistral, 'VoxtralRealtimeTextConfig', {
     // two matrices of a rank of 32, by which the delay of the sound scales a norm
     small: ({ hidden }) => ({ layer: 64 * hidden }),
   }),

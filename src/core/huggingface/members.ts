@@ -1,6 +1,6 @@
 import { byDefault, type Located } from '../domain/located';
 import { ExpectedError } from '../errors';
-import { placeOf, type JsonDocument, type Member } from '../languages/json/document';
+import { nodePlace, type JsonDocument, type Member } from '../languages/json/document';
 import { boolean, type Rule } from '../domain/settings/rules';
 import { readByRule } from '../languages/json/read-by-rule';
 import type { Family } from './family';
@@ -23,7 +23,7 @@ export function memberNamed(members: Members, names: readonly string[] | undefin
 
 /** A value with the place of the member that gives it. */
 export function located<T>(document: JsonDocument, member: Member, value: T): Located<T> {
-  return { value, source: { kind: 'file', place: placeOf(document, member.value), key: member.name } };
+  return { value, source: { kind: 'file', place: nodePlace(document, member.value), key: member.name } };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { llamaAlways, makeFamily, routedKeys, variantOf, type Family } from './family';
+import { llamaAlways, makeFamily, routedKeys, deriveFamily, type Family } from './family';
 import { deepseekV3 } from './expert-families';
 import { llama } from './llama-families';
 
@@ -10,8 +10,8 @@ const nativeKeys = { layers: ['n_layers'], hidden: ['dim'], heads: ['n_heads'] }
  * open_lm's `model_configs` (mlfoundations/open_lm, `Params` of `open_lm/model.py`). Their names here are ours.
  */
 export const nativeFamilies = {
-  'llama-params': variantOf(llama, 'ModelArgs of Llama', { keys: { ...nativeKeys, kvHeads: ['n_kv_heads'] } }),
-  'deepseek-params': variantOf(deepseekV3, 'ModelArgs of DeepSeek', {
+  'llama-params': deriveFamily(llama, 'ModelArgs of Llama', { keys: { ...nativeKeys, kvHeads: ['n_kv_heads'] } }),
+  'deepseek-params': deriveFamily(deepseekV3, 'ModelArgs of DeepSeek', {
     keys: {
       ...nativeKeys,
       ...routedKeys,

@@ -1,4 +1,4 @@
-import { allBias, bertKeys, gptAlways, makeFamily, variantOf, untied, type Family } from './family';
+import { allBias, bertKeys, gptAlways, makeFamily, deriveFamily, untied, type Family } from './family';
 
 const bert: Family = makeFamily('BertConfig', {
   kind: 'encoder',
@@ -8,7 +8,7 @@ const bert: Family = makeFamily('BertConfig', {
   assumedFields: ['tiedEmbeddings'],
 });
 
-const roberta: Family = variantOf(bert, 'RobertaConfig');
+const roberta: Family = deriveFamily(bert, 'RobertaConfig');
 
 const t5: Family = makeFamily('T5Config', {
   kind: 'encoder-decoder',
@@ -47,20 +47,20 @@ const bart: Family = makeFamily('BartConfig', {
 const sinusoids = { gatedMlp: false, positions: 'none', norm: 'layernorm', qkNorm: false } as const;
 
 /** Positions that are computed, not learned. */
-const marian: Family = variantOf(bart, 'MarianConfig', {
+const marian: Family = deriveFamily(bart, 'MarianConfig', {
   always: sinusoids,
   traits: {},
   stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'none', finalNorms: false },
 });
 
-const pegasus: Family = variantOf(marian, 'PegasusConfig', {
+const pegasus: Family = deriveFamily(marian, 'PegasusConfig', {
   stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'none', finalNorms: true },
 });
 
 /** Tables of sinusoids for source and target: they are not learned, but count. */
 const sinusoidTables: Family['small'] = ({ hidden, maxPositions }) => ({ model: 2 * maxPositions * hidden });
 
-const blenderbot = variantOf(pegasus, 'BlenderbotConfig', {
+const blenderbot = deriveFamily(pegasus, 'BlenderbotConfig', {
   always: gptAlways,
   stacks: { decoderLayers: 24, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: true },
 });
@@ -69,9 +69,9 @@ const blenderbot = variantOf(pegasus, 'BlenderbotConfig', {
 export const otherFamilies = {
   bert,
   roberta,
-  camembert: variantOf(roberta, 'CamembertConfig'),
-  'xlm-roberta': variantOf(roberta, 'XLMRobertaConfig'),
-  distilbert: variantOf(bert, 'DistilBertConfig', {
+  camembert: deriveFamily(roberta, 'CamembertConfig'),
+  'xlm-roberta': deriveFamily(roberta, 'XLMRobertaConfig'),
+  distilbert: deriveFamily(bert, 'DistilBertConfig', {
     keys: {
       layers: ['n_layers', 'num_hidden_layers'],
       hidden: ['dim', 'hidden_size'],
@@ -82,7 +82,7 @@ export const otherFamilies = {
       maxPositions: ['max_position_embeddings'],
     },
   }),
-  vit: variantOf(bert, 'ViTConfig', {
+  vit: deriveFamily(bert, 'ViTConfig', {
     keys: {
       layers: ['num_hidden_layers'],
       hidden: ['hidden_size'],
@@ -93,29 +93,29 @@ export const otherFamilies = {
     assumedFields: ['tiedEmbeddings', 'vocab'],
   }),
   t5,
-  mt5: variantOf(t5, 'MT5Config', { defaults: untied, always: { ...t5.always, gatedMlp: true } }),
-  umt5: variantOf(t5, 'UMT5Config', {
+  mt5: deriveFamily(t5, 'MT5Config', { defaults: untied, always: { ...t5.always, gatedMlp: true } }),
+  umt5: deriveFamily(t5, 'UMT5Config', {
     defaults: untied,
     always: { ...t5.always, gatedMlp: true },
     stacks: { decoderLayers: null, maxSource: null, sourcePositions: 'none', finalNorms: true, relativeBias: 'every' },
   }),
   bart,
-  mbart: variantOf(bart, 'MBartConfig', {
+  mbart: deriveFamily(bart, 'MBartConfig', {
     stacks: { decoderLayers: 12, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: true },
   }),
-  plbart: variantOf(bart, 'PLBartConfig', {
+  plbart: deriveFamily(bart, 'PLBartConfig', {
     stacks: { decoderLayers: 6, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false },
   }),
-  mvp: variantOf(bart, 'MvpConfig'),
+  mvp: deriveFamily(bart, 'MvpConfig'),
   blenderbot,
-  'blenderbot-small': variantOf(bart, 'BlenderbotSmallConfig', {
+  'blenderbot-small': deriveFamily(bart, 'BlenderbotSmallConfig', {
     traits: { embeddingNorm: true },
     stacks: { decoderLayers: 8, ownSizes: true, maxSource: 'like-target', sourcePositions: 'own', finalNorms: false },
   }),
-  marian: variantOf(marian, 'MarianConfig', { small: sinusoidTables }),
+  marian: deriveFamily(marian, 'MarianConfig', { small: sinusoidTables }),
   pegasus: { ...pegasus, small: sinusoidTables },
-  m2m_100: variantOf(pegasus, 'M2M100Config'),
-  whisper: variantOf(bart, 'WhisperConfig', {
+  m2m_100: deriveFamily(pegasus, 'M2M100Config'),
+  whisper: deriveFamily(bart, 'WhisperConfig', {
     keys: { ...bart.keys, maxPositions: ['max_target_positions'] },
     traits: {},
     // a table of sinusoids for the source: it is not learned, but counts

@@ -1,7 +1,7 @@
 import { ropeScalingSizes, type RopeScaling } from '../domain/model';
 import type { Located } from '../domain/located';
 import type { FactName, FactValues } from '../run/facts';
-import { membersOf } from '../languages/json/document';
+import { readMembers } from '../languages/json/document';
 import { located, memberNamed, type Members, type Source } from './members';
 
 const epsilonKeys = ['rms_norm_eps', 'layer_norm_eps', 'layer_norm_epsilon', 'layernorm_epsilon', 'norm_eps', 'norm_epsilon'] as const;
@@ -36,7 +36,7 @@ export function positionsIn(source: Source): Partial<{ -readonly [K in FactName]
 
 function objectIn({ members, document }: Source, name: string): Members {
   const member = members.get(name);
-  return member?.value.type === 'object' ? membersOf(document, member.value, name) : new Map();
+  return member?.value.type === 'object' ? readMembers(document, member.value, name) : new Map();
 }
 
 function numberIn({ document }: Source, members: Members, keys: readonly string[]): Located<number> | undefined {

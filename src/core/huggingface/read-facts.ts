@@ -23,10 +23,10 @@ const modelFacts = ['modelType', ...sharedNames(settings.model)] as const satisf
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
-  const extras = withoutDefaultsOf(source, readExtras(source));
+  const extras = withoutClassDefaults(source, readExtras(source));
   const kinds = attentionKinds(source, model.layers.value);
   const found: MutableFacts = {
-    ...modelOf(source, model),
+    ...modelFieldFacts(source, model),
     ...(state !== null && model.experts.value === null ? withoutShared(extras) : extras),
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model),
@@ -36,23 +36,23 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>, st
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),
   };
-  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, factOf<unknown>(value)]));
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, locatedFact<unknown>(value)]));
 }
 
 /** Fields of a model whose value planning takes from outside the config and its class. */
-export function assumedFieldsOf({ family }: Source, model: LocatedFields<WrittenModel>): readonly (FactName & keyof WrittenModel)[] {
+export function assumedModelFields({ family }: Source, model: LocatedFields<WrittenModel>): readonly (FactName & keyof WrittenModel)[] {
   return (family.assumedFields ?? []).filter(
     (field): field is typeof field & FactName =>
       model[field].source.kind === 'default' && (modelFacts as readonly string[]).includes(field),
   );
 }
 
-function factOf<T>({ value, source }: Located<T>): Fact<T> {
+function locatedFact<T>({ value, source }: Located<T>): Fact<T> {
   return source.kind === 'file' ? { value, source, name: source.key } : { value, source };
 }
 
-function modelOf(source: Source, model: LocatedFields<WrittenModel>): MutableFacts {
-  const assumedFields = assumedFieldsOf(source, model);
+function modelFieldFacts(source: Source, model: LocatedFields<WrittenModel>): MutableFacts {
+  const assumedFields = assumedModelFields(source, model);
   return Object.fromEntries(
     modelFacts.flatMap((name) => {
       const field: Located<unknown> = model[name];
@@ -85,7 +85,7 @@ function readExtras(source: Source): Partial<Record<ExtraField, Located<number>>
 }
 
 /** Where a config lists its layers without experts, the class's own first ones do not count. */
-function withoutDefaultsOf({ members }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
+function withoutClassDefaults({ members }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
   const listed = (key: string): boolean => members.get(key)?.value.type === 'array';
   const isDefault = extras.firstDenseLayers?.source.kind === 'default';
   if (!listed('mlp_layer_types') && !(isDefault && listed('mlp_only_layers'))) return extras;
@@ -125,7 +125,7 @@ function listedNetworks(source: Source): Located<readonly number[]> | undefined 
     ? undefined
     : from(
         kinds,
-        indicesOf(kinds.value, (kind) => kind === 'dense'),
+        indicesWhere(kinds.value, (kind) => kind === 'dense'),
       );
 }
 
@@ -140,11 +140,11 @@ function layersBetween(source: Source, layers: number): Located<readonly number[
   const isDense = (layer: number): boolean => layer < first.value || layer > end || (layer + 1) % Math.max(1, interval.value) !== 0;
   return from(
     first,
-    indicesOf(ofLayers(layers, String), (layer) => isDense(Number(layer))),
+    indicesWhere(ofLayers(layers, String), (layer) => isDense(Number(layer))),
   );
 }
 
-function indicesOf<T>(values: readonly T[], holds: (value: T) => boolean): number[] {
+function indicesWhere<T>(values: readonly T[], holds: (value: T) => boolean): number[] {
   return values.flatMap((value, index) => (holds(value) ? [index] : []));
 }
 
@@ -236,6 +236,6 @@ function windowedFrom(source: Source, layers: number): Located<readonly string[]
       );
 }
 
-function ofLayers(layers: number, kindOf: (layer: number) => string): readonly string[] {
-  return Array.from({ length: layers }, (_, layer) => kindOf(layer));
+function ofLayers(layers: number, kindAt: (layer: number) => string): readonly string[] {
+  return Array.from({ length: layers }, (_, layer) => kindAt(layer));
 }

@@ -6,16 +6,16 @@ import { fillTemplate } from '../languages/json/template';
 import { completeFamily } from './families';
 import type { Facts, LauncherFile } from '../run/facts';
 import { readEncoder } from './encoder';
-import { parameterRangeOf } from './count';
+import { countParameterRange } from './count';
 import { findModel } from './find-model';
-import { readFacts, assumedFieldsOf } from './read-facts';
-import { remarksOn, unplannedOf } from './remarks';
+import { readFacts, assumedModelFields } from './read-facts';
+import { remarksOn, unplannedReason } from './remarks';
 import { familyTraits, readSizes } from './sizes';
 import { readState } from './ssm';
 import { trainingOfModel, type TrainingOfModel } from './training';
 import { parseDocument, type JsonDocument } from '../languages/json/document';
 import type { RunModel } from '../run/run';
-import { traitsOf } from '../run/traits';
+import { readModelTraits } from '../run/traits';
 import type { ModelTraits } from '../run/written-model';
 
 /** What one config.json sets: the model of a run, with all that it sets as facts. */
@@ -35,25 +35,25 @@ export interface HuggingFaceModel extends RunModel {
  * @throws ExpectedError as `parseDocument`, `config-unknown-model-type`, `config-wrong-type`, `config-out-of-range`; all placed.
  */
 export function readHuggingFace(file: string, text: string): HuggingFaceModel {
-  const document = documentOf(file, text);
+  const document = parseConfigDocument(file, text);
   const found = findModel(document);
   const model = completeFamily(found.family, found.modelType, readSizes(found, found.around));
   const state = readState(found, model);
   const facts = readFacts(found, model, state);
-  const unplanned = unplannedOf(found, facts);
+  const unplanned = unplannedReason(found, facts);
   const encoder = readEncoder(found);
-  const traits = traitsOf(
+  const traits = readModelTraits(
     facts,
     familyTraits(found, model),
     state === null ? null : { state: state.state, isSingleSublayer: found.family.state?.isSingleSublayer === true },
   );
-  const guessed = parameterRangeOf({ model, traits, unplanned: unplanned ?? undefined });
+  const guessed = countParameterRange({ model, traits, unplanned: unplanned ?? undefined });
   return {
     document,
     model,
     traits,
     facts,
-    assumedFields: assumedFieldsOf(found, model),
+    assumedFields: assumedModelFields(found, model),
     ...(unplanned === null ? {} : { unplanned }),
     ...(encoder === null ? {} : { encoder }),
     remarks: remarksOn(found, facts, unplanned, guessed),
@@ -62,7 +62,7 @@ export function readHuggingFace(file: string, text: string): HuggingFaceModel {
 }
 
 /** @throws ExpectedError as `parseDocument`; `model-not-planned` for a template whose sizes are still to be filled in. */
-function documentOf(file: string, text: string): JsonDocument {
+function parseConfigDocument(file: string, text: string): JsonDocument {
   try {
     return parseDocument(file, text, 'json');
   } catch (error) {

@@ -4,8 +4,8 @@ import type { Place } from '../domain/located';
 import { quoted } from '../text';
 import { families } from './families';
 import type { Facts } from '../run/facts';
-import { placeOf, startOf, type Member } from '../languages/json/document';
-import { isHybridKind, latentOf } from '../run/traits';
+import { nodePlace, fileStart, type Member } from '../languages/json/document';
+import { isHybridKind, latentAttentionSizes } from '../run/traits';
 import type { Unplanned } from '../run/run';
 import { closest } from '../suggest';
 import { extraKeys, type FamilyField } from './family';
@@ -51,7 +51,7 @@ function guess(found: FoundModel, [least, most]: readonly [number, number]): Fin
 const inlineRemedy = sentence`give the sizes of a decoder like it inline under "model" in a terapipe.json to plan that`;
 
 /** The first reason why planning would be of another model than this one; null when there is none. */
-export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
+export function unplannedReason(found: FoundModel, facts: Facts): Unplanned | null {
   const { family } = found;
   const type = quoted(found.modelType.value);
   const unplannedFor = (reason: Sentence, place: Place = placeOfType(found)): Unplanned => ({
@@ -65,9 +65,9 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   }
   const both = found.members.get('is_encoder_decoder');
   if (family.assumed === true && both?.value.value === true)
-    return unplannedFor(sentence`its encoder and decoder are of a kind that is not known`, placeOf(found.document, both.value));
+    return unplannedFor(sentence`its encoder and decoder are of a kind that is not known`, nodePlace(found.document, both.value));
   if (family.kind === 'encoder-decoder' && both?.value.value === false)
-    return unplannedFor(sentence`it is only one stack of an encoder-decoder model`, placeOf(found.document, both.value));
+    return unplannedFor(sentence`it is only one stack of an encoder-decoder model`, nodePlace(found.document, both.value));
   if (family.unplanned !== undefined) return unplannedFor(family.unplanned);
   const { state } = family;
   const other = facts.attentionKinds?.value.find((kind) =>
@@ -80,7 +80,7 @@ export function unplannedOf(found: FoundModel, facts: Facts): Unplanned | null {
   if (untold !== undefined) return unplannedFor(untold.reason, placeOfMember(found, untold.key));
   const recurrent = state === undefined ? recurrentPlace(found, facts) : null;
   if (recurrent !== null) return unplannedFor(sentence`not all its layers are attention`, recurrent);
-  if (facts.latentAttention !== undefined && latentOf(facts) === null)
+  if (facts.latentAttention !== undefined && latentAttentionSizes(facts) === null)
     return unplannedFor(sentence`it does not give all sizes of its latent attention`, placeOfFact(facts.kvLoraRank, found));
   return family.assumed === true && !isCausal(found)
     ? unplannedFor(sentence`its architectures name no causal language model`, placeOfMember(found, 'architectures'))
@@ -102,7 +102,7 @@ function recurrentPlace(found: FoundModel, { hybridPattern }: Facts): Place | nu
   const recurrent = [...found.members.values()].find(
     ({ name, value }) => /^(mamba|ssm|rwkv|linear_(num|key|value|conv))_/.test(name) && value.type === 'number',
   );
-  return recurrent === undefined ? null : placeOf(found.document, recurrent.value);
+  return recurrent === undefined ? null : nodePlace(found.document, recurrent.value);
 }
 
 /** Whether the classes that a config of an unknown type names generate text; also when it names none. */
@@ -114,7 +114,7 @@ function isCausal({ members, around }: FoundModel): boolean {
 
 function placeOfType({ document, modelType }: FoundModel): Place {
   if (modelType.source.kind === 'file') return modelType.source.place;
-  return { ...startOf(document.file), range: { start: document.root.offset, end: document.root.offset + 1 } };
+  return { ...fileStart(document.file), range: { start: document.root.offset, end: document.root.offset + 1 } };
 }
 
 function placeOfFact(fact: Facts[keyof Facts], found: FoundModel): Place {
@@ -123,7 +123,7 @@ function placeOfFact(fact: Facts[keyof Facts], found: FoundModel): Place {
 
 function placeOfMember(found: FoundModel, name: string): Place {
   const member = found.members.get(name) ?? found.around?.get(name);
-  return member === undefined ? placeOfType(found) : placeOf(found.document, member.value);
+  return member === undefined ? placeOfType(found) : nodePlace(found.document, member.value);
 }
 
 const knownKeys: ReadonlySet<string> = new Set([
@@ -145,7 +145,7 @@ function misspelt({ document, members, family }: FoundModel): Finding[] {
     if (knownKeys.has(member.name) || member.value.type === 'object') return [];
     const meant = closest(member.name, missing, (length) => (length < 8 ? 1 : 2));
     if (meant === null) return [];
-    const place = placeOf(document, member.key);
+    const place = nodePlace(document, member.key);
     return [
       {
         code: 'unknown-key',
@@ -209,13 +209,13 @@ function otherParts({ document, around }: FoundModel): Finding[] {
   if (others.length === 0)
     return [
       approximated(
-        placeOf(document, first.key),
+        nodePlace(document, first.key),
         sentence`Only the language model is planned, without the encoder of images or sound`,
         sentence`leave room for it in the memory and time of the first stage`,
       ),
     ];
   const unknown = approximated(
-    placeOf(document, (others[0] ?? first).key),
+    nodePlace(document, (others[0] ?? first).key),
     sentence`Only the language model is planned and counted, without ${allOf(others.map(({ name }) => quoted(name)))}`,
     sentence`leave room for it in memory and time`,
   );

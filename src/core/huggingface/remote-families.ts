@@ -1,4 +1,4 @@
-import { bertKeys, llamaKeys, variantOf, type Family } from './family';
+import { bertKeys, llamaKeys, deriveFamily, type Family } from './family';
 import { qwen3Moe } from './expert-families';
 import { llama, qwen2 } from './llama-families';
 
@@ -10,9 +10,9 @@ const withBias = { ...llamaKeys, qkvBias: ['bias'], attentionOutputBias: ['bias'
  */
 export const remoteFamilies = {
   // baichuan-inc/Baichuan2-7B-Base
-  baichuan: variantOf(llama, 'BaichuanConfig', { keys: llamaKeys }),
+  baichuan: deriveFamily(llama, 'BaichuanConfig', { keys: llamaKeys }),
   // THUDM/chatglm3-6b
-  chatglm: variantOf(llama, 'ChatGLMConfig', {
+  chatglm: deriveFamily(llama, 'ChatGLMConfig', {
     defaults: { qkvBias: true },
     keys: {
       ...bertKeys,
@@ -26,20 +26,20 @@ export const remoteFamilies = {
     },
   }),
   // deepseek-ai/deepseek-moe-16b-base
-  deepseek: variantOf(qwen3Moe, 'DeepseekConfig', { always: llama.always, extras: { sharedExperts: 2, firstDenseLayers: 1 } }),
+  deepseek: deriveFamily(qwen3Moe, 'DeepseekConfig', { always: llama.always, extras: { sharedExperts: 2, firstDenseLayers: 1 } }),
   // internlm/internlm-7b, internlm/internlm2-7b
-  internlm: variantOf(llama, 'InternLMConfig', { defaults: { qkvBias: true, attentionOutputBias: true }, keys: withBias }),
-  internlm2: variantOf(llama, 'InternLM2Config', { keys: withBias }),
+  internlm: deriveFamily(llama, 'InternLMConfig', { defaults: { qkvBias: true, attentionOutputBias: true }, keys: withBias }),
+  internlm2: deriveFamily(llama, 'InternLM2Config', { keys: withBias }),
   // openbmb/MiniCPM-2B-sft-bf16
-  minicpm: variantOf(llama, 'MiniCPMConfig'),
+  minicpm: deriveFamily(llama, 'MiniCPMConfig'),
   // allenai/Molmo-7B-D-0924, whose words of images are only in the embedding
-  molmo: variantOf(qwen2, 'MolmoConfig', {
+  molmo: deriveFamily(qwen2, 'MolmoConfig', {
     keys: { ...llamaKeys, qkvBias: ['qkv_bias'] },
     small: ({ hidden }) => ({ model: 128 * hidden }),
     window: { when: 'flag', tokens: null },
   }),
   // Qwen/Qwen-7B
-  qwen: variantOf(llama, 'QWenConfig', { defaults: { qkvBias: true }, keys: bertKeys }),
+  qwen: deriveFamily(llama, 'QWenConfig', { defaults: { qkvBias: true }, keys: bertKeys }),
   // 01-ai/Yi-6B as first published
-  Yi: variantOf(llama, 'YiConfig', { keys: llamaKeys }),
+  Yi: deriveFamily(llama, 'YiConfig', { keys: llamaKeys }),
 } as const satisfies Readonly<Record<string, Family>>;

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { assumedClass, type FamilyField, type FamilySizes } from './family';
 import { readStackLayers, readStacks } from './stacks';
 import { flag, located, memberNamed, readMember, type Members, type Source } from './members';
-import { membersOf } from '../languages/json/document';
+import { readMembers } from '../languages/json/document';
 import { stateLayers } from './ssm';
 import { sentence } from '../sentence';
 
@@ -73,14 +73,14 @@ function noExperts({ document, members, family }: Source): LocatedPartial<Writte
  */
 function tieAround(source: Source, around: Members | null): LocatedPartial<WrittenModel> {
   const isInner = memberNamed(source.members, source.family.keys.tiedEmbeddings)?.value.type === 'boolean';
-  if (around === null || (isInner && versionOf(around) < 5)) return {};
+  if (around === null || (isInner && transformersMajorVersion(around) < 5)) return {};
   const member = around.get('tie_word_embeddings');
   const tie = member?.value.type === 'null' ? undefined : readMember(source, member, boolean);
   return tie === undefined ? {} : { tiedEmbeddings: tie };
 }
 
 /** First number of the version of transformers that wrote a file; files without one are taken for new ones. */
-function versionOf(root: Members): number {
+function transformersMajorVersion(root: Members): number {
   const written: unknown = root.get('transformers_version')?.value.value;
   const first = typeof written === 'string' ? Number.parseInt(written, 10) : Number.NaN;
   return Number.isNaN(first) ? Number.POSITIVE_INFINITY : first;
@@ -101,7 +101,7 @@ function bothStacks(source: Source, { layers }: LocatedPartial<WrittenModel>): L
 
 type Switches = (source: Source, given: LocatedPartial<WrittenModel>) => LocatedPartial<WrittenModel>;
 
-const headsOf = ({ family }: Source, { heads }: LocatedPartial<WrittenModel>): number => heads?.value ?? family.defaults.heads;
+const resolvedHeads = ({ family }: Source, { heads }: LocatedPartial<WrittenModel>): number => heads?.value ?? family.defaults.heads;
 
 /** Only what the file switches itself: what follows from a default is the family's own default. */
 function given<T>(found: Located<T>, field: keyof WrittenModel): LocatedPartial<WrittenModel> {
@@ -125,7 +125,7 @@ const gatedFeedForward: Switches = (source) => {
 /** One key/value head under `multi_query`; the new decoder of Falcon has as many as are written. */
 const multiQuery: Switches = (source, sizes) => {
   const one = flag(source, 'multi_query', true);
-  return given(from(one, one.value ? 1 : headsOf(source, sizes)), 'kvHeads');
+  return given(from(one, one.value ? 1 : resolvedHeads(source, sizes)), 'kvHeads');
 };
 
 const falcon: Switches = (source, sizes) => {
@@ -134,7 +134,7 @@ const falcon: Switches = (source, sizes) => {
   const groups = memberNamed(source.members, ['num_kv_heads', 'n_head_kv']);
   const written = groups?.value.type === 'null' ? undefined : readMember(source, groups, modelFields.kvHeads);
   return {
-    ...(newDecoder.value ? { kvHeads: written ?? from(newDecoder, headsOf(source, sizes)) } : multiQuery(source, sizes)),
+    ...(newDecoder.value ? { kvHeads: written ?? from(newDecoder, resolvedHeads(source, sizes)) } : multiQuery(source, sizes)),
     ...(alibi.value ? { positions: from(alibi, 'none') } : {}),
   };
 };
@@ -148,7 +148,7 @@ const noBias = (source: Source): LocatedPartial<WrittenModel> => {
 const mpt: Switches = (source, sizes) => {
   const wider = readMember(source, source.members.get('expansion_ratio'), integer(1, 1000));
   const attention = source.members.get('attn_config');
-  const inner: Members = attention?.value.type === 'object' ? membersOf(source.document, attention.value, 'attn_config') : new Map();
+  const inner: Members = attention?.value.type === 'object' ? readMembers(source.document, attention.value, 'attn_config') : new Map();
   const alibi = readMember(source, inner.get('alibi'), boolean);
   const hidden = sizes.hidden?.value ?? source.family.defaults.hidden;
   return {
@@ -211,7 +211,7 @@ const openLm: Switches = (source, sizes) => {
   const hasBias = norm?.value.value === 'default_layer_norm' || norm?.value.value === 'lp_layer_norm';
   return {
     // what does not divide is left off: 480 of 488 over 12 heads
-    headDim: from(hidden, Math.max(1, Math.floor(hidden.value / headsOf(source, sizes)))),
+    headDim: from(hidden, Math.max(1, Math.floor(hidden.value / resolvedHeads(source, sizes)))),
     ffn: from(hidden, isPlain ? 4 * hidden.value : 256 * Math.ceil(Math.floor((8 * hidden.value) / 3) / 256)),
     ...(isPlain && { gatedMlp: located(document, kind, false) }),
     ...(hasBias && { norm: located(document, norm, 'layernorm') }),
@@ -223,7 +223,7 @@ const openLm: Switches = (source, sizes) => {
 const dbrx: Switches = (source) => {
   const inside = (name: string): Members => {
     const member = source.members.get(name);
-    return member?.value.type === 'object' ? membersOf(source.document, member.value, name) : new Map();
+    return member?.value.type === 'object' ? readMembers(source.document, member.value, name) : new Map();
   };
   const [attention, network] = [inside('attn_config'), inside('ffn_config')];
   const read = (field: 'kvHeads' | 'ffn' | 'experts' | 'activeExperts', members: Members, key: string): LocatedPartial<WrittenModel> => {

@@ -5,7 +5,7 @@ import {
   llamaKeys,
   makeFamily,
   routedKeys,
-  variantOf,
+  deriveFamily,
   type Family,
   type StateFamily,
 } from './family';
@@ -91,8 +91,8 @@ const qwen35: Family = makeFamily('Qwen3_5TextConfig', {
 /** Families whose layers hand on a state. Source: configuration and modelling classes of transformers 5.23. */
 export const stateFamilies = {
   mamba,
-  falcon_mamba: variantOf(mamba, 'FalconMambaConfig', { defaults: attentionFree }),
-  mamba2: variantOf(mamba, 'Mamba2Config', {
+  falcon_mamba: deriveFamily(mamba, 'FalconMambaConfig', { defaults: attentionFree }),
+  mamba2: deriveFamily(mamba, 'Mamba2Config', {
     defaults: attentionFree,
     state: {
       kind: 'mamba2',
@@ -179,12 +179,12 @@ export const stateFamilies = {
     state: deltaState,
   }),
   qwen3_5_text: qwen35,
-  qwen3_5_moe_text: variantOf(qwen35, 'Qwen3_5MoeTextConfig', {
+  qwen3_5_moe_text: deriveFamily(qwen35, 'Qwen3_5MoeTextConfig', {
     keys: { ...llamaKeys, ...routedKeys, ...attentionBias, expertFfn: ['moe_intermediate_size'] },
     extras: { sharedExpertFfn: 512 },
     traits: { experts: { sharedGate: true }, outputGate: true },
   }),
-  olmo_hybrid: variantOf(qwen35, 'OlmoHybridConfig', {
+  olmo_hybrid: deriveFamily(qwen35, 'OlmoHybridConfig', {
     traits: { qkNormAcrossHeads: true },
     state: { ...deltaState, defaults: { heads: 30, headDim: 192, stateDim: 96, groups: 30, convolution: 4 } },
   }),

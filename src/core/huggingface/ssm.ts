@@ -118,7 +118,7 @@ export function stateLayers(source: Source, layers: number): Located<readonly st
     const kinds = readMember(source, listed, kindNames);
     if (kinds !== undefined) return kinds;
   }
-  const of = (kindOf: (layer: number) => string): readonly string[] => Array.from({ length: layers }, (_, layer) => kindOf(layer));
+  const of = (kindAt: (layer: number) => string): readonly string[] => Array.from({ length: layers }, (_, layer) => kindAt(layer));
   const number = (key: string, otherwise: number): Located<number> =>
     readMember(source, written(source, key), integer(0, 10_000)) ??
     byDefault(otherwise, sentence`${family.configClass} default: ${key} ${otherwise}`);

@@ -67,7 +67,7 @@ export function readStacks(source: Source): NonNullable<ModelTraits['stacks']> |
     sourcePositions,
     finalNorms,
     ...sizes,
-    maxSourcePositions: maxSourceOf(source),
+    maxSourcePositions: maxSourceLength(source),
     ...(keyBias === undefined ? {} : { keyBias }),
     ...(relativeBias === undefined
       ? {}
@@ -76,7 +76,7 @@ export function readStacks(source: Source): NonNullable<ModelTraits['stacks']> |
   };
 }
 
-function maxSourceOf(source: Source): number | null {
+function maxSourceLength(source: Source): number | null {
   const { stacks, defaults, keys: ofFamily } = source.family;
   if (stacks?.maxSource !== 'like-target') return read(source, 'maxSource')?.value ?? stacks?.maxSource ?? null;
   const member = memberNamed(source.members, ofFamily.maxPositions);

@@ -25,19 +25,19 @@ export function trainingOfModel({ document, members }: Source): TrainingOfModel 
   const hidden = hiddenKeys.map(share).filter((found) => found !== undefined);
   const dropout = hidden.find(({ value }) => value > 0) ?? hidden[0] ?? attentionKeys.map(share).find((found) => found !== undefined);
   const isDropped = hidden.some(({ value }) => value > 0);
-  return { ...(dropout && { dropout: { ...dropout, value: isDropped } }), ...formatOf({ document, members }) };
+  return { ...(dropout && { dropout: { ...dropout, value: isDropped } }), ...readFp8Format({ document, members }) };
 }
 
-function formatOf({ document, members }: Pick<Source, 'document' | 'members'>): TrainingOfModel {
+function readFp8Format({ document, members }: Pick<Source, 'document' | 'members'>): TrainingOfModel {
   const member = members.get('quantization_config');
-  if (member?.value.type !== 'object' || childOf(member.value, 'quant_method')?.value !== 'fp8') return {};
-  const isBlockwise = childOf(member.value, 'weight_block_size')?.type === 'array';
+  if (member?.value.type !== 'object' || findChild(member.value, 'quant_method')?.value !== 'fp8') return {};
+  const isBlockwise = findChild(member.value, 'weight_block_size')?.type === 'array';
   return {
     gemmPrecision: located(document, member, 'fp8' as const),
     ...(isBlockwise && { fp8Recipe: located(document, member, 'blockwise' as const) }),
   };
 }
 
-function childOf({ children = [] }: Node, name: string): Node | undefined {
+function findChild({ children = [] }: Node, name: string): Node | undefined {
   return children.find(({ children: [key] = [] }) => key?.value === name)?.children?.[1];
 }

@@ -41,15 +41,15 @@ export const countOrNone: FlagRead<number> = {
 
 /** A switch that sets `value`; a YAML `false` gives the opposite. */
 export function on(value: boolean): FlagRead<boolean> {
-  return { words: 'none', of: switchOf(value, { value: !value }) };
+  return { words: 'none', of: switchReader(value, { value: !value }) };
 }
 
 /** A switch that picks one of several; switched off it sets nothing. */
 export function fixed<const T>(value: T): FlagRead<T> {
-  return { words: 'none', of: switchOf(value, silent) };
+  return { words: 'none', of: switchReader(value, silent) };
 }
 
-function switchOf<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
+function switchReader<T>(value: T, off: FlagOutcome<T>): FlagRead<T>['of'] {
   return ([written = 'true']) => {
     if (/^(true|yes|on|1)$/i.test(written)) return { value };
     return /^(false|no|off|0|none|null|)$/i.test(written) ? off : { expects: sentence`true or false` };

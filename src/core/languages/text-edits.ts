@@ -31,7 +31,7 @@ export function spliced(text: string, { start, end }: TextRange, newText: string
 }
 
 /** The line break that a text uses. */
-export function lineBreakOf(text: string): string {
+export function detectLineBreak(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n';
 }
 
@@ -47,7 +47,7 @@ export function lineEnd(text: string, offset: number): number {
 }
 
 /** A value in the place of another: with its quotes and capitals where both are plain values, else as `spelled`. */
-export function inPlaceOf(written: string, old: unknown, value: SettingValue, spelled: string): string {
+export function spellLike(written: string, old: unknown, value: SettingValue, spelled: string): string {
   const like = typeof value === 'object' || value === undefined ? null : rewritten(written, old, value);
   return like ?? spelled;
 }

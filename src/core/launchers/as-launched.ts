@@ -5,30 +5,30 @@ import type { Capabilities, Fact, FactName, Facts, LauncherFile } from '../run/f
 import type { LauncherTraits } from './traits';
 import { megatronDeepSpeedCapabilities } from './megatron/forks/deepspeed';
 import { megatronDefaults, megatronTrainingDefaults } from './megatron/megatron-defaults';
-import { isLauncher, launchers, launcherTraitsOf } from './registry';
+import { isLauncher, launchers, launcherTraits } from './registry';
 
 /** What the launcher of a file, or the program of its family that it starts, can run; null: the file is of none. */
-export function capabilitiesOf(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Capabilities | null {
+export function launchedCapabilities(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Capabilities | null {
   const { format, program, facts } = file;
   if (settingOfDeepSpeed(file) !== undefined) {
     const { refuses, ...others } = megatronDeepSpeedCapabilities(facts);
     return { ...others, ...program?.capabilities, refuses };
   }
   const stated = program?.capabilities ?? (isLauncher(format) ? launchers[format].capabilities : null);
-  const isPairRefused = facts.overlapP2p?.value === false && programTraitsOf(file).runtime === 'megatron';
+  const isPairRefused = facts.overlapP2p?.value === false && programTraits(file).runtime === 'megatron';
   return stated === null || !isPairRefused ? stated : { ...stated, refuses: [...stated.refuses, interleavedPair] };
 }
 
 /** The setting by which arguments of Megatron-LM are those of Megatron-DeepSpeed; undefined: they are not. */
 export function settingOfDeepSpeed(file: Pick<LauncherFile, 'format' | 'program' | 'facts'>): Fact<unknown> | undefined {
-  const { runtime, takesMegatronArguments } = programTraitsOf(file);
+  const { runtime, takesMegatronArguments } = programTraits(file);
   const { zeroStage, activationCheckpointing } = file.facts;
   return takesMegatronArguments && runtime === 'megatron' ? (zeroStage ?? activationCheckpointing) : undefined;
 }
 
 /** In what the launcher of a file differs, or the program of its family that it starts. */
-export function programTraitsOf({ format, program }: Pick<LauncherFile, 'format' | 'program'>): LauncherTraits {
-  return { ...launcherTraitsOf(format), ...program?.traits };
+export function programTraits({ format, program }: Pick<LauncherFile, 'format' | 'program'>): LauncherTraits {
+  return { ...launcherTraits(format), ...program?.traits };
 }
 
 const parallelSizes = ['tensor', 'pipeline'] as const;
@@ -75,9 +75,9 @@ function silentFacts({ name, silent }: Capabilities): Facts {
  * @param isJoined with a model config, which defaults of Megatron-LM's model would contradict.
  */
 export function asLaunched(launcher: LauncherFile, isJoined: boolean): LauncherFile {
-  const capabilities = capabilitiesOf(launcher);
+  const capabilities = launchedCapabilities(launcher);
   if (capabilities === null) return launcher;
-  const { takesMegatronArguments, modelSetsTraining, leavesOpen } = programTraitsOf(launcher);
+  const { takesMegatronArguments, modelSetsTraining, leavesOpen } = programTraits(launcher);
   const open = openFacts(launcher, capabilities, leavesOpen);
   const takesDefaults = takesMegatronArguments && !(isJoined && modelSetsTraining);
   const { facts } = launcher;

@@ -4,7 +4,7 @@ import type { Base, Layer } from '../languages/layers';
 /** How a launcher composes a run of several files. */
 export interface Composition {
   /** What a text builds on, weakest first. @throws ExpectedError for text that is not of its syntax. */
-  readonly basesOf: (layer: Layer) => readonly Base[];
+  readonly findBases: (layer: Layer) => readonly Base[];
   /** Reads a config over what it builds on, weakest first; the last is the one that was opened. */
   readonly read: (layers: readonly Layer[]) => LauncherFile;
   /** `read` reports the missing files itself. They are few, so that the other findings hold without them. */

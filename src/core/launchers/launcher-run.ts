@@ -8,15 +8,15 @@ import { sharedNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from '../run/facts';
-import { frequentLayers, hybridRunOf, isHybrid, type HybridRun } from './megatron/hybrid';
+import { frequentLayers, readHybridRun, isHybrid, type HybridRun } from './megatron/hybrid';
 import { completeInline } from '../terapipe/inline-model';
-import { capabilitiesOf, leftOpenIn, programTraitsOf, settingOfDeepSpeed } from './as-launched';
-import { launcherTraitsOf } from './registry';
-import { frequencyPattern, latentOf, traitsOf } from '../run/traits';
+import { launchedCapabilities, leftOpenIn, programTraits, settingOfDeepSpeed } from './as-launched';
+import { launcherTraits } from './registry';
+import { frequencyPattern, latentAttentionSizes, readModelTraits } from '../run/traits';
 import type { Run, RunModel } from '../run/run';
 import type { LocatedPartial, TrainingSettings } from '../run/given';
 import type { WrittenModel } from '../run/written-model';
-import { optimizerOf } from './tables/optimizer-facts';
+import { readOptimizer } from './tables/optimizer-facts';
 import { greatestDivisor } from '../numbers';
 import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tables/tokenizers';
@@ -35,15 +35,15 @@ interface JoinedModel extends RunModel {
  */
 export function runOfLauncher(launcher: LauncherFile, title: string, joined: JoinedModel | null): Run {
   const { file, format, place } = launcher;
-  const hybrid = hybridRunOf(launcher.facts);
+  const hybrid = readHybridRun(launcher.facts);
   const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
   const given = modelNumbers(joined === null || !isOfTokenizer(facts.vocab?.name) ? facts : withoutVocab(facts));
   const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
-  const cluster = clusterOf(facts);
-  const schedule = scheduleOf(facts);
-  const capabilities = capabilitiesOf(launcher);
-  const traits = traitsOf(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid);
+  const cluster = resolveNodes(facts);
+  const schedule = resolveSchedule(facts);
+  const capabilities = launchedCapabilities(launcher);
+  const traits = readModelTraits(facts, facts.outputGate?.value === true ? { outputGate: true } : {}, hybrid?.hybrid);
   return {
     traits,
     ...unplannedBy(facts),
@@ -58,12 +58,12 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     place,
     model,
     ...cluster,
-    training: { ...trainingOf(facts, model.layers.value), ...runtimeOfLauncher(launcher), ...mtpOf(launcher) },
+    training: { ...toTrainingSettings(facts, model.layers.value), ...runtimeOfLauncher(launcher), ...resolveMtpLayers(launcher) },
     ...(launcher.adapters && { adapters: launcher.adapters }),
-    layout: layoutOf(facts, model.layers.value),
-    ...batchPerReplicaOf(launcher),
+    layout: toLayoutSettings(facts, model.layers.value),
+    ...readBatchPerReplica(launcher),
     ...(schedule === undefined ? {} : { schedule }),
-    ...splitOf(facts),
+    ...sliceSplit(facts),
     constants: {},
     ...(launcher.leftOut !== undefined && { leftOut: launcher.leftOut }),
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
@@ -122,13 +122,13 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
  */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {
   const kinds: readonly (readonly [FactName, Sentence, boolean])[] = [
-    ['latentAttention', sentence`a model with latent attention, not all of whose sizes are given`, latentOf(facts) === null],
+    ['latentAttention', sentence`a model with latent attention, not all of whose sizes are given`, latentAttentionSizes(facts) === null],
     [
       'hybridPattern',
       sentence`a hybrid some of whose layers are of a kind that is not known`,
-      isHybrid(facts) && hybridRunOf(facts) === null,
+      isHybrid(facts) && readHybridRun(facts) === null,
     ],
-    ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && hybridRunOf(facts) === null],
+    ['linearAttentionFrequency', sentence`a hybrid whose kinds of layers cannot be read`, isHybrid(facts) && readHybridRun(facts) === null],
     ['unlikeExperts', sentence`a model whose experts differ by layer or come in addition to a dense network`, true],
     ['unevenTensor', sentence`a run whose tensor ranks take unequal shares of the heads`, hasUnequalShares(facts)],
     ['windowFrequency', sentence`a model whose windows cannot be read`, !isReadWindows(facts)],
@@ -174,7 +174,7 @@ function modelNumbers(facts: Facts): LocatedPartial<WrittenModel> {
   return { ...numbers, ...biases, ...stacks };
 }
 
-function trainingOf(facts: Facts, layers: number): LocatedPartial<TrainingSpec> {
+function toTrainingSettings(facts: Facts, layers: number): LocatedPartial<TrainingSpec> {
   const { sequenceLength, encoderSequenceLength, decoderSequenceLength, precision, zeroStage, distributedOptimizer, recomputeGranularity } =
     facts;
   const { recomputeMethod, recomputeLayers, recomputeModules: written, contextCommunication, offloadOptimizer } = facts;
@@ -199,54 +199,54 @@ function trainingOf(facts: Facts, layers: number): LocatedPartial<TrainingSpec> 
     zeroStage: zero && from(zero, Math.min(3, Math.max(0, zero.value)) as TrainingSpec['zeroStage']),
     recompute:
       recomputeGranularity &&
-      from(recomputeGranularity, idle ? 'none' : recomputeOf(recomputeGranularity.value, facts.recomputeOption?.value)),
-    recomputeEvery: everyOf(facts),
+      from(recomputeGranularity, idle ? 'none' : toRecomputeMode(recomputeGranularity.value, facts.recomputeOption?.value)),
+    recomputeEvery: recomputePeriod(facts),
     recomputeLayers:
       recomputeMethod?.value === 'block' && recomputeLayers !== undefined && !idle
         ? from(recomputeLayers, recomputeLayers.value)
         : undefined,
     recomputeGroup: isGrouped && recomputeLayers !== undefined ? from(recomputeLayers, recomputeLayers.value) : undefined,
     recomputeModules: modules && modules.value.length > 0 ? modules : undefined,
-    activationOffloadLayers: offloadOf(facts, layers),
+    activationOffloadLayers: offloadedLayers(facts, layers),
     contextParallelComm:
       contextCommunication &&
       from(contextCommunication, /^(a2a|ulysses)/.test(contextCommunication.value) ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
-    dropout: dropoutOf(facts),
-    ...optimizerOf(facts),
+    dropout: resolveDropout(facts),
+    ...readOptimizer(facts),
   });
 }
 
 /** Whether masks are kept: those of hidden states, or those of attention's probabilities where they are kept themselves. */
-function dropoutOf({ hiddenDropout, attentionDropout, attention }: Facts): Located<boolean> | undefined {
+function resolveDropout({ hiddenDropout, attentionDropout, attention }: Facts): Located<boolean> | undefined {
   if (hiddenDropout === undefined) return undefined;
   const isOfScores = attention?.value === 'unfused' && (attentionDropout?.value ?? 0) > 0;
   return from(hiddenDropout, hiddenDropout.value > 0 || isOfScores);
 }
 
 /** Further tokens are predicted where a launcher sets it; a recipe of Megatron-Bridge may set it in Python. */
-function mtpOf({ facts: { mtpLayers }, format }: LauncherFile): Pick<LocatedPartial<TrainingSettings>, 'mtpLayers'> {
+function resolveMtpLayers({ facts: { mtpLayers }, format }: LauncherFile): Pick<LocatedPartial<TrainingSettings>, 'mtpLayers'> {
   if (mtpLayers !== undefined) return { mtpLayers: from(mtpLayers, mtpLayers.value) };
-  if (launcherTraitsOf(format).leavesOpen) return {};
+  if (launcherTraits(format).leavesOpen) return {};
   return {
     mtpLayers: byDefault(0, sentence`this launcher trains multi-token prediction only when it is set`),
   };
 }
 
 /** Layers whose activations go to the host: Megatron's number, or all layers that DeepSpeed keeps inputs of. */
-function offloadOf(
+function offloadedLayers(
   { cpuOffloading, activationOffloadLayers, cpuCheckpointing, recomputeGranularity }: Facts,
   layers: number,
 ): Located<number> | undefined {
   if (activationOffloadLayers !== undefined && cpuOffloading?.value === true)
     return from(activationOffloadLayers, activationOffloadLayers.value);
-  const isKept = recomputeGranularity !== undefined && recomputeOf(recomputeGranularity.value) === 'full';
+  const isKept = recomputeGranularity !== undefined && toRecomputeMode(recomputeGranularity.value) === 'full';
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
 /** Frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
 function runtimeOfLauncher(launcher: LauncherFile): LocatedPartial<TrainingSpec> {
-  const { runtime } = programTraitsOf(launcher);
+  const { runtime } = programTraits(launcher);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };
   const sign = settingOfDeepSpeed(launcher);
   return sign === undefined ? {} : { runtime: from(sign, 'deepspeed' as const) };
@@ -256,7 +256,7 @@ function runtimeOfLauncher(launcher: LauncherFile): LocatedPartial<TrainingSpec>
  * What each launcher calls its recompute modes. Anything but whole layers is the attention core or less; TorchTitan's selective mode is
  * single operations or every n-th layer.
  */
-function recomputeOf(written: string, option?: string): TrainingSpec['recompute'] {
+function toRecomputeMode(written: string, option?: string): TrainingSpec['recompute'] {
   if (/^(full|true|block|uniform)$/i.test(written)) return 'full';
   if (/^(none|null|false|)$/i.test(written)) return 'none';
   if (option === 'op') return 'op';
@@ -267,13 +267,13 @@ function isPeriod(option: string): boolean {
   return /^[1-9]\d{0,3}$/.test(option);
 }
 
-function everyOf({ recomputeGranularity, recomputeOption }: Facts): Located<number> | undefined {
+function recomputePeriod({ recomputeGranularity, recomputeOption }: Facts): Located<number> | undefined {
   if (recomputeGranularity === undefined || recomputeOption === undefined) return undefined;
-  const isEvery = recomputeOf(recomputeGranularity.value, recomputeOption.value) === 'every';
+  const isEvery = toRecomputeMode(recomputeGranularity.value, recomputeOption.value) === 'every';
   return isEvery ? from(recomputeOption, Number(recomputeOption.value)) : undefined;
 }
 
-function layoutOf(facts: Facts, layers: number): LocatedPartial<Layout> {
+function toLayoutSettings(facts: Facts, layers: number): LocatedPartial<Layout> {
   const { pipeline, virtualStages, layersPerVirtualStage, stagesBeforeReplicas } = facts;
   const perStage = layers / (pipeline?.value ?? 1);
   const interleaved =
@@ -293,7 +293,7 @@ function layoutOf(facts: Facts, layers: number): LocatedPartial<Layout> {
 const usualGpusPerNode = 8;
 
 /** A total of processes is a GPU each, over the nodes that the file gives, else over as few as usual ones are. */
-function clusterOf({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
+function resolveNodes({ nodes, gpusPerNode, world }: Facts): Pick<Run, 'nodes' | 'gpusPerNode'> {
   const total = world?.value ?? 0;
   const perNode = gpusPerNode?.value ?? (nodes === undefined ? greatestDivisor(total, usualGpusPerNode) : total / nodes.value);
   const isWhole = total > 0 && perNode >= 1 && Number.isInteger(perNode) && total % perNode === 0;
@@ -311,13 +311,13 @@ function scheduleNamed(written: string): ScheduleName {
 }
 
 /** Megatron-LM and NeMo run 1F1B wherever there is a pipeline; others name theirs. Null schedules of ours: chosen by the planner. */
-function scheduleOf({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
+function resolveSchedule({ schedule, pipeline }: Facts): Located<ScheduleName> | undefined {
   if (schedule !== undefined) return from(schedule, scheduleNamed(schedule.value));
   return pipeline !== undefined && pipeline.value > 1 ? byDefault('1F1B', sentence`what this launcher runs on a pipeline`) : undefined;
 }
 
 /** How the runtime cuts sequences, where it is set to. */
-function splitOf({ sliceRuntime, slices, sliceRule, sliceLengths, ffn }: Facts): Pick<Run, 'split'> {
+function sliceSplit({ sliceRuntime, slices, sliceRule, sliceLengths, ffn }: Facts): Pick<Run, 'split'> {
   if (sliceRuntime === undefined || slices === undefined) return {};
   const rule = sliceRule?.value ?? 'average';
   return {
@@ -348,9 +348,9 @@ function defined<T extends object>(fields: { readonly [K in keyof T]: T[K] | und
  * Sequences that each replica takes in a step where no global batch is given: TorchTitan's local batch, the micro-batches that DeepSpeed
  * accumulates (1 unless given), or one micro-batch of Megatron-LM (megatron/training/arguments.py 702).
  */
-function batchPerReplicaOf(launcher: LauncherFile): Pick<Run, 'batchPerReplica'> {
+function readBatchPerReplica(launcher: LauncherFile): Pick<Run, 'batchPerReplica'> {
   const { localBatch, microBatch, gradientAccumulation } = launcher.facts;
-  const { batchOfReplica, takesMegatronArguments } = programTraitsOf(launcher);
+  const { batchOfReplica, takesMegatronArguments } = programTraits(launcher);
   if (takesMegatronArguments && microBatch !== undefined && takesNoBatch(launcher))
     return { batchPerReplica: byDefault(microBatch.value, sentence`one micro-batch, Megatron-LM's default without --global-batch-size`) };
   if (batchOfReplica === 'local') return localBatch === undefined ? {} : { batchPerReplica: from(localBatch, localBatch.value) };

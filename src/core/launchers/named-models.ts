@@ -16,19 +16,19 @@ interface NamedModel {
 }
 
 /** The model that a launcher names by a flavour, a class or a name of the hub; null where it names none, or one that is not known here. */
-export function namedModelOf({ format, facts }: LauncherFile): NamedModel | null {
+export function findNamedModel({ format, facts }: LauncherFile): NamedModel | null {
   const { flavor } = facts;
   if (flavor?.source.kind !== 'file') return null;
   const model = isLauncher(format) ? launchers[format].modelNamed?.(flavor.value, facts) : undefined;
   if (model === undefined || model.config === null) return null;
-  const { reason, message, remedy } = wordsOf(model);
+  const { reason, message, remedy } = namedModelTexts(model);
   return {
     config: defaulted(readHuggingFace('', model.config), reason),
     remark: { code: 'sizes-of-launcher', severity: 'information', place: flavor.source.place, message, remedy, fixes: [] },
   };
 }
 
-function wordsOf({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reason' | 'message' | 'remedy', Sentence>> {
+function namedModelTexts({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reason' | 'message' | 'remedy', Sentence>> {
   if (home === 'hub')
     return {
       reason: sentence`${name} on Hugging Face's hub`,

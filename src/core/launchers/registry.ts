@@ -55,7 +55,7 @@ export function isLauncher(format: ConfigFormat): format is LauncherFormat {
 /** Configs without a launcher are planned as Megatron-LM runs them; the planner chooses what they leave out. */
 const traitsWithoutLauncher: LauncherTraits = { ...megatronTraits, leavesOpen: true };
 
-export function launcherTraitsOf(format: ConfigFormat): LauncherTraits {
+export function launcherTraits(format: ConfigFormat): LauncherTraits {
   return isLauncher(format) ? launchers[format].traits : traitsWithoutLauncher;
 }
 

@@ -3,7 +3,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
 import type { Run } from '../run/run';
 import { countOf } from './counts';
 import { megatronStages } from './megatron/stage-layers';
-import { launcherTraitsOf } from './registry';
+import { launcherTraits } from './registry';
 import { titanPipelineOf, titanStageCountOf, titanStageLayersOf } from './torchtitan/stage-layers';
 import { silentSize } from './traits';
 
@@ -26,7 +26,7 @@ const titanSettings = ['totalStages', 'layersPerStage', 'firstStageLessLayers', 
  * they give none, or some that do not add up.
  */
 export function withStageLayers(run: Run, { facts, format, text }: Pick<LauncherFile, 'facts' | 'format' | 'text'>): Run {
-  const traits = launcherTraitsOf(format);
+  const traits = launcherTraits(format);
   const names: readonly FactName[] = traits.countsEndsAsLayers ? titanSettings : megatronSettings;
   const setting = names
     .map((name): Fact<unknown> | undefined => facts[name])

@@ -19,7 +19,7 @@ export function schedulesOfFormat(format: ConfigFormat): readonly ScheduleName[]
 }
 
 /** What the launcher of a run can do, or the runtime that its files name where they are of no launcher, or else the one that is assumed. */
-export function abilitiesOf({ capabilities, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>, assumed: Runtime): Abilities {
+export function runAbilities({ capabilities, training: { runtime } }: Pick<Run, 'capabilities' | 'training'>, assumed: Runtime): Abilities {
   const { value } = runtime ?? {};
   return {
     schedules: runtimeSchedules(value ?? (capabilities === undefined ? assumed : 'megatron')),

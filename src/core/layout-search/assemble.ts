@@ -2,9 +2,9 @@ import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import type { Scheme } from '../domain/scheme';
 import { solveSlicing } from '../slicing/solve';
-import { provenanceOf } from '../time-model/provenance';
+import { costProvenance } from '../time-model/provenance';
 import { makePlan } from '../planner/make-plan';
-import { chosenOf, type Candidate } from '../planner/plan';
+import { chosenCandidate, type Candidate } from '../planner/plan';
 import { keepsFree } from '../memory-model/search-margin';
 import { limitsOn } from '../memory-model/reserved';
 import { memoryVerdict } from '../memory-model/verdict';
@@ -17,19 +17,19 @@ import { meanParts, type StepTimes } from '../planner/explain/step-part-names';
 import { bestPerSchedule } from '../planner/choose';
 import { isRun } from '../schedules/runtimes';
 import { sameMemory } from '../planner/explain/reasons';
-import { withStagesOf } from '../planner/candidates/virtual-stages';
+import { withVirtualStages } from '../planner/candidates/virtual-stages';
 import { plainName, scheduleOn } from '../schedules/on-layout';
 import { statedCost } from './request-of';
 import { cutsFor } from './cuts';
-import { evaluatorOf, groupName, type Evaluator } from './evaluate';
+import { createEvaluator, groupName, type Evaluator } from './evaluate';
 import { keepingFree, heldToMeasured, measuredChoices, type SearchProblem } from './search-problem';
-import { usableBytesOf } from './bounds';
-import { inputsOf, microBatchesOf, type SearchPoint } from './known';
+import { usableGpuBytes } from './bounds';
+import { toCostInputs, groupMicroBatches, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type Outcome, type SearchOptions } from './search';
-import { givenScheme, unitOf } from './schedules';
-import { cannotSplit, gpusOf } from './space';
+import { givenScheme, sliceUnit } from './schedules';
+import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
 import { gpusUsed } from '../domain/request';
@@ -60,9 +60,9 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const { found, evaluator } = searched;
   const share = searched.isKept ? (problem.keptFree?.share ?? 0) : 0;
   const leader = found.best ?? closest(problem, options);
-  const details = describerOf(problem, evaluator, options.tokenBudget ?? null, options.signal);
+  const details = createDescriber(problem, evaluator, options.tokenBudget ?? null, options.signal);
   const equal = details.plan(leader.point);
-  const cost = provenanceOf(problem.request, evaluator.pipeline(leader.point));
+  const cost = costProvenance(problem.request, evaluator.pipeline(leader.point));
   const own = ownPlans(problem, details, options.signal);
   const fitting = own.filter((plan, index) => plan.fits && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))));
   const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
@@ -75,15 +75,15 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const nearest = own.find((plan) => !isRefused(problem, plan) && plan.peakBytes < equal.peakBytes);
   const start = found.best === null && nearest !== undefined ? nearest : equal;
   const fastest = perSchedule.reduce((best, plan) => (!best.fits || plan.iterationMs < best.iterationMs ? plan : best), start);
-  const front = paretoFrontOf([...(fastest.fits ? [fastest] : []), ...found.paretoFront.map(({ point }) => details.plan(point))]);
+  const front = toParetoFront([...(fastest.fits ? [fastest] : []), ...found.paretoFront.map(({ point }) => details.plan(point))]);
   const taken = fastest.fits ? bestOfTies([...front, ...perSchedule], fastest, problem.request) : fastest;
   const tied = (plan: FoundPlan): FoundPlan => ({ ...plan, tie: plan.iterationMs <= taken.iterationMs * (1 + cost.errorPercent / 100) });
   const best = tied(taken);
   return {
     request: problem.request,
-    gpus: gpusOf(problem),
+    gpus: searchedGpus(problem),
     fixed: [...asked.fixed],
-    measured: measuredOf(asked),
+    measured: measuredLimits(asked),
     best,
     launched: own[0] === undefined || !isLaunched(problem) ? null : tied(own[0]),
     paretoFront: front.map(tied),
@@ -114,7 +114,7 @@ interface Searched {
  */
 function roomiest(problem: SearchProblem, options: SearchLayoutsOptions): Searched {
   const searched = (on: SearchProblem, isKept: boolean, keptMs: number | null): Searched => {
-    const evaluator = evaluatorOf(on.request);
+    const evaluator = createEvaluator(on.request);
     return { found: bestFirst(on, options, evaluator), evaluator, isKept, keptMs };
   };
   const keeping = keepingFree(problem);
@@ -122,7 +122,7 @@ function roomiest(problem: SearchProblem, options: SearchLayoutsOptions): Search
   if (keeping === problem) return kept;
   const { best } = kept.found;
   if (best === null) return searched(problem, false, null);
-  const { errorPercent } = provenanceOf(keeping.request, kept.evaluator.pipeline(best.point));
+  const { errorPercent } = costProvenance(keeping.request, kept.evaluator.pipeline(best.point));
   const belowMs = best.iterationMs / (1 + errorPercent / 100);
   if (kept.found.excluded.every(({ bound }) => bound.iterationMs >= belowMs)) return kept;
   const faster = bestFirst(problem, { signal: options.signal, bestOnly: true, belowMs }).best;
@@ -147,7 +147,7 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
   const request = schedules === undefined ? problem.request : { ...problem.request, runs: schedules };
   try {
     const plan = makePlan(request, { signal });
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const open = fixed.has('schedule') ? request : { ...request, schedule: null };
     const others = bestPerSchedule(open, plan.candidates).filter(
       ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
@@ -161,7 +161,7 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
 
 /** A plan's candidate as a search has it: interleaved 1F1B is 1F1B on virtual stages. */
 function ownFound(request: SearchProblem['request'], candidate: Candidate, details: Describer): FoundPlan {
-  const own = withStagesOf(request, candidate);
+  const own = withVirtualStages(request, candidate);
   const point = ownPoint(own, plainName(candidate.schedule, own.layout));
   return details.found(point, { ...candidate, name: own === request ? nameInSearch(candidate) : groupName(point) });
 }
@@ -185,7 +185,7 @@ function bestOfTies(plans: readonly FoundPlan[], fastest: FoundPlan, request: Se
 }
 
 /** Fastest first, none both slower and larger than another. */
-function paretoFrontOf(plans: readonly FoundPlan[]): FoundPlan[] {
+function toParetoFront(plans: readonly FoundPlan[]): FoundPlan[] {
   let least = Infinity;
   return plans
     .toSorted((a, b) => a.iterationMs - b.iterationMs || a.peakBytes - b.peakBytes)
@@ -228,10 +228,15 @@ interface Describer {
  * Points with all their numbers.
  * @param problem whose GPUs verdicts are about, whatever memory `evaluator` leaves them.
  */
-export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenBudget: number | null, signal?: CancelSignal): Describer {
+export function createDescriber(
+  problem: SearchProblem,
+  evaluator: Evaluator,
+  tokenBudget: number | null,
+  signal?: CancelSignal,
+): Describer {
   const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
-    const limits = limitsOn(inputsOf(problem.request, point), problem.request.cluster.gpu.memoryBytes);
+    const limits = limitsOn(toCostInputs(problem.request, point), problem.request.cluster.gpu.memoryBytes);
     const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
     const gpus = gpusUsed(point.layout);
     return {
@@ -247,7 +252,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
       mfu,
       gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
       tie: false,
-      parts: partsOf(problem, evaluator, point, candidate),
+      parts: meanStepParts(problem, evaluator, point, candidate),
     };
   };
   return {
@@ -260,7 +265,7 @@ export function describerOf(problem: SearchProblem, evaluator: Evaluator, tokenB
 }
 
 /** What the step of a candidate goes to, the mean of all stages. */
-function partsOf(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): StepTimes {
+function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): StepTimes {
   const { costTable, profile } = problem.request;
   const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
   return meanParts(partsByStage(evaluator.pipeline(point), candidate, measured));
@@ -288,13 +293,13 @@ const visitBudget = 6e7;
 function solved(details: Describer, problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, signal?: CancelSignal): FoundPlan {
   const plan = details.plan(point);
   const { request } = problem;
-  const batches = { microBatches: microBatchesOf(point), microBatch: point.training.microBatch };
+  const batches = { microBatches: groupMicroBatches(point), microBatch: point.training.microBatch };
   if (!scheduleKind(point.schedule).sliced || givenScheme(request, batches) !== null) return plan;
   throwIfCancelled(signal);
   const tokens = request.training.sequenceLength;
-  const asked = unitOf(tokens, request.slicing.unit);
+  const asked = sliceUnit(tokens, request.slicing.unit);
   const unit = asked * Math.ceil(tokens / asked / mostUnits);
-  const batch = microBatchesOf(point) * point.training.microBatch;
+  const batch = groupMicroBatches(point) * point.training.microBatch;
   const maximumBatchSlice = Math.min(batch, mostJoined);
   const visits = (tokens / unit) ** 2 * (maximumBatchSlice / 2);
   const solution = solveSlicing(
@@ -336,15 +341,15 @@ function cutForMakespan(
     known,
     signal,
   });
-  const batches = { microBatches: microBatchesOf(point), microBatch: training.microBatch };
+  const batches = { microBatches: groupMicroBatches(point), microBatch: training.microBatch };
   return found === null ? null : cutAlike(batches, found.lengths);
 }
 
-function runnersUp({ perSizes }: Outcome, best: FoundPlan, planOf: (point: SearchPoint) => FoundPlan): RunnerUp[] {
+function runnersUp({ perSizes }: Outcome, best: FoundPlan, describePoint: (point: SearchPoint) => FoundPlan): RunnerUp[] {
   return perSizes
     .filter(({ point }) => sizesKey(point) !== sizesKey(best.point))
     .map(({ point }) => {
-      const plan = planOf(point);
+      const plan = describePoint(point);
       return { plan, why: whyLost(plan, best) };
     });
 }
@@ -363,7 +368,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       const { point, bound } = first;
       // where the bound by itself would fit, what it was ruled out by
       const usableBytes = evaluator.usableBytes(point);
-      const peakBytes = bound.peakBytes > usableBytes ? bound.peakBytes : peakOf(evaluator.evaluate(point));
+      const peakBytes = bound.peakBytes > usableBytes ? bound.peakBytes : predictedPeak(evaluator.evaluate(point));
       return peakBytes > usableBytes ? [{ family: group, bound: { ...bound, peakBytes } }] : [];
     })
     .filter(({ bound }) => bound.iterationMs < best.iterationMs)
@@ -373,17 +378,17 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       layout: sentence`${layoutText(group)}, ${groupName(group)}`,
       iterationMs: bound.iterationMs,
       peakBytes: bound.peakBytes,
-      why: whyTooLarge(bound, evaluator.usableBytes(group), usableBytesOf(problem.request, group), best, problem),
+      why: whyTooLarge(bound, evaluator.usableBytes(group), usableGpuBytes(problem.request, group), best, problem),
     }));
 }
 
 /** 0 where that is not known. */
-function peakOf(predicted: ReturnType<Evaluator['evaluate']>): number {
+function predictedPeak(predicted: ReturnType<Evaluator['evaluate']>): number {
   return typeof predicted === 'string' ? 0 : predicted.peakBytes;
 }
 
 /** What measured times fix beyond the files. */
-function measuredOf({ request, fixed }: SearchProblem): SearchResult['measured'] {
+function measuredLimits({ request, fixed }: SearchProblem): SearchResult['measured'] {
   const measured = measuredChoices(request);
   return measured === null ? null : { ...measured, keys: measured.keys.filter((key) => !fixed.has(key)) };
 }

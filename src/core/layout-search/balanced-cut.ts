@@ -21,20 +21,20 @@ export function balancedCut(request: PlanRequest, layout: Layout): readonly numb
   if (pipeline * model.layers ** 2 > mostWork) return null;
   const cuts = memoized(known, request, () => new Map<string, readonly number[] | null>());
   const key = [pipeline, layout.tensor, layout.context, layout.expert, layout.expertTensor].join();
-  return memoized(cuts, key, () => cutOf(request, layout));
+  return memoized(cuts, key, () => computeCut(request, layout));
 }
 
-function cutOf({ model, training, cluster, constants }: PlanRequest, layout: Layout): readonly number[] | null {
+function computeCut({ model, training, cluster, constants }: PlanRequest, layout: Layout): readonly number[] | null {
   const inputs = { model, training, layout, cluster, constants };
-  const timeOf = (layers: number, ends: StageEnds): number => {
+  const layersMs = (layers: number, ends: StageEnds): number => {
     const { forwardMs, backwardMs } = stageCost(inputs, layers, ends)(training.microBatch, training.sequenceLength, 0);
     return forwardMs + backwardMs;
   };
-  const first = timeOf(0, { first: true, last: false, groups: [] });
-  const last = timeOf(0, { first: false, last: true, groups: [] });
+  const first = layersMs(0, { first: true, last: false, groups: [] });
+  const last = layersMs(0, { first: false, last: true, groups: [] });
   const before = [0];
   for (const { kind, layers } of layerGroups(model)) {
-    const one = timeOf(1, { first: false, last: false, groups: [{ kind, layers: 1 }] });
+    const one = layersMs(1, { first: false, last: false, groups: [{ kind, layers: 1 }] });
     for (let layer = 0; layer < layers; layer++) before.push((before.at(-1) ?? 0) + one);
   }
   const cut = cutLayers({

@@ -1,14 +1,14 @@
 import { scheduleKind } from '../schedules/registry';
 import { leastBoundaryMs } from '../time-model/boundary';
 import type { StageContents } from '../memory-model/layer-tensors';
-import { shareOf } from '../planner/predict/pipeline';
+import { layerShare } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
 import { paysForChunks, runtimeProfile } from '../domain/runtime';
 import { isPostValidated, scheduleOn } from '../schedules/on-layout';
 import {
   anyOrderBound,
   orderBound,
-  ordersOf,
+  createOrders,
   roomBound,
   type Room,
   type ChunkTimes,
@@ -31,7 +31,7 @@ import type { GridTimes, LeastSlices } from './solved-slices';
 import { sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
-import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint } from './known'; // prettier-ignore
+import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint } from './known'; // prettier-ignore
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
@@ -54,8 +54,8 @@ export const nearlyFits = 1.5;
 const rounding = 1e-9;
 
 /** Bounds for points of a request. */
-export function boundsOf(request: PlanRequest, known: KnownBounds = knownOf(request)): Bounds {
-  const inputs: BoundInputs = { request, known, orders: ordersOf() };
+export function createBounds(request: PlanRequest, known: KnownBounds = createKnownBounds(request)): Bounds {
+  const inputs: BoundInputs = { request, known, orders: createOrders() };
   const lowered = ({ iterationMs, peakBytes }: Bound): Bound => ({
     iterationMs: iterationMs * (1 - rounding),
     peakBytes: peakBytes * (1 - rounding),
@@ -71,13 +71,13 @@ export function boundsOf(request: PlanRequest, known: KnownBounds = knownOf(requ
 interface BoundInputs {
   readonly request: PlanRequest;
   readonly known: KnownBounds;
-  readonly orders: ReturnType<typeof ordersOf>;
+  readonly orders: ReturnType<typeof createOrders>;
 }
 
 /** Slices that the request gives are bounded by nothing: there is but one such candidate group for each layout. */
 function isGiven(request: PlanRequest, group: CandidateGroup): boolean {
   const { microBatch } = group.training;
-  return scheduleKind(group.schedule).sliced && givenScheme(request, { microBatches: microBatchesOf(group), microBatch }) !== null;
+  return scheduleKind(group.schedule).sliced && givenScheme(request, { microBatches: groupMicroBatches(group), microBatch }) !== null;
 }
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
@@ -89,13 +89,13 @@ function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bou
   const { bound } = scheduleOn(schedule, layout);
   const isWhole = slices === 1 && layout.virtualStages === 1;
   const order = isWhole && (bound === 'alternating' || bound === 'drained') ? bound : 'any';
-  const pipelineMs = anyCutBound(known.sumMs(group), layout.pipeline, microBatchesOf(group), order);
+  const pipelineMs = anyCutBound(known.sumMs(group), layout.pipeline, groupMicroBatches(group), order);
   return { iterationMs: pipelineMs + known.afterwardsMs(group), peakBytes };
 }
 
 /** Nobody asks how fast such a layout would be: it costs less not to know. */
 function isFarTooLarge(request: PlanRequest, group: LimitedGroup, peakBytes: number): boolean {
-  return peakBytes * (1 - rounding) > nearlyFits * usableBytesOf(request, group);
+  return peakBytes * (1 - rounding) > nearlyFits * usableGpuBytes(request, group);
 }
 
 /**
@@ -147,7 +147,7 @@ function leastHeldBytes({ model }: PlanRequest, group: KeyedGroup, known: KnownB
 /** As `slicesInFlight` of the schedule's kind, of each stage. */
 function slicesInFlight(group: CandidateGroup): (stage: number) => number {
   const { schedule, layout, slices } = group;
-  const microBatches = microBatchesOf(group);
+  const microBatches = groupMicroBatches(group);
   const kind = scheduleOn(schedule, layout);
   return (stage) => kind.slicesInFlight({ stage, stages: layout.pipeline, microBatches, slices });
 }
@@ -155,7 +155,7 @@ function slicesInFlight(group: CandidateGroup): (stage: number) => number {
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
 function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const { request, known } = inputs;
-  const shapes = shapesOf(known, point);
+  const shapes = cutShapes(known, point);
   const orders = ordersFor(inputs, point);
   const peakBytes = peakBound(request, point, shapes, known, orders);
   if (isGiven(request, point) || isFarTooLarge(request, point, peakBytes)) return { iterationMs: 0, peakBytes };
@@ -166,28 +166,28 @@ function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
 function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const { request, known } = inputs;
   const { iterationMs, peakBytes } = pointBound(inputs, point);
-  const shapes = shapesOf(known, point);
-  const firstMs = leastSlicesOf(request, point, shapes, known).map((least) => least.firstMs);
-  const pipelineMs = solvedBoundMs(known, gridTimesOf(request, point, shapes, known), firstMs, microBatchesOf(point));
+  const shapes = cutShapes(known, point);
+  const firstMs = chunkLeastSlices(request, point, shapes, known).map((least) => least.firstMs);
+  const pipelineMs = solvedBoundMs(known, chunkGridTimes(request, point, shapes, known), firstMs, groupMicroBatches(point));
   return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
 }
 
-function leastSlicesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): LeastSlices[] {
+function chunkLeastSlices(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): LeastSlices[] {
   return known.leastSlices(
     point,
     chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) })),
   );
 }
 
-function gridTimesOf(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
+function chunkGridTimes(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
   return chunks.map((contents) => known.gridTimes(point, contents, shareOfChunk(request, point, contents)));
 }
 
 /** Of any cut into slices: all work of a stage, after the first slice forward, and before its backward, on the stages before. */
 function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds): number {
-  const microBatches = microBatchesOf(point);
+  const microBatches = groupMicroBatches(point);
   let [beforeMs, most] = [0, 0];
-  for (const { sumMs, firstMs } of leastSlicesOf(request, point, shapes, known)) {
+  for (const { sumMs, firstMs } of chunkLeastSlices(request, point, shapes, known)) {
     most = Math.max(most, beforeMs + microBatches * sumMs);
     beforeMs += firstMs;
   }
@@ -221,7 +221,7 @@ function solvedBoundMs(known: KnownBounds, stages: readonly GridTimes[], firstMs
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
   const kind = scheduleOn(schedule, layout);
-  return kind.bound === 'order' ? orders(kind, layout.pipeline, kind.chunks, microBatchesOf(point)) : null;
+  return kind.bound === 'order' ? orders(kind, layout.pipeline, kind.chunks, groupMicroBatches(point)) : null;
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds, orders: Orders | null): number {
@@ -230,8 +230,8 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const kind = scheduleOn(schedule, layout);
   const times = timesOfChunks(request, point, shapes, known);
   const stages = (): ChunkTimes[] => summedByStage(chunks, shapes);
-  const count = microBatchesOf(point);
-  const inputs = inputsOf(request, point);
+  const count = groupMicroBatches(point);
+  const inputs = toCostInputs(request, point);
   const { sends } = runtimeProfile(training);
   const sendMs = (tokens: number): number => (request.costTable === null ? leastBoundaryMs(inputs, training.microBatch, tokens) : 0);
   const heldMs = exchangeHoldsMs(
@@ -243,7 +243,7 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const chunks = times.map((time) => ({ ...time, forwardMs: time.forwardMs + heldMs, backwardMs: time.backwardMs + heldMs }));
   switch (kind.bound) {
     case 'drained':
-      return drainedBound(chunks, count, sends === 'blocking' ? lengthsOf(request, point).map(sendMs) : null);
+      return drainedBound(chunks, count, sends === 'blocking' ? sliceLengths(request, point).map(sendMs) : null);
     case 'sliced':
       return slicedBound(chunks, count);
     case 'alternating':
@@ -258,10 +258,10 @@ function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutSh
   const spans = isPostValidated(kind, training);
   const any = anyOrderBound(chunks, stages(), count, spans);
   if (orders !== null) return Math.max(any, orderBound(chunks, orders, sendMs(request.training.sequenceLength), spans));
-  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, roomOf(request, point, shapes, known), spans));
+  return Math.max(any, roomBound(chunks, ownChunks(shapes), count, orderRoom(request, point, shapes, known), spans));
 }
 
-/** What a pass is held by exchanges at the least: see `transfersOf`. */
+/** What a pass is held by exchanges at the least: see `scheduleTransfers`. */
 function exchangeHoldsMs(pays: boolean, stages: number, chunks: number, sendMs: number): number {
   return pays && stages > 1 ? ((1 - stages / chunks) * sendMs) / 2 : 0;
 }
@@ -273,8 +273,8 @@ function ownChunks({ stages, stageOfChunk }: CutShapes): number[][] {
 }
 
 /** What planned orders stay within: what is left of each stage's memory after static memory. */
-function roomOf(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: KnownBounds): Room {
-  const usable = usableBytesOf(request, point);
+function orderRoom(request: PlanRequest, point: SearchPoint, { stages, chunks }: CutShapes, known: KnownBounds): Room {
+  const usable = usableGpuBytes(request, point);
   return {
     stageBytes: stages.map((contents) => (1 + rounding) * (usable - known.staticBytes(point, contents))),
     savedBytes: chunks.map((contents) => known.savedBytes(point, contents)),
@@ -287,7 +287,7 @@ function timesOfChunks(request: PlanRequest, point: SearchPoint, shapes: CutShap
 }
 
 function shareOfChunk({ costTable, model }: PlanRequest, { layout }: SearchPoint, contents: StageContents): number {
-  return costTable === null ? 1 : shareOf({ model, layout }, contents);
+  return costTable === null ? 1 : layerShare({ model, layout }, contents);
 }
 
 function summedByStage(chunks: readonly ChunkTimes[], { stages, stageOfChunk }: CutShapes): ChunkTimes[] {
@@ -349,6 +349,6 @@ function heldBytes(
 export type LimitedGroup = Pick<CandidateGroup, 'layout' | 'training'>;
 
 /** The highest peak that fits a GPU of a request under a layout, bytes: the limit of its plan (`limitsOn`). */
-export function usableBytesOf({ cluster }: Pick<PlanRequest, 'cluster'>, group: LimitedGroup): number {
+export function usableGpuBytes({ cluster }: Pick<PlanRequest, 'cluster'>, group: LimitedGroup): number {
   return limitsOn(group, cluster.gpu.memoryBytes).usableBytes;
 }

@@ -58,14 +58,14 @@ export function stageCuts(layers: number, stages: number, chunks = 1, placement:
 export function canCut(layers: number, stages: number, chunks: number, placement: Placement = 'loop'): boolean {
   if (stages > layers) return false;
   if (chunks === 1) return true;
-  return endsOf(stages, placement).some((ends) => isChunked(layers, stages, chunks, ends));
+  return endPlacements(stages, placement).some((ends) => isChunked(layers, stages, chunks, ends));
 }
 
 /** Layers fewer on the first and on the last stage. */
 type Ends = readonly [first: number, last: number];
 
 /** What is tried of it: where embedding and head are. */
-function endsOf(stages: number, placement: Placement): readonly Ends[] {
+function endPlacements(stages: number, placement: Placement): readonly Ends[] {
   if (stages === 1) return [[0, 0]];
   return placement === 'v'
     ? [
@@ -91,7 +91,7 @@ function isChunked(layers: number, stages: number, chunks: number, [first, last]
 }
 
 function likeChunks(layers: number, stages: number, chunks: number, placement: Placement): StageLayers[] {
-  return endsOf(stages, placement)
+  return endPlacements(stages, placement)
     .filter((ends) => isChunked(layers, stages, chunks, ends))
     .map(([first, last]) => {
       const each = (layers + first + last) / stages;

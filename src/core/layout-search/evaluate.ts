@@ -1,13 +1,13 @@
 import { scheduleKind } from '../schedules/registry';
 import type { CancelSignal } from '../errors';
-import { usableBytesOf, type LimitedGroup, boundsOf, type Bounds } from './bounds';
+import { usableGpuBytes, type LimitedGroup, createBounds, type Bounds } from './bounds';
 import type { Scheme } from '../domain/scheme';
-import { candidateIdOf, peakBytesOf } from '../planner/plan';
+import { idBySchedule, candidatePeakBytes } from '../planner/plan';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
 import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
-import { inputsOf, knownOf, lengthsOf, microBatchesOf, shapesOf, type SearchPoint } from './known';
+import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
 import { solvedScheme } from './solved-slices';
@@ -47,13 +47,13 @@ export interface Evaluator extends Bounds {
 const maximumOperations = 250_000;
 
 /** Predicts and bounds points of a request's model on its cluster; remembers stage times. */
-export function evaluatorOf(request: PlanRequest): Evaluator {
-  const known = knownOf(request);
+export function createEvaluator(request: PlanRequest): Evaluator {
+  const known = createKnownBounds(request);
   const isTable = request.costTable !== null;
   const pipeline = (point: SearchPoint): Pipeline =>
     pipelineFrom({
-      inputs: inputsOf(request, point),
-      stageContents: shapesOf(known, point).stages,
+      inputs: toCostInputs(request, point),
+      stageContents: cutShapes(known, point).stages,
       stageLayers: point.stageLayers,
       costsOn: () => (contents, share) => known.cost(point, known.same(contents), isTable ? share : 1),
       measured: isTable,
@@ -61,37 +61,37 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
   const measured = new WeakMap<SearchPoint, Prediction>();
   const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
     const kind = scheduleOn(point.schedule, point.layout);
-    const spec = { id: candidateIdOf[point.schedule], name: groupName(point), kind, scheme, certificate: null };
+    const spec = { id: idBySchedule[point.schedule], name: groupName(point), kind, scheme, certificate: null };
     return measure(pipeline(point), spec, signal);
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
   let solvingSteps = 0;
   const onSteps = (steps: number): void => void (solvingSteps += steps);
   const schemeFor = (point: SearchPoint, signal?: CancelSignal): Scheme => {
-    if (point.solved !== true) return schemeOf(request, point);
-    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), microBatchesOf(point), { signal, onSteps });
+    if (point.solved !== true) return groupScheme(request, point);
+    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), groupMicroBatches(point), { signal, onSteps });
     solved.set(point, found);
     return found;
   };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
     operationCount(scheduleOn(schedule, layout), layout, scheme);
   return {
-    ...boundsOf(request, known),
-    operations: (point) => operations(point, schemeOf(request, point)),
+    ...createBounds(request, known),
+    operations: (point) => operations(point, groupScheme(request, point)),
     pipeline,
     solvingSteps: () => solvingSteps,
-    usableBytes: (group) => usableBytesOf(request, group),
+    usableBytes: (group) => usableGpuBytes(request, group),
     candidate: (point, scheme, signal) =>
       scheme === undefined ? (measured.get(point) ?? candidate(point, schemeFor(point, signal), signal)) : candidate(point, scheme, signal),
     evaluate: (point, signal) => {
-      const shortest = point.solved === true ? wholeSequences(point) : schemeOf(request, point);
+      const shortest = point.solved === true ? wholeSequences(point) : groupScheme(request, point);
       if (operations(point, shortest) > maximumOperations) return 'too-large';
       const scheme = schemeFor(point, signal);
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
         const found = candidate(point, scheme, signal);
         measured.set(point, found);
-        return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: peakBytesOf(found) };
+        return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: candidatePeakBytes(found) };
       } catch (error) {
         if (isUnmet(error)) return 'unmet';
         throw error;
@@ -101,17 +101,17 @@ export function evaluatorOf(request: PlanRequest): Evaluator {
 }
 
 /** What the schedule runs: micro-batches, each in equal token slices, or the slices that the request gives. */
-function schemeOf(request: PlanRequest, group: CandidateGroup): Scheme {
+function groupScheme(request: PlanRequest, group: CandidateGroup): Scheme {
   const { microBatch } = group.training;
-  const given = givenScheme(request, { microBatches: microBatchesOf(group), microBatch });
+  const given = givenScheme(request, { microBatches: groupMicroBatches(group), microBatch });
   if (given !== null && scheduleKind(group.schedule).sliced) return given;
-  const tokens = lengthsOf(request, group);
-  return Array.from({ length: microBatchesOf(group) }, () => ({ batch: group.training.microBatch, tokens }));
+  const tokens = sliceLengths(request, group);
+  return Array.from({ length: groupMicroBatches(group) }, () => ({ batch: group.training.microBatch, tokens }));
 }
 
 function wholeSequences(group: CandidateGroup): Scheme {
   const { microBatch, sequenceLength } = group.training;
-  return Array.from({ length: microBatchesOf(group) }, () => ({ batch: microBatch, tokens: [sequenceLength] }));
+  return Array.from({ length: groupMicroBatches(group) }, () => ({ batch: microBatch, tokens: [sequenceLength] }));
 }
 
 /** `1F1B`, `interleaved 1F1B, 4 virtual stages`, `LoopedBFS, 2 virtual stages`, `TeraPipe, 8 slices`, `TeraPipe, solved slices`. */

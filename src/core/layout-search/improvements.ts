@@ -1,10 +1,10 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { describerOf } from './assemble';
-import { evaluatorOf } from './evaluate';
+import { createDescriber } from './assemble';
+import { createEvaluator } from './evaluate';
 import { keepingFree, measuredChoices, type SearchProblem } from './search-problem';
-import { fastestOf, type FoundPlan, type Improvement, type SearchResult } from './result';
+import { fastestFound, type FoundPlan, type Improvement, type SearchResult } from './result';
 import { bestFirst } from './search';
 import { searchKeySetter, type SetBy } from '../domain/capabilities';
 import { searchKeys, sizeKeys, type SearchKey } from '../domain/layout-choices';
@@ -41,9 +41,9 @@ interface WhatIf {
  */
 export function whatIfs({ keptFree, ...problem }: SearchProblem, result: SearchResult): WhatIf[] {
   const { tokenBudget, keptFree: answered } = result;
-  const best = fastestOf(result);
+  const best = fastestFound(result);
   const kept = answered?.best === 'keeps' && keptFree !== undefined ? { keptFree } : {};
-  return changesOf({ ...problem, ...kept }, best).map((change) => ({
+  return improvingChanges({ ...problem, ...kept }, best).map((change) => ({
     change: change.change,
     searchAgain: (signal) => improvement(change, best, tokenBudget, signal),
   }));
@@ -55,7 +55,10 @@ export function mostHelpful(improvements: readonly Improvement[]): Improvement[]
 }
 
 /** Orders are planned, and slices solved, for other times only where the best has them: that takes longer than all else. */
-function changesOf({ request, fixed, schedules, keptFree, strict = false, triesHost = false }: SearchProblem, best: FoundPlan): Change[] {
+function improvingChanges(
+  { request, fixed, schedules, keptFree, strict = false, triesHost = false }: SearchProblem,
+  best: FoundPlan,
+): Change[] {
   const { cluster, training, constants } = request;
   const { links, gpu } = cluster;
   const measured = measuredChoices(request);
@@ -131,7 +134,7 @@ function improvement(
   signal: CancelSignal | undefined,
 ): Improvement {
   const keeping = keepingFree(problem);
-  const evaluator = evaluatorOf(keeping.request);
+  const evaluator = createEvaluator(keeping.request);
   const sameBatch = problem.request.training.globalBatch / best.point.training.globalBatch;
   const found = foundOrNull(() =>
     bestFirst(keeping, { signal, bestOnly: true, ...(best.fits ? { belowMs: sameBatch * best.iterationMs } : {}) }, evaluator),
@@ -143,7 +146,7 @@ function improvement(
     );
   if (found.best === null)
     return nothing(change, best.fits ? sentence`${change}: nothing gained` : sentence`${change}: still nothing fits`);
-  const plan = describerOf(problem, evaluator, tokenBudget).plan(found.best.point);
+  const plan = createDescriber(problem, evaluator, tokenBudget).plan(found.best.point);
   const speedup = plan.tokensPerSecond / best.tokensPerSecond;
   if (best.fits && speedup < 1 + leastGain) return nothing(change, sentence`${change}: nothing gained`);
   const gain =

@@ -19,7 +19,7 @@ import { scheduleOn } from '../schedules/on-layout';
 import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
-import { unitOf } from './schedules';
+import { sliceUnit } from './schedules';
 import { gridTimes, leastRatio, leastSlices, leastWeighed, solvedUnit, type GridTimes, type LeastSlices } from './solved-slices';
 import type { CandidateGroup } from './candidate-group';
 import { withMtpLayers } from '../model/multi-token-prediction';
@@ -75,28 +75,28 @@ export interface KnownBounds {
 }
 
 /**
- * Asked again for a candidate group of the same key and the very same shape (`shapesOf` gives equal ones as one object), gives what it
+ * Asked again for a candidate group of the same key and the very same shape (`cutShapes` gives equal ones as one object), gives what it
  * gave.
  */
 function byGroupAndShape<F extends KeyedGroup, T>(
   compute: (group: F, contents: StageContents, share: number) => T,
-  keyOf: (group: F) => string,
+  groupKey: (group: F) => string,
 ): (group: F, contents: StageContents, share?: number) => T {
   const known = new Map<StageContents, Map<string, T>>();
   return (group, contents, share = 1) => {
     const ofShape = memoized(known, contents, () => new Map<string, T>());
-    const key = share === 1 ? keyOf(group) : `${keyOf(group)}/${share}`;
+    const key = share === 1 ? groupKey(group) : `${groupKey(group)}/${share}`;
     return memoized(ofShape, key, () => compute(group, contents, share));
   };
 }
 
 /** Remembers costs (ms) and memory (bytes) by what they depend on, for one request; nothing is computed before it is asked for. */
-export function knownOf(request: PlanRequest): KnownBounds {
+export function createKnownBounds(request: PlanRequest): KnownBounds {
   // Stages of the same inputs share the times of their layers.
   const inputsByTime = new Map<string, CostInputs>();
   const costs = byGroupAndShape(
     (group, contents, share) => {
-      const inputs = memoized(inputsByTime, group.keys.time, () => inputsOf(request, group));
+      const inputs = memoized(inputsByTime, group.keys.time, () => toCostInputs(request, group));
       return partCosts(request, inputs)(contents, share);
     },
     ({ keys }: CandidateGroup) => keys.time,
@@ -108,18 +108,18 @@ export function knownOf(request: PlanRequest): KnownBounds {
   );
   /** Without what depends on the cut: waits for copies to the host and for sharded weights, and every n-th layer's recompute. */
   const computeMs = byGroupAndShape((group: CandidateGroup, contents) => {
-    const inputs = inputsOf(request, group);
+    const inputs = toCostInputs(request, group);
     const { recompute, zeroStage } = inputs.training;
     const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
     const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
     const cost = partCosts(request, kept)(contents, 1);
-    if (group.solved === true) return sum(leastSlicesOf(request, group, [cost]).map(({ sumMs }) => sumMs));
+    if (group.solved === true) return sum(solvedLeastSlices(request, group, [cost]).map(({ sumMs }) => sumMs));
     const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
     return forwardMs + backwardMs;
   }, sliced);
   const afterwards = byGroupAndShape(
     (group: CandidateGroup, stage) => {
-      const inputs = inputsOf(request, group);
+      const inputs = toCostInputs(request, group);
       return gradientExchangeTime(inputs, stage) + optimizerTime(inputs, stage);
     },
     ({ keys }) => keys.holding,
@@ -151,13 +151,13 @@ export function knownOf(request: PlanRequest): KnownBounds {
     ...slicesKnown(request, costs),
     afterwardsMs: (group) => afterwards(group, evenStage[group.layout.pipeline] ?? whole),
     staticBytes: byGroupAndShape(
-      (group, contents) => totalBytes(staticBytes(inputsOf(request, group), contents)),
+      (group, contents) => totalBytes(staticBytes(toCostInputs(request, group), contents)),
       ({ keys }) => keys.holding,
     ),
     savedSlices,
     savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
     keptBytes: byGroupAndShape((group: CandidateGroup, contents) => {
-      const { layers, head } = keptForWeights(inputsOf(request, group), contents, unitsOf(request, group)[0] ?? noUnit);
+      const { layers, head } = keptForWeights(toCostInputs(request, group), contents, microBatchUnits(request, group)[0] ?? noUnit);
       return layers + head;
     }, sliced),
   };
@@ -168,17 +168,17 @@ function slicesKnown(
   request: PlanRequest,
   costs: KnownBounds['cost'],
 ): Pick<KnownBounds, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
-  const leastOf = new Map<StageContents, Map<string, LeastSlices>>();
+  const leastByContents = new Map<StageContents, Map<string, LeastSlices>>();
   const ratios = new Map<GridTimes, Map<GridTimes, number>>();
   const weighed = new Map<GridTimes, Map<string, number>>();
   return {
     leastSlices: (group, parts) => {
       const key = ({ share }: SharedContents): string => (share === 1 ? group.keys.sliced : `${group.keys.sliced}/${share}`);
-      const ofShape = (contents: StageContents) => memoized(leastOf, contents, () => new Map<string, LeastSlices>());
+      const ofShape = (contents: StageContents) => memoized(leastByContents, contents, () => new Map<string, LeastSlices>());
       const different = new Map(parts.map((part) => [part.contents, part]));
       const fresh = [...different.values()].filter((part) => !ofShape(part.contents).has(key(part)));
-      const costsOf = fresh.map(({ contents, share }) => costs(group, contents, share));
-      leastSlicesOf(request, group, costsOf).forEach((least, index) => {
+      const freshCosts = fresh.map(({ contents, share }) => costs(group, contents, share));
+      solvedLeastSlices(request, group, freshCosts).forEach((least, index) => {
         const part = fresh[index];
         if (part !== undefined) ofShape(part.contents).set(key(part), least);
       });
@@ -205,7 +205,7 @@ function slicesKnown(
 }
 
 /** What cost and memory are computed of, for one layout of a request. */
-export function inputsOf({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedGroup): CostInputs {
+export function toCostInputs({ model, cluster, constants }: PlanRequest, { layout, training }: KeyedGroup): CostInputs {
   return { model, training, layout, cluster, constants };
 }
 
@@ -217,7 +217,7 @@ export interface CutShapes {
 }
 
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
-export function shapesOf(known: KnownBounds, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
+export function cutShapes(known: KnownBounds, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = scheduleOn(schedule, layout);
   const stageOfChunk = placeChunks(kind.placement, layout.pipeline, kind.chunks);
   const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
@@ -229,22 +229,22 @@ export function shapesOf(known: KnownBounds, { layout, schedule, stageLayers }: 
 }
 
 /** Micro-batches on each replica. */
-export function microBatchesOf({ layout, training }: CandidateGroup): number {
+export function groupMicroBatches({ layout, training }: CandidateGroup): number {
   return training.globalBatch / layout.data / training.microBatch;
 }
 
 /** Tokens of each slice of a sequence; where slices are solved for, of the most that there may be. */
-export function lengthsOf({ training, slicing }: PlanRequest, { slices, solved }: CandidateGroup): number[] {
+export function sliceLengths({ training, slicing }: PlanRequest, { slices, solved }: CandidateGroup): number[] {
   if (slices === 1) return [training.sequenceLength];
   if (solved === true) return uniformLengths(training.sequenceLength, solvedUnit({ training, slicing }), slices);
-  return uniformLengths(training.sequenceLength, unitOf(training.sequenceLength, slicing.unit), slices);
+  return uniformLengths(training.sequenceLength, sliceUnit(training.sequenceLength, slicing.unit), slices);
 }
 
 /** One micro-batch on one stage, its slices one by one and together. */
 function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest): StageTimes {
   const { microBatch } = group.training;
   let [forwardMs, backwardMs, weightMs] = [0, 0, 0];
-  const slices = unitsOf(request, group).map(({ tokens, context }) => {
+  const slices = microBatchUnits(request, group).map(({ tokens, context }) => {
     const time = cost(microBatch, tokens, context);
     forwardMs += time.forwardMs;
     backwardMs += time.backwardMs;
@@ -259,16 +259,16 @@ function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest
   return { forwardMs, backwardMs, weightMs, firstForwardMs, lastBackwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
 }
 
-function leastSlicesOf(request: PlanRequest, { training }: CandidateGroup, costs: readonly SliceCost[]): LeastSlices[] {
+function solvedLeastSlices(request: PlanRequest, { training }: CandidateGroup, costs: readonly SliceCost[]): LeastSlices[] {
   return leastSlices(costs, training.microBatch, training.sequenceLength, solvedUnit(request));
 }
 
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };
 
 /** The slices of a micro-batch. */
-function unitsOf(request: PlanRequest, group: CandidateGroup): WorkUnit[] {
+function microBatchUnits(request: PlanRequest, group: CandidateGroup): WorkUnit[] {
   let context = 0;
-  return lengthsOf(request, group).map((tokens, slice) => {
+  return sliceLengths(request, group).map((tokens, slice) => {
     const unit = { microBatch: 0, slice, batch: group.training.microBatch, tokens, context };
     context += tokens;
     return unit;
@@ -276,9 +276,9 @@ function unitsOf(request: PlanRequest, group: CandidateGroup): WorkUnit[] {
 }
 
 function savedUnits(request: PlanRequest, group: CandidateGroup, contents: StageContents): Float64Array {
-  const inputs = inputsOf(request, group);
+  const inputs = toCostInputs(request, group);
   return sums(
-    unitsOf(request, group).map((unit) => {
+    microBatchUnits(request, group).map((unit) => {
       // Of slices that are not known, the least: no keys and values, and of scores what the shortest slices have.
       const isSliced = group.slices > 1 && group.solved !== true;
       const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, isSliced);

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { costOf, worthSaying } from '../planner/explain/slower';
+import { slowdownText, worthSaying } from '../planner/explain/slower';
 import { neededFor, settingsAgainst, type SplitSetting } from '../schedules/runtimes';
 import { scheduleKind } from '../schedules/registry';
 import { runtimeProfile } from '../domain/runtime';
@@ -8,7 +8,7 @@ import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
 import type { SearchPoint } from './known';
 import type { SearchProblem } from './search-problem';
-import { fastestOf, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
+import { fastestFound, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 
@@ -110,7 +110,7 @@ export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fix
 export function ruleOfBest(result: Pick<SearchResult, 'best' | 'paretoFront' | 'request'>): Sentence {
   const { best } = result;
   if (!best.fits) return sentence`no layout fits: the one with the least memory`;
-  const fastest = fastestOf(result);
+  const fastest = fastestFound(result);
   const { shortName } = runtimeProfile(result.request.training);
   const rule = sentence`the fastest that fits; of ties within ${formatPercent(sameTime - 1)}, what ${shortName} runs, then the least memory`;
   if (fastest.iterationMs === best.iterationMs) return rule;
@@ -120,7 +120,7 @@ export function ruleOfBest(result: Pick<SearchResult, 'best' | 'paretoFront' | '
 
 /** What gains are gains over, where that is not the best: `compared with the fastest layout, 31.9 s a step`. */
 export function gainsOver(result: Pick<SearchResult, 'best' | 'paretoFront'>): Sentence | null {
-  const { iterationMs } = fastestOf(result);
+  const { iterationMs } = fastestFound(result);
   return iterationMs === result.best.iterationMs ? null : sentence`compared with the fastest layout, ${formatDuration(iterationMs)} a step`;
 }
 
@@ -169,7 +169,7 @@ export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
           : sentence`${formatDuration(-ms)} less ${stepPartNames[part]}`,
       );
   const [longer, shorter] = [largest(1), largest(-1)];
-  const slower = costOf(plan.iterationMs / best.iterationMs - 1);
+  const slower = slowdownText(plan.iterationMs / best.iterationMs - 1);
   const gained = shorter.length > 0 ? sentence`${listOf(longer)}, for ${listOf(shorter)}` : listOf(longer);
   const time = longer.length > 0 ? sentence`${slower}: ${gained}` : slower;
   const lost = plan.peakBytes === best.peakBytes ? time : sentence`${time}; ${memoryApart(plan, best)}`;
@@ -192,7 +192,7 @@ export function whyTooLarge(
   best: FoundPlan,
   { keptFree }: SearchProblem,
 ): Sentence {
-  const time = sentence`at best ${formatDuration(iterationMs)}, ${costOf(iterationMs / best.iterationMs - 1)}`;
+  const time = sentence`at best ${formatDuration(iterationMs)}, ${slowdownText(iterationMs / best.iterationMs - 1)}`;
   const needs = sentence`${time}, but needs ${formatBytes(peakBytes)} or more where ${formatBytes(usableBytes)} are usable`;
   if (keptFree === undefined || peakBytes > usableBytes) return needs;
   return sentence`${needs}, and searches leave room to spare: ${formatBytes(roomyBytes)} with ${formatPercent(keptFree.share)} of GPU memory kept free`;

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../format';
 import { verdictText } from '../memory-model/verdict';
-import { costOf } from '../planner/explain/slower';
+import { slowdownText } from '../planner/explain/slower';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../domain/cluster';
 import type { ScheduleName } from '../domain/schedule-names';
@@ -27,7 +27,7 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
     schedule,
     slices: 1,
     keys: { time: 'own', sliced: 'own', holding: 'own' },
-    stageLayers: layout.stageLayers ?? stageLayersOf(request, schedule),
+    stageLayers: layout.stageLayers ?? equalStageLayers(request, schedule),
   };
 }
 
@@ -47,7 +47,7 @@ function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], sch
 }
 
 /** Layers of each stage, as equal as the schedule's chunks allow. */
-function stageLayersOf({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
+function equalStageLayers({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
   const { placement, chunks } = scheduleOn(schedule, layout);
   const layers = Array.from({ length: layout.pipeline }, () => 0);
   const cut = usualCut(model, training, layout.pipeline * chunks);
@@ -76,20 +76,20 @@ interface LaunchedAgainstBest {
 export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
   if (launched === null) return null;
   const speedup = launched.iterationMs / best.iterationMs;
-  const title = titleOf(launched, best);
+  const title = launchedTitle(launched, best);
   const wrong = faults(launched, request);
   const comparison = against(launched, best);
   return { launched, best, speedup, title, summary: wrong.length > 0 ? sentence`${listOf(wrong)}: ${comparison}` : comparison };
 }
 
-function titleOf(launched: FoundPlan, best: FoundPlan): Sentence {
+function launchedTitle(launched: FoundPlan, best: FoundPlan): Sentence {
   const [own, least] = [formatDuration(launched.iterationMs), formatDuration(best.iterationMs)];
   if (!best.fits) return sentence`no layout fits; ${least} with the least memory`;
   if (launched.verdict.tight) return sentence`launched layout may not fit; best that fits: ${least}`;
   if (!launched.fits) return sentence`launched layout does not fit; best that fits: ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
   if (tiesWith(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
-  return sentence`as launched ${own}, best ${least}, ${costOf(best.iterationMs / launched.iterationMs - 1)}`;
+  return sentence`as launched ${own}, best ${least}, ${slowdownText(best.iterationMs / launched.iterationMs - 1)}`;
 }
 
 /** Whether a launched layout ties with the best, which then has less memory. */

@@ -61,7 +61,7 @@ export interface Orders {
  * Orders by schedule, stages, chunks and micro-batches, worked out once. Micro-batches are whole sequences; not for schedules that are
  * planned for times.
  */
-export function ordersOf(): (kind: ScheduleKind, stages: number, chunksPerStage: number, microBatches: number) => Orders {
+export function createOrders(): (kind: ScheduleKind, stages: number, chunksPerStage: number, microBatches: number) => Orders {
   const known = new Map<string, Orders>();
   return (kind, stages, chunksPerStage, microBatches) => {
     const key = `${kind.name},${stages},${chunksPerStage},${microBatches}`;
@@ -74,8 +74,8 @@ function readOrders(kind: ScheduleKind, stages: number, chunksPerStage: number, 
   const order = kind.order(toScheduleProblem(scheme, stages, chunksPerStage));
   const stageOfChunk = placeChunks(kind.placement, stages, chunksPerStage);
   const looked = [...new Set([0, 1, stages >> 1, stages - 2, stages - 1])].filter((stage) => stage >= 0 && stage < stages);
-  const ownOf = (stage: number): number[] => [...stageOfChunk.keys()].filter((chunk) => stageOfChunk[chunk] === stage);
-  return { stages, microBatches, byStage: new Map(looked.map((stage) => [stage, readStage(order, stage, stages, ownOf(stage))])) };
+  const chunksOnStage = (stage: number): number[] => [...stageOfChunk.keys()].filter((chunk) => stageOfChunk[chunk] === stage);
+  return { stages, microBatches, byStage: new Map(looked.map((stage) => [stage, readStage(order, stage, stages, chunksOnStage(stage))])) };
 }
 
 function readStage(order: ReturnType<ScheduleKind['order']>, stage: number, stages: number, own: readonly number[]): StageOrder {
@@ -150,7 +150,7 @@ interface Sums {
   readonly inputMs: Float64Array;
 }
 
-function sumsOf(chunks: readonly ChunkTimes[]): Sums {
+function prefixSums(chunks: readonly ChunkTimes[]): Sums {
   const [forwardMs, inputMs] = [new Float64Array(chunks.length + 1), new Float64Array(chunks.length + 1)];
   chunks.forEach((chunk, index) => {
     forwardMs[index + 1] = (forwardMs[index] ?? 0) + chunk.forwardMs;
@@ -169,7 +169,7 @@ function sumsOf(chunks: readonly ChunkTimes[]): Sums {
  * that begin and end on one stage.
  */
 export function anyOrderBound(chunks: readonly ChunkTimes[], stages: readonly ChunkTimes[], microBatches: number, spans: boolean): number {
-  const sums = sumsOf(chunks);
+  const sums = prefixSums(chunks);
   const firstWeightMs = chunks[0]?.weightMs ?? 0;
   return stages.reduce((most, { forwardMs, backwardMs, weightMs }, stage) => {
     const before = sums.forwardMs[stage] ?? 0;
@@ -201,7 +201,7 @@ export function roomBound(
   { stageBytes, savedBytes }: Room,
   spans: boolean,
 ): number {
-  const sums = sumsOf(chunks);
+  const sums = prefixSums(chunks);
   const [allForward, allInput] = [sums.forwardMs.at(-1) ?? 0, sums.inputMs.at(-1) ?? 0];
   const from = (sum: Float64Array, all: number, chunk: number): number => all - (sum[chunk] ?? 0);
   const total = (mine: readonly number[], value: (chunk: number) => number): number => mine.reduce((sum, chunk) => sum + value(chunk), 0);
@@ -248,7 +248,7 @@ export function orderBound(
   boundaryMs: number,
   spans: boolean,
 ): number {
-  const sums = sumsOf(chunks);
+  const sums = prefixSums(chunks);
   const ends = byStage.get(0);
   const at = (sum: Float64Array, index: number): number => sum[index] ?? 0;
   const allForward = at(sums.forwardMs, chunks.length);
@@ -260,7 +260,7 @@ export function orderBound(
   const upMs = ({ unit }: Pass, from: number, to: number): number => (unit === ends?.lastInput.unit ? hops(to, from) : 0);
   let most = 0;
   for (const { own, ...order } of byStage.values()) {
-    const timeOf = (passes: Passes): number => passesMs(passes, own, chunks);
+    const passesTime = (passes: Passes): number => passesMs(passes, own, chunks);
     const total = own.reduce((sum, chunk) => sum + microBatches * wholeMs(chunks[chunk]), 0);
     const { firstForward, firstBackward, lastForward, lastInput } = order;
     const reached = at(sums.forwardMs, firstForward.chunk) + downMs(firstForward, 0, firstForward.chunk);
@@ -271,9 +271,9 @@ export function orderBound(
       at(sums.inputMs, firstBackward.chunk + 1) +
       upMs(firstBackward, stages, firstBackward.chunk);
     const drained = at(sums.inputMs, lastInput.chunk) + (lastInput.chunk > 0 ? firstWeightMs : 0) + upMs(lastInput, lastInput.chunk, 0);
-    const ending = Math.max(spans ? -Infinity : 0, drained - timeOf(order.afterLastInput));
-    const early = timeOf(order.beforeFirstBackward);
-    const through = timeOf(order.beforeLastForward);
+    const ending = Math.max(spans ? -Infinity : 0, drained - passesTime(order.afterLastInput));
+    const early = passesTime(order.beforeFirstBackward);
+    const through = passesTime(order.beforeLastForward);
     const turned =
       allForward -
       at(sums.forwardMs, lastForward.chunk) +

@@ -22,7 +22,7 @@ export interface ListedPlan {
  * Every plan of an answer once, fastest first: the best, the front, the fastest of each schedule and the runners-up. An index into this
  * list names a plan of this result.
  */
-export function plansOf(result: SearchResult): ListedPlan[] {
+export function listPlans(result: SearchResult): ListedPlan[] {
   const { best, paretoFront, perSchedule, runnersUp } = result;
   const listed = new Map<string, { plan: FoundPlan; roles: PlanRole[]; why: Sentence | null }>();
   const add = (plan: FoundPlan, role: PlanRole, why: Sentence | null): void => {

@@ -35,7 +35,7 @@ export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly Sear
  * @param asked choices that are searched though files fix them; null: not set. ZeRO 2 and 3 stay even so: what they exchange in every
  * micro-batch is not timed, so that leaving them would look like a loss.
  */
-export function searchProblemOf(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null = null): SearchProblem {
+export function toSearchProblem(run: Run, request: PlanRequest, asked: readonly SearchKey[] | null = null): SearchProblem {
   const free = asked ?? (isLauncher(run.format) ? freeNames.all : freeNames.none);
   const { capabilities } = request;
   const { zeroStage, offloadOptimizer } = request.training;

@@ -17,7 +17,7 @@ import type { CostProvenance } from '../domain/slice-cost';
  *
  * @param request of the search.
  */
-export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPlan, 'point' | 'scheme'>): PlanRequest {
+export function toPlanRequest(request: PlanRequest, { point, scheme }: Pick<FoundPlan, 'point' | 'scheme'>): PlanRequest {
   const { training, schedule } = point;
   const fixed = { ...request };
   delete fixed.freeVirtualStages;
@@ -25,22 +25,22 @@ export function requestOf(request: PlanRequest, { point, scheme }: Pick<FoundPla
   return {
     ...fixed,
     training,
-    layout: layoutOf(point),
+    layout: foundLayout(point),
     schedule,
-    slicing: slicingOf(request.slicing, schedule, scheme),
+    slicing: foundSlicing(request.slicing, schedule, scheme),
     assumptions: request.assumptions.filter(({ key }) => !decided.has(key)),
   };
 }
 
 /** The slices that were found for the layout. A split rule of the files is kept only if it gives the same slices. */
-function slicingOf({ unit, split }: PlanRequest['slicing'], schedule: ScheduleName, scheme: Scheme): PlanRequest['slicing'] {
+function foundSlicing({ unit, split }: PlanRequest['slicing'], schedule: ScheduleName, scheme: Scheme): PlanRequest['slicing'] {
   if (!scheduleKind(schedule).sliced) return { unit, scheme: null };
   const isSplit = split !== undefined && scheme.every(({ tokens }) => tokens.join() === split.lengths.join());
   return { unit, scheme, ...(isSplit ? { split } : {}) };
 }
 
 /** The layout of a point with its cut, chunk by chunk where it has virtual stages. */
-function layoutOf({ layout, schedule, stageLayers }: FoundPlan['point']): Layout {
+function foundLayout({ layout, schedule, stageLayers }: FoundPlan['point']): Layout {
   const { pipeline, virtualStages } = layout;
   if (virtualStages === 1 && stageLayers.length === pipeline) return { ...layout, stageLayers };
   // chunk by chunk on a layout without virtual stages it is what a plan makes of that by itself
@@ -57,5 +57,5 @@ function uncut(layout: Layout): Layout {
 /** The error bars of a layout, whose range covers what is assumed, too, as a plan of it states them. */
 export function statedCost(request: PlanRequest, found: FoundPlan, cost: CostProvenance, signal: CancelSignal | undefined): CostProvenance {
   const { scheme, iterationMs } = found;
-  return coveringAssumed(cost, requestOf(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
+  return coveringAssumed(cost, toPlanRequest(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
 }

@@ -66,7 +66,7 @@ export interface Improvement {
   readonly method: 'search';
   /** Null when nothing fits, or no layout uses those GPUs. */
   readonly plan: FoundPlan | null;
-  /** Tokens per second over those of the fastest that was found (`fastestOf`); 1 when nothing is gained. */
+  /** Tokens per second over those of the fastest that was found (`fastestFound`); 1 when nothing is gained. */
   readonly speedup: number;
   /** The change with its gain, as a sentence. */
   readonly summary: Sentence;
@@ -111,11 +111,11 @@ export interface SearchResult {
 export const sameTime = 1.01;
 
 /** The fastest layout that was found and fits; the best where none does. */
-export function fastestOf({ best, paretoFront }: Pick<SearchResult, 'best' | 'paretoFront'>): FoundPlan {
+export function fastestFound({ best, paretoFront }: Pick<SearchResult, 'best' | 'paretoFront'>): FoundPlan {
   return (best.fits ? paretoFront[0] : undefined) ?? best;
 }
 
 /** How much slower the fastest that was found may be than the fastest layout there could be, as a share: 0 when proved. */
-export function gapOf(result: SearchResult): number {
-  return Math.max(0, fastestOf(result).iterationMs / result.lowerBoundMs - 1);
+export function optimalityGap(result: SearchResult): number {
+  return Math.max(0, fastestFound(result).iterationMs / result.lowerBoundMs - 1);
 }

@@ -36,10 +36,10 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
   const asked = fixedSchedule(problem);
   const names = asked === null ? searchedSchedules(problem) : [asked];
   return names.flatMap((name) =>
-    virtualStagesOf(problem, name).flatMap((virtualStages) => {
+    searchedVirtualStages(problem, name).flatMap((virtualStages) => {
       const kind = scheduleOn(name, { virtualStages });
       if (!canRun(problem, sizes, microBatches, { asked: asked !== null, name, kind, virtualStages })) return [];
-      const slices = kind.sliced ? slicesOf(problem.request, sizes, microBatches, asked !== null, kind) : [{ slices: 1 }];
+      const slices = kind.sliced ? searchedSlices(problem.request, sizes, microBatches, asked !== null, kind) : [{ slices: 1 }];
       return slices
         .filter(({ solved }) => problem.slicesAre === undefined || (problem.slicesAre === 'solved') === (solved === true))
         .map((cut) => ({ name, virtualStages, chunks: kind.chunks, ...cut }));
@@ -60,7 +60,7 @@ interface Phase {
 }
 
 /** The parts of a problem by schedule and slices, in the order in which they are searched. */
-export function phasesOf(problem: SearchProblem): readonly Phase[] {
+export function searchPhases(problem: SearchProblem): readonly Phase[] {
   const asked = fixedSchedule(problem);
   const names = asked === null ? searchedSchedules(problem) : [asked];
   const part = (phase: SchedulePhase, among: readonly ScheduleName[]): Phase[] =>
@@ -68,13 +68,13 @@ export function phasesOf(problem: SearchProblem): readonly Phase[] {
   const ofPhase = (phase: SchedulePhase): Phase[] =>
     part(
       phase,
-      names.filter((name) => phaseOf(name) === phase),
+      names.filter((name) => schedulePhase(name) === phase),
     );
   const sliced = names.filter((name) => scheduleKind(name).sliced);
   return [...ofPhase('usual'), ...ofPhase('others'), ...part('slices', problem.slicesAre === 'equal' ? [] : sliced), ...ofPhase('planned')];
 }
 
-function phaseOf(name: ScheduleName): SchedulePhase {
+function schedulePhase(name: ScheduleName): SchedulePhase {
   if (scheduleKind(name).planned) return 'planned';
   const { interleaves = name } = scheduleKind(name);
   return plannedSchedules.some((usual) => usual === interleaves) ? 'usual' : 'others';
@@ -107,7 +107,7 @@ function fixedSchedule({ request, fixed }: SearchProblem): ScheduleName | null {
   return fixed.has('schedule') ? requestedSchedule(request) : null;
 }
 
-function virtualStagesOf(problem: SearchProblem, name: ScheduleName): number[] {
+function searchedVirtualStages(problem: SearchProblem, name: ScheduleName): number[] {
   const least = fixedSchedule(problem) === null && !isAmong(problem, name) ? 2 : 1;
   const most = isOnlyAsked(problem, interleavedKind(name)?.name) ? 1 : Infinity;
   return possibleVirtualStages(problem, name).filter((count) => count >= least && count <= most);
@@ -163,7 +163,7 @@ export function hasSliceBounds({ bound }: Pick<ScheduleOnLayout, 'bound'>): bool
 }
 
 /** Powers of two of equal token slices, and those that are solved for. */
-function slicesOf(
+function searchedSlices(
   request: PlanRequest,
   sizes: Sizes,
   microBatches: number,
@@ -174,7 +174,7 @@ function slicesOf(
   const batch = training.globalBatch / sizes.data;
   if (givenScheme(request, { microBatches, microBatch: batch / microBatches }) !== null) return [{ slices: 1 }];
   if (sizes.context > 1 && !asked) return [];
-  const units = Math.ceil(training.sequenceLength / unitOf(training.sequenceLength, slicing.unit));
+  const units = Math.ceil(training.sequenceLength / sliceUnit(training.sequenceLength, slicing.unit));
   const choices: Pick<ScheduleChoice, 'slices' | 'solved'>[] = asked ? [{ slices: 1 }] : [];
   for (let slices = 2; slices <= Math.min(kind.mostSlices ?? 1, units); slices *= 2) choices.push({ slices });
   const solved = mostSolvedSlices(request);
@@ -197,6 +197,6 @@ export function givenScheme(
 }
 
 /** Tokens that slices are multiples of. */
-export function unitOf(sequenceLength: number, unit: number | null): number {
+export function sliceUnit(sequenceLength: number, unit: number | null): number {
   return unit ?? defaultUnit(sequenceLength);
 }

@@ -5,9 +5,9 @@ import { scheduleLabel, scheduleOn } from '../schedules/on-layout';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
-import { evaluatorOf, type Evaluator, type Predicted } from './evaluate';
+import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
-import { hasSliceBounds, phasesOf, type SchedulePhase } from './schedules';
+import { hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import type { CandidateGroup } from './candidate-group';
 import { heldToMeasured, type SearchProblem } from './search-problem';
@@ -110,7 +110,11 @@ const mostSolving = 100e6;
  * best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
-export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator: Evaluator = evaluatorOf(asked.request)): Outcome {
+export function bestFirst(
+  asked: SearchProblem,
+  options: SearchOptions = {},
+  evaluator: Evaluator = createEvaluator(asked.request),
+): Outcome {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<CandidateGroup | SearchPoint>();
@@ -123,7 +127,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let phase: SchedulePhase = 'usual';
   /** All groups are in the queue. */
   let isWhole = false;
-  const budget = budgetOf(evaluator, counts);
+  const budget = createSearchBudget(evaluator, counts);
   const solvedFirst = new Set<string>();
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
@@ -181,8 +185,8 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
 
   throwIfCancelled(signal);
-  const skipping = skippingOf(evaluator, counts, poll);
-  const phases = phasesOf(problem);
+  const skipping = createSkipping(evaluator, counts, poll);
+  const phases = searchPhases(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
@@ -254,7 +258,7 @@ function planningBudget(evaluator: Evaluator) {
 type ResultsImproved = 'all' | 'schedule' | 'fastest';
 
 /** What planning orders and solving for slices may take: either is as much as predicting tens of others. */
-function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
+function createSearchBudget(evaluator: Evaluator, counts: { planned: number }) {
   const planning = planningBudget(evaluator);
   const bounded = new WeakSet<SearchPoint>();
   let solved = 0;
@@ -283,7 +287,7 @@ function budgetOf(evaluator: Evaluator, counts: { planned: number }) {
 }
 
 /** Leaves out layouts that are far too large before their candidate groups are made. */
-function skippingOf(evaluator: Evaluator, counts: { families: number; overMemory: number }, poll: () => void): Skipping {
+function createSkipping(evaluator: Evaluator, counts: { families: number; overMemory: number }, poll: () => void): Skipping {
   return {
     tooLarge: (group) => {
       poll();

@@ -123,7 +123,7 @@ export function leastWeighed({ units, forwardMs, backwardMs }: GridTimes, microB
   }).lowerBoundMs;
 }
 
-function solvedOf(request: PlanRequest, { layout }: CandidateGroup, cost: SliceMs, microBatches: number, signal?: CancelSignal) {
+function solveGroup(request: PlanRequest, { layout }: CandidateGroup, cost: SliceMs, microBatches: number, signal?: CancelSignal) {
   return solveSlicing(
     {
       batch: microBatches,
@@ -154,7 +154,7 @@ export function solvedScheme(
   const { microBatch } = training;
   const cost = slicingCost(pipeline);
   const own: SliceMs = (_, tokens, context) => cost(microBatch, tokens, context);
-  const drained = solvedOf(request, group, own, microBatches, signal).scheme;
+  const drained = solveGroup(request, group, own, microBatches, signal).scheme;
   const kind = pipeline.schedules[schedule];
   if (kind.bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
   const unit = solvedUnit(request);

@@ -22,7 +22,7 @@ import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../d
 import { sentence } from '../sentence';
 
 /** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
-export function gpusOf({ request, fixed, launched = false }: SearchProblem): number {
+export function searchedGpus({ request, fixed, launched = false }: SearchProblem): number {
   const { layout, cluster } = request;
   const whole = launched || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
   return whole ? gpusUsed(layout) : cluster.nodes * cluster.gpusPerNode;
@@ -56,9 +56,9 @@ export function* candidateGroups(
     : offloadsWithoutPipeline(training)
       ? [{ recompute: 'none' }]
       : recomputeChoices(model, training, supportedRecomputes(capabilities));
-  const optimizers = optimizersOf(problem);
+  const optimizers = searchedOptimizers(problem);
   const choices = new Map<string, readonly ScheduleChoice[]>();
-  for (const sizes of sizesOf(problem)) {
+  for (const sizes of searchedSizes(problem)) {
     const batch = training.globalBatch / sizes.data;
     const allowed = optimizers.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }, model) === undefined);
     if (allowed.length === 0) continue;
@@ -70,7 +70,7 @@ export function* candidateGroups(
     const sequenceParallel = fixed.has('sequenceParallel')
       ? training.sequenceParallel
       : usualSequenceParallel(training, sizes.tensor).value;
-    for (const microBatch of microBatchesOf(problem, batch)) {
+    for (const microBatch of searchedMicroBatches(problem, batch)) {
       const count = batch / microBatch;
       const alike = `${sizes.pipeline},${sizes.data},${sizes.context > 1},${count}`;
       const possible = memoized(choices, alike, () => scheduleChoices(problem, sizes, count));
@@ -158,10 +158,10 @@ function offloadsWithoutPipeline({ activationOffloadLayers = 0, runtime }: Train
   return activationOffloadLayers > 0 && (runtime ?? 'megatron') === 'megatron';
 }
 
-function* sizesOf(problem: SearchProblem): Generator<Sizes> {
+function* searchedSizes(problem: SearchProblem): Generator<Sizes> {
   const { request, fixed } = problem;
   const { model, layout, training, cluster } = request;
-  const gpus = gpusOf(problem);
+  const gpus = searchedGpus(problem);
   const divisors = listDivisors(gpus);
   const among = (key: 'tensor' | 'pipeline' | 'context', free: (size: number) => boolean): number[] =>
     fixed.has(key) ? [layout[key]] : divisors.filter(free);
@@ -241,7 +241,7 @@ function expertSizes(
   );
 }
 
-function microBatchesOf({ request, fixed }: SearchProblem, batch: number): number[] {
+function searchedMicroBatches({ request, fixed }: SearchProblem, batch: number): number[] {
   const { microBatch } = request.training;
   if (fixed.has('microBatch')) return batch % microBatch === 0 ? [microBatch] : [];
   const sizes: number[] = [];
@@ -284,7 +284,7 @@ function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: 
   };
 }
 
-function optimizersOf({ request, fixed, triesHost = false }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
+function searchedOptimizers({ request, fixed, triesHost = false }: SearchProblem): Pick<TrainingSpec, 'zeroStage' | 'offloadOptimizer'>[] {
   const { zeroStage, offloadOptimizer, optimizer } = request.training;
   const stages = fixed.has('zeroStage') ? [zeroStage] : ([1, 0] as const);
   return stages.flatMap((stage) => {
@@ -306,7 +306,7 @@ export function nothingToSearch(problem: SearchProblem): ExpectedError {
   const { training } = problem.request;
   return new ExpectedError(
     'search-no-layout',
-    sentence`No layout that launchers accept uses ${formatCount(gpusOf(problem))} GPUs for ${formatCount(training.globalBatch)} sequences per step with the fixed settings`,
+    sentence`No layout that launchers accept uses ${formatCount(searchedGpus(problem))} GPUs for ${formatCount(training.globalBatch)} sequences per step with the fixed settings`,
     sentence`change training.globalBatch or the number of nodes, or leave more of layout open`,
   );
 }

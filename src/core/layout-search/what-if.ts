@@ -75,7 +75,7 @@ export function steppedSizes(
   key: WhatIfKey,
   direction: 1 | -1,
 ): WhatIfSizes | null {
-  const { least, most } = rangeOf(request, sizes, key);
+  const { least, most } = sizeRange(request, sizes, key);
   for (let value = sizes[key] + direction; value >= least && value <= most; value += direction) {
     const changed = withSize(request, chunks, sizes, key, value);
     if (changed !== null) return changed;
@@ -115,18 +115,18 @@ export function whatIfSets(request: PlanRequest, sizes: WhatIfSizes, stageLayers
 export function sizesOfSets(request: PlanRequest, sets: readonly WhatIfSet[]): WhatIfSizes {
   const now = whatIfSizes(request);
   const given = new Map<string, unknown>(sets);
-  const sizeOf = (key: WhatIfKey): number => {
+  const whatIfSize = (key: WhatIfKey): number => {
     const value = given.has(key) ? (given.get(key) ?? 0) : now[key];
     return typeof value === 'number' ? value : now[key];
   };
   const batch = given.get(batchKey);
   const sizes: WhatIfSizes = {
-    ...(Object.fromEntries(whatIfKeys.map((key) => [key, sizeOf(key)])) as Record<WhatIfKey, number>),
+    ...(Object.fromEntries(whatIfKeys.map((key) => [key, whatIfSize(key)])) as Record<WhatIfKey, number>),
     [batchKey]: typeof batch === 'number' ? batch : now[batchKey],
   };
   if (given.has('layout.data') || !isAssumed(request, 'layout.data')) return sizes;
-  const gpus = given.has('cluster.nodes') ? sizes['cluster.nodes'] * request.cluster.gpusPerNode : gpusOf(now);
-  const data = gpus / (gpusOf(sizes) / sizes['layout.data']);
+  const gpus = given.has('cluster.nodes') ? sizes['cluster.nodes'] * request.cluster.gpusPerNode : gpuCount(now);
+  const data = gpus / (gpuCount(sizes) / sizes['layout.data']);
   return Number.isInteger(data) ? { ...sizes, 'layout.data': data } : sizes;
 }
 
@@ -159,7 +159,7 @@ function isAssumed({ assumptions }: Pick<PlanRequest, 'assumptions'>, key: strin
   return assumptions.some((assumption) => assumption.key === key);
 }
 
-function rangeOf(request: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey): { readonly least: number; readonly most: number } {
+function sizeRange(request: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey): { readonly least: number; readonly most: number } {
   const { model, cluster } = request;
   switch (key) {
     case 'layout.tensor':
@@ -169,23 +169,23 @@ function rangeOf(request: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey): { re
     case 'layout.virtualStages':
       return { least: 1, most: Math.floor(model.layers / sizes['layout.pipeline']) };
     case 'layout.context':
-      return { least: 1, most: gpusOf(sizes) };
+      return { least: 1, most: gpuCount(sizes) };
     case 'layout.expert':
       return { least: 1, most: model.experts?.count ?? 1 };
     case 'training.microBatch':
-      return { least: 0, most: batchOf(sizes) };
+      return { least: 0, most: sequencesPerReplica(sizes) };
     case 'layout.data':
     case 'cluster.nodes':
       return { least: 1, most: mostSize };
   }
 }
 
-function gpusOf(sizes: WhatIfSizes): number {
+function gpuCount(sizes: WhatIfSizes): number {
   return sizes['layout.tensor'] * sizes['layout.pipeline'] * sizes['layout.context'] * sizes['layout.data'];
 }
 
 /** Sequences of one replica in a step. */
-function batchOf(sizes: WhatIfSizes): number {
+function sequencesPerReplica(sizes: WhatIfSizes): number {
   return sizes[batchKey] / sizes['layout.data'];
 }
 
@@ -198,7 +198,7 @@ function heldBatch(request: PlanRequest, { 'layout.data': data }: WhatIfSizes): 
 
 /** The sizes with one changed and the others following; null where launchers would not accept them. */
 function withSize(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey, value: number): WhatIfSizes | null {
-  const placed = onGpus(request, { ...sizes, [key]: value }, key, gpusOf(sizes));
+  const placed = onGpus(request, { ...sizes, [key]: value }, key, gpuCount(sizes));
   if (placed === null) return null;
   const held = { ...placed, [batchKey]: heldBatch(request, placed) };
   const followed = { ...held, ...dividing(request, held) };
@@ -211,19 +211,19 @@ function onGpus({ cluster }: PlanRequest, sizes: WhatIfSizes, key: WhatIfKey, gp
   const { gpusPerNode } = cluster;
   const isWhole = cluster.groups === undefined && gpus === cluster.nodes * gpusPerNode;
   if (key === 'layout.data') {
-    const nodes = gpusOf(sizes) / gpusPerNode;
+    const nodes = gpuCount(sizes) / gpusPerNode;
     return isWhole && Number.isInteger(nodes) ? { ...sizes, 'cluster.nodes': nodes } : null;
   }
   if (key === 'cluster.nodes' && cluster.groups !== undefined) return null;
   const whole = key === 'cluster.nodes' ? sizes['cluster.nodes'] * gpusPerNode : gpus;
-  const data = whole / (gpusOf(sizes) / sizes['layout.data']);
+  const data = whole / (gpuCount(sizes) / sizes['layout.data']);
   return Number.isInteger(data) ? { ...sizes, 'layout.data': data } : null;
 }
 
 /** Micro-batch, expert and virtual stages as far as they still divide. */
 function dividing(request: PlanRequest, sizes: WhatIfSizes): Partial<WhatIfSizes> {
   const { model, layout } = request;
-  const batch = batchOf(sizes);
+  const batch = sequencesPerReplica(sizes);
   const microBatch = sizes['training.microBatch'];
   const expertTensor = layout.expertTensor ?? sizes['layout.tensor'];
   const ranks = (sizes['layout.tensor'] * sizes['layout.context'] * sizes['layout.data']) / expertTensor;
@@ -257,7 +257,7 @@ function isRun({ model, layout, training, capabilities }: PlanRequest, sizes: Wh
 /** As the rules of `src/core/rules/checks` have it, for the sizes that a step of `key` changes. */
 function isAccepted(request: PlanRequest, chunks: WhatIfChunks, sizes: WhatIfSizes, key: WhatIfKey): boolean {
   const { model, training, layout } = request;
-  if (!Number.isInteger(batchOf(sizes)) || !isRun(request, sizes)) return false;
+  if (!Number.isInteger(sequencesPerReplica(sizes)) || !isRun(request, sizes)) return false;
   const isRepartitioned = sizes['layout.pipeline'] !== layout.pipeline || sizes['layout.virtualStages'] !== layout.virtualStages;
   // Layers that a file assigns are only for its stages.
   if (isRepartitioned && layout.stageLayers !== undefined) return false;

@@ -9,7 +9,7 @@ import type { ChunkPasses } from '../schedules/kind';
 import { isUnmet, scheduleOn, unitCount } from '../schedules/on-layout';
 import { generateSchedule, toScheduleProblem } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
-import { chunksOf, type Chunks } from './chunks';
+import { scheduleChunks, type Chunks } from './chunks';
 
 /** What planners of orders plan with. */
 export interface PlannedFor {
@@ -71,7 +71,7 @@ const maximumJudgedOperations = 2 ** 20;
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
 export function peakMemory(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): MemoryProfile | null {
   try {
-    return judged(chunksOf(inputs, scheduleOn(schedule, inputs.layout)), scheme, gpuMemory, countMemory);
+    return judged(scheduleChunks(inputs, scheduleOn(schedule, inputs.layout)), scheme, gpuMemory, countMemory);
   } catch (error) {
     if (isUnmet(error)) return null;
     throw error;

@@ -26,11 +26,11 @@ export interface Chunks {
  * Layers of each stage, or of each virtual stage in the order of the model, as a schedule places them on a layout: the value of
  * `layout.stageLayers`.
  */
-export function cutOf({ model, training, layout }: MemoryInputs, schedule: ScheduleName): readonly number[] {
+export function scheduledStageLayers({ model, training, layout }: MemoryInputs, schedule: ScheduleName): readonly number[] {
   const { pipeline, virtualStages, stageLayers } = layout;
   if (stageLayers !== undefined) return stageLayers;
   if (virtualStages > 1) return usualCut(model, training, pipeline * virtualStages);
-  return chunksOf({ model, training, layout }, scheduleOn(schedule, layout)).stageContents.map(({ layers }) => layers);
+  return scheduleChunks({ model, training, layout }, scheduleOn(schedule, layout)).stageContents.map(({ layers }) => layers);
 }
 
 /**
@@ -54,7 +54,7 @@ export function fewestLayers(
  * @param stageLayers layers of each stage or chunk; null: as equal as chunks allow, one more on those in the middle.
  * @throws ExpectedError `schedule-unmet` when there are fewer layers than chunks.
  */
-export function chunksOf(
+export function scheduleChunks(
   inputs: MemoryInputs,
   kind: ScheduleOnLayout,
   stageLayers: readonly number[] | null = inputs.layout.stageLayers ?? null,

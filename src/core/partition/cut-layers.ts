@@ -30,10 +30,10 @@ const maximumTimes = 8_000_000;
  * where its windows are so wide that it would take more than `maximumTimes` times. Null where every cut has a stage that does not fit.
  */
 export function cutLayers(problem: CutProblem): LayerSplit | null {
-  const bounded = boundedOf(problem);
+  const bounded = boundCut(problem);
   const quickest = fastestSlowest(bounded);
   if (quickest === null) return null;
-  const slowestMs = slowestOf(bounded, quickest);
+  const slowestMs = slowestStageMs(bounded, quickest);
   const ends = leastTotal(bounded, (ms) => ms <= slowestMs) ?? quickest;
   let [from, totalMs] = [0, 0];
   const stageLayers = Array.from(ends, (to, stage) => {
@@ -47,7 +47,7 @@ export function cutLayers(problem: CutProblem): LayerSplit | null {
 
 /** Whether any cut exists: one feasibility check instead of the whole search. */
 export function canCut(problem: CutProblem): boolean {
-  return cutUnder(boundedOf(problem), (ms) => ms < Infinity) !== null;
+  return cutUnder(boundCut(problem), (ms) => ms < Infinity) !== null;
 }
 
 /** Where each stage ends: layers up to it, its own included. */
@@ -61,7 +61,7 @@ interface Bounded extends CutProblem {
   readonly later: Int32Array;
 }
 
-function boundedOf(problem: CutProblem): Bounded {
+function boundCut(problem: CutProblem): Bounded {
   const { stages } = problem;
   const fewest = Int32Array.from({ length: stages }, (_, stage) => (problem.mayBeEmpty(stage) ? 0 : 1));
   const earlier = new Int32Array(stages);
@@ -76,7 +76,7 @@ function fastestSlowest(problem: Bounded): Ends | null {
   let best = cutUnder(problem, (ms) => ms < Infinity);
   let below = 0;
   for (let halving = 0; best !== null; halving++) {
-    const bestMs = slowestOf(problem, best);
+    const bestMs = slowestStageMs(problem, best);
     const middle = (below + bestMs) / 2;
     const isLast = halving % (halvings + 1) === halvings || middle <= below || middle >= bestMs;
     const found = cutUnder(problem, isLast ? (ms) => ms < bestMs : (ms) => ms <= middle);
@@ -87,7 +87,7 @@ function fastestSlowest(problem: Bounded): Ends | null {
   return null;
 }
 
-function slowestOf({ timeMs }: Bounded, ends: Ends): number {
+function slowestStageMs({ timeMs }: Bounded, ends: Ends): number {
   return ends.reduce((slowest, to, stage) => Math.max(slowest, timeMs(stage, ends[stage - 1] ?? 0, to)), 0);
 }
 
@@ -184,7 +184,7 @@ function cutWithin({ stages, timeMs, fewest }: Bounded, isAllowed: IsAllowed, { 
   const starts: Int32Array[] = [];
   for (let stage = 0; stage < stages; stage++) {
     const [low, high] = [first[stage] ?? 0, last[stage] ?? 0];
-    const startOf = new Int32Array(high - low + 1).fill(-1);
+    const startByEnd = new Int32Array(high - low + 1).fill(-1);
     const before = starts[stage - 1] ?? Int32Array.of(0);
     const [fromLow, fromHigh] = stage === 0 ? [0, 0] : [first[stage - 1] ?? 0, last[stage - 1] ?? 0];
     let reached = low - 1;
@@ -192,10 +192,10 @@ function cutWithin({ stages, timeMs, fewest }: Bounded, isAllowed: IsAllowed, { 
       if (before[from - fromLow] === -1) continue;
       const least = from + (fewest[stage] ?? 0);
       let to = Math.max(least, reached + 1);
-      while (to <= high && isAllowed(timeMs(stage, from, to))) startOf[to++ - low] = from;
+      while (to <= high && isAllowed(timeMs(stage, from, to))) startByEnd[to++ - low] = from;
       reached = Math.max(reached, to - 1 >= least ? to - 1 : reached);
     }
-    starts.push(startOf);
+    starts.push(startByEnd);
   }
   return traced(starts, first, last);
 }
@@ -227,7 +227,7 @@ function leastTotal(problem: Bounded, isAllowed: IsAllowed): Ends | null {
   for (let stage = 0; stage < stages; stage++) {
     const [low, high, fromLow] = [first[stage] ?? 0, last[stage] ?? 0, stage === 0 ? 0 : (first[stage - 1] ?? 0)];
     const after = new Float64Array(high - low + 1).fill(Infinity);
-    const startOf = new Int32Array(high - low + 1).fill(-1);
+    const startByEnd = new Int32Array(high - low + 1).fill(-1);
     before.forEach((begun, index) => {
       if (begun === Infinity) return;
       const from = fromLow + index;
@@ -236,10 +236,10 @@ function leastTotal(problem: Bounded, isAllowed: IsAllowed): Ends | null {
         if (!isAllowed(ms)) break;
         if (begun + ms >= (after[to - low] ?? Infinity)) continue;
         after[to - low] = begun + ms;
-        startOf[to - low] = from;
+        startByEnd[to - low] = from;
       }
     });
-    starts.push(startOf);
+    starts.push(startByEnd);
     before = after;
   }
   return traced(starts, first, last);

@@ -44,7 +44,7 @@ type Sizes = Pick<Layout, 'tensor' | 'pipeline' | 'data'>;
  */
 export function mixedLayout(problem: MixedProblem): Placement {
   const sizes = sizesToPlace(problem);
-  const best = bestOf(problem, sizes);
+  const best = bestPlacement(problem, sizes);
   if (best !== null) return best;
   const [first] = sizes;
   throw first === undefined ? noSizes(problem.given, problem.cluster, problem.given.context?.value ?? 1) : moreStagesThanLayers(first);
@@ -52,7 +52,7 @@ export function mixedLayout(problem: MixedProblem): Placement {
 
 /** The same, of layouts that fit; null where none does. */
 export function fittingLayout(problem: MixedProblem): Placement | null {
-  return bestOf(problem, sizesToPlace(problem), { fits: true, stepMs: Infinity, fullest: 1 });
+  return bestPlacement(problem, sizesToPlace(problem), { fits: true, stepMs: Infinity, fullest: 1 });
 }
 
 /** A layout's sizes with the training on them, to be placed. */
@@ -70,7 +70,8 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
     virtualStages: given.virtualStages?.value ?? 1,
     ...(given.stageLayers?.value === undefined ? {} : { stageLayers: given.stageLayers.value }),
   };
-  const sizes = stageNodeGroups === undefined ? sizesOf(given, model, groups, context) : sizesWith(stageNodeGroups, given, groups, context);
+  const sizes =
+    stageNodeGroups === undefined ? groupSizes(given, model, groups, context) : sizesWith(stageNodeGroups, given, groups, context);
   if (sizes.length === 0) throw noSizes(given, cluster, context);
   const all = sizes.map((size) => {
     const layout: Layout = { ...size, ...shared, ...(stageNodeGroups === undefined ? {} : { stageNodeGroups }) };
@@ -84,7 +85,11 @@ function sizesToPlace({ given, model, cluster, constants, trainingOn }: MixedPro
  * The placement with the best sizes, the first among equals; null if none is as good as `known`. The largest model parallelism is placed
  * first, since it fits most often and its result rules most others out early.
  */
-function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly SizesToPlace[], known?: PlacementScore): Placement | null {
+function bestPlacement(
+  { schedule, counter, signal }: MixedProblem,
+  sizes: readonly SizesToPlace[],
+  known?: PlacementScore,
+): Placement | null {
   let best: Placement | null = null;
   for (const inputs of sizes.toReversed()) {
     const { globalBatch } = inputs.training;
@@ -102,7 +107,7 @@ function bestOf({ schedule, counter, signal }: MixedProblem, sizes: readonly Siz
 const mostAssumedStages = 128;
 
 /** Sizes that make whole stages of every group, least model parallelism first. */
-function sizesOf(given: LocatedPartial<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
+function groupSizes(given: LocatedPartial<Layout>, model: ModelSpec, groups: readonly NodeGroup[], context: number): Sizes[] {
   const gpus = groups.map(gpusOfGroup);
   const perNode = groups.map(({ gpusPerNode }) => gpusPerNode).reduce(greatestCommonDivisor);
   const divides = (size: number): boolean => gpus.every((count) => count % size === 0);

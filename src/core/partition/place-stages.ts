@@ -12,7 +12,7 @@ import { usualSchedule, type ScheduleName } from '../domain/schedule-names';
 import { canCut, cutLayers } from './cut-layers';
 import type { Layout } from '../domain/request';
 import { isUnmet, scheduleOn } from '../schedules/on-layout';
-import { layersPeak, layersTime, microBatchOf, type OfStage, type Watch } from './stage-budget';
+import { layersPeak, layersTime, wholeMicroBatch, type OfStage, type Watch } from './stage-budget';
 import { cutContents, layersOfChunks } from './stages';
 import { counted, sentence } from '../sentence';
 import type { GpuMemory } from '../memory-model/profile';
@@ -75,7 +75,7 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
 export function placeStagesWithin(problem: PlacementProblem, known: PlacementScore = worst): Placement | null {
   const { cluster, layout } = problem.inputs;
   const orders = layout.stageNodeGroups === undefined ? groupOrders(cluster.groups ?? [], layout) : [layout.stageNodeGroups];
-  const budgets = budgetsOf(problem);
+  const budgets = stageBudgets(problem);
   let best: Placement | null = null;
   for (const stageNodeGroups of orders) {
     const other = placed(problem, budgets, stageNodeGroups, best !== null && isBetter(best, known) ? best : known);
@@ -116,16 +116,16 @@ interface Budgets {
   readonly peakBytes: OfStage;
 }
 
-function budgetsOf(problem: PlacementProblem): Budgets {
+function stageBudgets(problem: PlacementProblem): Budgets {
   const { inputs, schedule } = problem;
   const { cluster, layout } = inputs;
   return {
     timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, problem)),
-    peakBytes: layersPeak(inputs, () => inFlightOf(schedule ?? usualSchedule, layout, microBatchesOf(inputs)), problem),
+    peakBytes: layersPeak(inputs, () => microBatchesInFlight(schedule ?? usualSchedule, layout, microBatchCount(inputs)), problem),
   };
 }
 
-function microBatchesOf({ training, layout }: CostInputs): number {
+function microBatchCount({ training, layout }: CostInputs): number {
   return Math.max(1, Math.floor(training.globalBatch / layout.data / training.microBatch));
 }
 
@@ -133,7 +133,7 @@ function microBatchesOf({ training, layout }: CostInputs): number {
  * Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. Orders that are planned stay within the
  * memory there is: they are counted as 1F1B.
  */
-function inFlightOf(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
+function microBatchesInFlight(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
   const count = (name: ScheduleName): readonly number[] => {
     const kind = scheduleOn(name, layout);
     const most = Math.min(microBatches, countedPerStage * layout.pipeline);
@@ -168,13 +168,13 @@ function placed(
   if (cut === null) return null;
   const fullest = Math.max(...ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
-  const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? chunkLayersOf(cut, layout, schedule) };
+  const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? cutChunkLayers(cut, layout, schedule) };
   return {
     layout: placedLayout,
     fits: fullest <= 1,
     stepMs:
       times.reduce((sum, ms) => sum + ms, 0) +
-      (microBatchesOf(inputs) - 1) * Math.max(...times) +
+      (microBatchCount(inputs) - 1) * Math.max(...times) +
       afterPipelineMs({ ...inputs, layout: placedLayout }, cut),
     fullest,
   };
@@ -192,7 +192,7 @@ function bestCut(inputs: CostInputs, timeMs: OfStage, fullness: OfStage, known: 
   const mayBeEmpty = (stage: number): boolean => model.vocab > 0 && (stage === 0 || stage === layout.pipeline - 1);
   const problem = { layers: model.layers, stages: layout.pipeline, mayBeEmpty };
   // the slowest stage runs every micro-batch
-  const mostMs = known.fits ? (rounding * known.stepMs) / microBatchesOf(inputs) : Infinity;
+  const mostMs = known.fits ? (rounding * known.stepMs) / microBatchCount(inputs) : Infinity;
   const mostFull = known.fits ? 1 : Math.max(1, rounding * known.fullest);
   const within =
     (ms: number, share: number): OfStage =>
@@ -232,15 +232,15 @@ function stageTotals({ pipeline }: Layout, stageLayers: readonly number[]): read
 }
 
 /** A cut as a layout has it: with virtual stages the layers of every chunk. */
-function chunkLayersOf(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
+function cutChunkLayers(cut: readonly number[], layout: Layout, schedule: ScheduleName | null): readonly number[] {
   if (layout.virtualStages === 1) return cut;
   return layersOfChunks(cut, placeChunks(scheduleOn(schedule ?? usualSchedule, layout).placement, layout.pipeline, layout.virtualStages));
 }
 
 /** Transfers of the fill and the drain, then the slowest gradient all-reduce and optimizer after the pipeline, ms. */
 function afterPipelineMs(inputs: PlacementProblem['inputs'], cut: readonly number[]): number {
-  const stageInputs = stageInputsOf(inputs);
-  const { batch, tokens } = microBatchOf(inputs);
+  const stageInputs = inputsByStage(inputs);
+  const { batch, tokens } = wholeMicroBatch(inputs);
   let sendsMs = 0;
   for (let stage = 1; stage < cut.length; stage++) {
     const [from, to] = [stageInputs[stage - 1], stageInputs[stage]];
@@ -258,7 +258,7 @@ function afterPipelineMs(inputs: PlacementProblem['inputs'], cut: readonly numbe
  * What the times of each stage are predicted from: the nodes of its kind as a plain cluster, with the stages that lie on them. One object
  * for all stages of a kind; on a plain cluster the inputs as they are.
  */
-export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSpec }): readonly CostInputs[] {
+export function inputsByStage(inputs: CostInputs & { readonly cluster: ClusterSpec }): readonly CostInputs[] {
   const { cluster, layout } = inputs;
   const { groups } = cluster;
   if (groups === undefined) return Array.from({ length: layout.pipeline }, () => inputs);
@@ -275,6 +275,6 @@ export function stageInputsOf(inputs: CostInputs & { readonly cluster: ClusterSp
 }
 
 /** Memory of the GPUs that a layout's stages run on. */
-export function gpuMemoryOf(cluster: ClusterSpec, layout: Pick<Layout, 'stageNodeGroups'>): GpuMemory {
+export function stageGpuMemory(cluster: ClusterSpec, layout: Pick<Layout, 'stageNodeGroups'>): GpuMemory {
   return stageGpus(cluster, layout) ?? cluster.gpu.memoryBytes;
 }

@@ -25,13 +25,13 @@ export interface Watch {
 }
 
 /** One micro-batch of whole sequences. */
-export function microBatchOf({ training }: MemoryInputs): WorkUnit {
+export function wholeMicroBatch({ training }: MemoryInputs): WorkUnit {
   return { microBatch: 0, slice: 0, batch: training.microBatch, tokens: training.sequenceLength, context: 0 };
 }
 
 /** Forward and backward of one micro-batch, ms. */
 export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
-  const { batch, tokens } = microBatchOf(inputs);
+  const { batch, tokens } = wholeMicroBatch(inputs);
   return byShape(
     inputs,
     (contents) => {
@@ -46,12 +46,12 @@ export function layersTime(inputs: CostInputs, watch: Watch = {}): OfStage {
  * Peak of one GPU, bytes, while at most `inFlight` micro-batches, one number a stage, are between forward and backward: as `countMemory` of
  * an order with one chunk a stage and whole backwards.
  */
-export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly number[], watch: Watch = {}): OfStage {
+export function layersPeak(inputs: MemoryInputs, countInFlight: () => readonly number[], watch: Watch = {}): OfStage {
   let inFlight: readonly number[] | undefined;
   const held = byShape(
     inputs,
     (contents) => {
-      const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, contents, microBatchOf(inputs), false, 1);
+      const { forward, backward, activations, keysValues, logits } = wholeUnitMemory(inputs, contents, wholeMicroBatch(inputs), false, 1);
       return {
         always: totalBytes(staticBytes(inputs, contents)),
         saved: activations + keysValues + logits,
@@ -62,7 +62,7 @@ export function layersPeak(inputs: MemoryInputs, inFlightOf: () => readonly numb
   );
   return (stage, from, to) => {
     const { always, saved, busiest } = held(stage, from, to);
-    inFlight ??= inFlightOf();
+    inFlight ??= countInFlight();
     return always + ((inFlight[stage] ?? 1) - 1) * saved + busiest;
   };
 }

@@ -2,8 +2,8 @@ import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { scheduleOn } from '../schedules/on-layout';
 import { formatDuration, formatNumber } from '../format';
 import { sum } from '../numbers';
-import { provenanceOf } from '../time-model/provenance';
-import { pipelineOf } from '../planner/predict/pipeline';
+import { costProvenance } from '../time-model/provenance';
+import { buildPipeline } from '../planner/predict/pipeline';
 import { measure } from '../planner/predict/predict';
 import { sentence } from '../sentence';
 import type { Calibration, PlanRequest } from '../domain/request';
@@ -75,7 +75,7 @@ export function calibrated(
       predictedMs: before[at] ?? NaN,
       calibratedMs: asLaunchedMs(measured.request, machine, signal),
     })),
-    errorPercent: errorPercentOf(belief, request, machine, own !== null, signal),
+    errorPercent: errorPercent(belief, request, machine, own !== null, signal),
   };
   return { ...request, ...withKnownEfficiency(machine), calibration };
 }
@@ -86,7 +86,7 @@ function withKnownEfficiency({ cluster, constants }: Machine): Machine {
 
 /** The assumed constants, with the uncertainty that the range of the request's predictions implies for such machines. */
 function priorBelief(request: PlanRequest): Belief {
-  const [low, high] = provenanceOf(request, pipelineOf(request)).range;
+  const [low, high] = costProvenance(request, buildPipeline(request)).range;
   const whole = Math.log(high / low) / (2 * eightyPercent);
   const spread = Math.max(leastMachineSpread, Math.sqrt(Math.max(0, whole ** 2 - runSpread ** 2)));
   const covariance = machineConstants.map((one, i) =>
@@ -98,7 +98,7 @@ function priorBelief(request: PlanRequest): Belief {
 /** What is known after one more step: the update of a Kalman filter, linearised at the mean of the belief. */
 function updated(belief: Belief, { iterationMs, request }: MeasuredStep, assumed: Machine, signal: CancelSignal | undefined): Belief {
   const machine = fasterBy(assumed, belief.mean);
-  const { slope, ms } = slopeOf(request, machine, signal);
+  const { slope, ms } = stepSlope(request, machine, signal);
   const along = times(belief.covariance, slope);
   const variance = dot(slope, along) + runSpread ** 2;
   const gain = Math.log(iterationMs / ms) / variance;
@@ -116,7 +116,7 @@ function meeting(
   iterationMs: number,
   signal: CancelSignal | undefined,
 ): readonly number[] {
-  const { slope } = slopeOf(request, fasterBy(assumed, belief.mean), signal);
+  const { slope } = stepSlope(request, fasterBy(assumed, belief.mean), signal);
   const along = times(belief.covariance, slope).map((one) => -one);
   const furthest = most / Math.max(...along.map(Math.abs));
   const meanAt = (far: number): readonly number[] => belief.mean.map((one, at) => one + far * (along[at] ?? 0));
@@ -136,7 +136,7 @@ function meeting(
 }
 
 /** By how much the logarithm of a step changes with that of each constant, and the step. */
-function slopeOf(
+function stepSlope(
   request: PlanRequest,
   machine: Machine,
   signal: CancelSignal | undefined,
@@ -150,8 +150,8 @@ function slopeOf(
 }
 
 /** Half width that holds 80 % of other runs on the machine, percent. */
-function errorPercentOf(belief: Belief, request: PlanRequest, machine: Machine, isMet: boolean, signal: CancelSignal | undefined): number {
-  const { slope } = slopeOf(request, machine, signal);
+function errorPercent(belief: Belief, request: PlanRequest, machine: Machine, isMet: boolean, signal: CancelSignal | undefined): number {
+  const { slope } = stepSlope(request, machine, signal);
   const ofMachine = isMet ? runSpread ** 2 : dot(slope, times(belief.covariance, slope));
   return Math.round(100 * eightyPercent * Math.sqrt(runSpread ** 2 + ofMachine));
 }
@@ -176,7 +176,7 @@ function asLaunchedMs(request: PlanRequest, { constants, cluster }: Machine, sig
   const name: ScheduleName = schedule ?? (slicing.scheme === null ? '1F1B' : 'TeraPipe');
   const scheme = slicing.scheme ?? microBatches(here);
   const spec = { id: 'given', name: 'as launched', kind: scheduleOn(name, here.layout), scheme, certificate: null } as const;
-  return measure(pipelineOf(here), spec, signal).iterationMs;
+  return measure(buildPipeline(here), spec, signal).iterationMs;
 }
 
 function microBatches({ training, layout }: PlanRequest): Scheme {

@@ -18,7 +18,7 @@ import { usualSequenceParallel } from '../domain/runtime';
 import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { peakMemory } from '../partition/chunk-order';
 import { usualCut } from '../partition/stages';
-import { boundsOf, type Bounds } from '../layout-search/bounds';
+import { createBounds, type Bounds } from '../layout-search/bounds';
 import type { KeyedGroup } from '../layout-search/known';
 
 /** Training before its layout is known. */
@@ -123,7 +123,7 @@ function isBetter(a: JudgedLayout, b: JudgedLayout): boolean {
  */
 export function firstLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec): FoundLayout | null {
   const { model } = planned;
-  const judge = judgeOf(given, planned, cluster);
+  const judge = createJudge(given, planned, cluster);
   const layouts = possibleLayouts(given, planned, cluster);
   let best: JudgedLayout | null = null;
   for (const layout of layouts) {
@@ -138,7 +138,7 @@ export function firstLayout(given: LayoutSettings, planned: PlannedModel, cluste
 
 /** A layout by its memory. */
 export function judgedLayout(given: LayoutSettings, planned: PlannedModel, cluster: ClusterSpec, layout: Layout): FoundLayout {
-  const judge = judgeOf(given, planned, cluster);
+  const judge = createJudge(given, planned, cluster);
   return { ...judge.look(layout, 1), ...judge.counts };
 }
 
@@ -192,26 +192,26 @@ interface Judge {
   readonly counts: { evaluations: number; estimates: number };
 }
 
-function judgeOf(given: LayoutSettings, { model, draft, signal, kept }: PlannedModel, cluster: ClusterSpec): Judge {
+function createJudge(given: LayoutSettings, { model, draft, signal, kept }: PlannedModel, cluster: ClusterSpec): Judge {
   const wanted = given.schedule?.value ?? usualSchedule;
   const schedule = scheduleKind(wanted).judgedAs ?? wanted;
   const counts = { evaluations: 0, estimates: 0 };
-  const trainingOf = (layout: Layout): TrainingSpec => ({
+  const layoutTraining = (layout: Layout): TrainingSpec => ({
     ...draft,
     sequenceParallel: usualSequenceParallel(draft, layout.tensor).value,
     globalBatch: batchOn(given, draft, layout, kept),
   });
   let known: Bounds | null = null;
-  const boundsFor = (layout: Layout): Bounds => (known ??= boundsOf(requestFor(model, cluster, trainingOf(layout), layout)));
+  const boundsFor = (layout: Layout): Bounds => (known ??= createBounds(requestFor(model, cluster, layoutTraining(layout), layout)));
   return {
     counts,
     look: (layout, most) => {
       throwIfCancelled(signal);
-      const training = trainingOf(layout);
+      const training = layoutTraining(layout);
       const { usableBytes } = limitsOn({ training, layout }, cluster.gpu.memoryBytes);
       const least = leastBytes(boundsFor(layout), schedule, training, layout);
       const isRuledOut = least > usableBytes || counts.evaluations >= most;
-      const counted = isRuledOut ? null : peakOf({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
+      const counted = isRuledOut ? null : estimatePeak({ model, training, layout }, schedule, cluster.gpu.memoryBytes);
       if (counted !== null) counts.evaluations++;
       const peakBytes = counted?.peakBytes ?? (isRuledOut ? least : Infinity);
       const fits = counted?.fits ?? false;
@@ -220,9 +220,9 @@ function judgeOf(given: LayoutSettings, { model, draft, signal, kept }: PlannedM
     estimate: (layout) => {
       throwIfCancelled(signal);
       counts.estimates++;
-      const training = trainingOf(layout);
+      const training = layoutTraining(layout);
       const stageLayers = layout.stageLayers ?? usualCut(model, training, layout.pipeline * layout.virtualStages);
-      const point = { ...familyOf(training, layout), schedule: usualSchedule, slices: 1, stageLayers };
+      const point = { ...keyedGroup(training, layout), schedule: usualSchedule, slices: 1, stageLayers };
       const { iterationMs, peakBytes } = boundsFor(layout).pointBound(point);
       const { usableBytes } = limitsOn({ training, layout }, cluster.gpu.memoryBytes);
       return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
@@ -237,17 +237,17 @@ function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSp
 
 /** What the fullest stage needs, however the layers are cut, at least: the search's bound, under 1F1B with what is saved. */
 function leastBytes(bounds: Bounds, schedule: ScheduleName, training: TrainingSpec, layout: Layout): number {
-  const family = familyOf(training, layout);
+  const family = keyedGroup(training, layout);
   return schedule === usualSchedule ? bounds.groupBound({ ...family, schedule, slices: 1 }).peakBytes : bounds.heldBytes(family);
 }
 
-function familyOf(training: TrainingSpec, layout: Layout): KeyedGroup {
+function keyedGroup(training: TrainingSpec, layout: Layout): KeyedGroup {
   const { tensor, context, expert, expertTensor } = layout;
   const time = [tensor, context, expert, expertTensor].join();
   return { layout, training, keys: { time, sliced: time, holding: Object.values(layout).join() } };
 }
 
-function peakOf(
+function estimatePeak(
   inputs: { readonly model: ModelSpec; readonly training: TrainingSpec; readonly layout: Layout },
   schedule: ScheduleName,
   memoryBytes: number,

@@ -36,7 +36,7 @@ export function onMachine(run: Run, machine: Machine, assumed: GpuPresetName): R
   if (Object.values(machine).every((value) => value === null)) return run;
   requireOneKind(run, machine);
   const named = withGpu(run, machine.gpu);
-  const { nodes, gpusPerNode } = machine.gpus === null ? machine : nodesOf(named, machine, machine.gpus, assumed);
+  const { nodes, gpusPerNode } = machine.gpus === null ? machine : resolveMachineNodes(named, machine, machine.gpus, assumed);
   const sized = withCount(withCount(named, 'gpusPerNode', gpusPerNode), 'nodes', nodes);
   return withNetwork(sized, machine.nicGBps, assumed);
 }
@@ -49,7 +49,7 @@ function requireOneKind({ groups }: Run, { gpu, gpus, nodes, gpusPerNode, nicGBp
     'flag-contradicts-file',
     sentence`${name} names one kind of node, and this file has cluster.groups`,
     sentence`leave ${name} out, or change the groups in the file`,
-    placeOf(groups),
+    filePlace(groups),
   );
 }
 
@@ -62,7 +62,7 @@ export function requireSizesOn(run: Run, machine: Machine, assumed: GpuPresetNam
   const flag =
     machine.gpus !== null ? '--gpus' : machine.nodes !== null ? '--nodes' : machine.gpusPerNode !== null ? '--gpus-per-node' : null;
   if (flag === null || run.nodes === undefined || tensor === undefined || pipeline === undefined || run.groups !== undefined) return;
-  const gpus = run.nodes.value * (run.gpusPerNode?.value ?? gpuPresets[presetOf(run) ?? assumed].gpusPerNode);
+  const gpus = run.nodes.value * (run.gpusPerNode?.value ?? gpuPresets[runPreset(run) ?? assumed].gpusPerNode);
   const fixed = data?.value ?? null;
   const used = tensor.value * pipeline.value * (context?.value ?? 1) * (fixed ?? 1);
   if (fixed === null ? gpus % used === 0 : gpus === used) return;
@@ -71,7 +71,7 @@ export function requireSizesOn(run: Run, machine: Machine, assumed: GpuPresetNam
     'flag-contradicts-file',
     sentence`${flag} makes ${formatCount(gpus)} GPUs, and ${sizes.join(' ')} takes ${fixed === null ? sentence`a multiple of ${formatCount(used)}` : formatCount(used)}`,
     sentence`leave ${flag} out, or change the sizes with --set`,
-    [data, pipeline, tensor].map((size) => (size === undefined ? undefined : placeOf(size))).find((place) => place !== undefined),
+    [data, pipeline, tensor].map((size) => (size === undefined ? undefined : filePlace(size))).find((place) => place !== undefined),
   );
 }
 
@@ -93,7 +93,7 @@ function withCount(run: Run, key: 'nodes' | 'gpusPerNode', value: number | null)
 
 function withNetwork(run: Run, nicGBps: number | null, assumed: GpuPresetName): Run {
   if (nicGBps === null) return run;
-  const links = run.links?.value ?? gpuPresets[presetOf(run) ?? assumed].links;
+  const links = run.links?.value ?? gpuPresets[runPreset(run) ?? assumed].links;
   if (links.nicGBps === nicGBps) return run;
   const given = run.links?.source.kind === 'file' ? run.links : undefined;
   refuse({ name: '--network', key: 'cluster.links.nicGBps', value: nicGBps }, given, sentence`${formatNumber(links.nicGBps)} GB/s`);
@@ -108,19 +108,19 @@ function refuse({ name, key, value }: Flag, given: Located<unknown> | undefined,
     'flag-contradicts-file',
     sentence`${name} is ${shown}, and this file has ${typeof inFile === 'number' ? formatCount(inFile) : inFile}`,
     sentence`leave ${name} out, or override the file with --set ${`${key}=${String(value)}`}`,
-    placeOf(given),
+    filePlace(given),
   );
 }
 
-function placeOf({ source }: Located<unknown>): Place | undefined {
+function filePlace({ source }: Located<unknown>): Place | undefined {
   return source.kind === 'file' ? source.place : undefined;
 }
 
 /** Nodes and GPUs of a node for a number of GPUs: whole nodes, or a part of one. @throws ExpectedError `flag-gpus`. */
-function nodesOf(run: Run, machine: Machine, gpus: number, assumed: GpuPresetName): Pick<Machine, 'nodes' | 'gpusPerNode'> {
+function resolveMachineNodes(run: Run, machine: Machine, gpus: number, assumed: GpuPresetName): Pick<Machine, 'nodes' | 'gpusPerNode'> {
   const nodes = machine.nodes ?? fileValue(run.nodes);
   const perNode = machine.gpusPerNode ?? fileValue(run.gpusPerNode);
-  const usual = gpuPresets[presetOf(run) ?? assumed].gpusPerNode;
+  const usual = gpuPresets[runPreset(run) ?? assumed].gpusPerNode;
   const each = perNode ?? run.gpusPerNode?.value ?? usual;
   if (nodes === null && gpus % each === 0) return { nodes: gpus / each, gpusPerNode: perNode };
   if (nodes === null && perNode === null && gpus < each) return { nodes: 1, gpusPerNode: gpus };
@@ -135,14 +135,14 @@ function gpusError(gpus: number, nodes: number | null, each: number, given: Loca
       ? sentence`--gpus is ${formatCount(gpus)}, which is not whole nodes of ${formatCount(each)} GPUs`
       : sentence`--gpus is ${formatCount(gpus)}, and ${formatCount(nodes)} nodes of ${formatCount(each)} have ${formatCount(nodes * each)}`;
   const remedy = nodes === null ? sentence`give a multiple of ${each}, or --gpus-per-node too` : sentence`give --gpus or --nodes, not both`;
-  return new ExpectedError('flag-gpus', what, remedy, given === undefined ? undefined : placeOf(given));
+  return new ExpectedError('flag-gpus', what, remedy, given === undefined ? undefined : filePlace(given));
 }
 
 function fileValue(given: Located<number> | undefined): number | null {
   return given === undefined || given.source.kind === 'default' ? null : given.value;
 }
 
-function presetOf({ gpu }: Run): GpuPresetName | null {
+function runPreset({ gpu }: Run): GpuPresetName | null {
   const name = gpu?.value.name;
   return name !== undefined && Object.hasOwn(gpuPresets, name) ? (name as GpuPresetName) : null;
 }

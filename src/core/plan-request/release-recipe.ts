@@ -18,7 +18,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 export type RecipeSettings = Pick<Run, 'training' | 'layout' | 'schedule' | 'format'>;
 
 /** NVIDIA's releases go by year and month; Megatron-LM's own versions began at 0. */
-function releaseOf(runtimeVersion = ''): number | null {
+function nvidiaRelease(runtimeVersion = ''): number | null {
   const release = Number.parseFloat(runtimeVersion);
   return release >= 24 ? release : null;
 }
@@ -75,7 +75,7 @@ export function releaseRecipe(
   const { training: given, layout } = run;
   const runtimeVersion = given.runtimeVersion?.value;
   if (!isOwnMegatron(run)) return {};
-  const release = releaseOf(runtimeVersion);
+  const release = nvidiaRelease(runtimeVersion);
   const usual: Partial<TrainingSpec> =
     release === null
       ? unnamedKeys(run, model, cluster)

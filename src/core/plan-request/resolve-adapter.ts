@@ -23,9 +23,9 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
     value: defaults?.targets ?? usualTargets(model),
     reason: defaults?.targets ? reason : sentence`peft's default for ${model.modelType}; a script may ask for others`,
   }));
-  const targets = targetsOf(adapters, names, model);
+  const targets = adapterTargetsNamed(adapters, names, model);
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
-  const saved = savedOf(adapters);
+  const saved = savedModules(adapters);
   return {
     adapter: {
       rank,
@@ -81,7 +81,7 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
 }
 
 /** The matrices that modules are, in the order of `adapterTargets`. */
-function targetsOf(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
+function adapterTargetsNamed(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
   // attention of Megatron Core has no linear_qkv where it is latent
   if (model.latent && adapters.defaults?.ofCore === true) found.delete('qkv');
@@ -105,7 +105,7 @@ function targetsNamed(adapters: GivenAdapters, name: string, { modelType, latent
 }
 
 /** Embedding and head by their names in transformers; what else is trained whole is small, a norm or a classifier. */
-function savedOf({ saved = [] }: GivenAdapters): NonNullable<Adapter['saved']> {
+function savedModules({ saved = [] }: GivenAdapters): NonNullable<Adapter['saved']> {
   const has = (names: readonly string[]): boolean => saved.some((name) => names.includes(name.split('.').at(-1) ?? ''));
   return [
     ...(has(['embed_tokens', 'wte', 'word_embeddings', 'embed_in', 'tok_embeddings']) ? (['embedding'] as const) : []),

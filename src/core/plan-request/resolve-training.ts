@@ -52,7 +52,7 @@ export function resolveTraining(
         value: 'none',
         reason: sentence`the fastest; a wrong guess costs 26 to 35 %, so set it`,
       })),
-    ...attentionOf(given, noFastBf16, valueOrDefault),
+    ...resolveAttention(given, noFastBf16, valueOrDefault),
     fusedCrossEntropy: valueOrDefault('training.fusedCrossEntropy', given.fusedCrossEntropy, () =>
       usualLoss({
         runtime: runtime.id,
@@ -118,7 +118,7 @@ function recordKernel(
 }
 
 /** How attention is computed; a kernel is more specific than `attention`. */
-function attentionOf(
+function resolveAttention(
   { attention, attentionKernel }: Run['training'],
   noFastBf16: boolean,
   valueOrDefault: ValueOrDefault,

@@ -9,9 +9,9 @@ import type { ScheduleChoices } from '../domain/schedule-names';
 import { ExpectedError, type CancelSignal } from '../errors';
 import type { LocatedPartial, MeasuredStepSettings } from '../run/given';
 import type { Run } from '../run/run';
-import { trainedModelOf } from '../run/written-model';
+import { toTrainedModel } from '../run/written-model';
 import { isLauncher } from '../launchers/registry';
-import { abilitiesOf } from '../layout-search/abilities';
+import { runAbilities } from '../layout-search/abilities';
 import { chooseProfile, profileMismatch } from '../measured-profile/match';
 import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
 import { splitName } from '../domain/scheme';
@@ -29,7 +29,7 @@ import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { resolveLayout, resolveOrder } from './resolve-layout';
 import { givenValues, resolveTraining, resolveContextParallelComm } from './resolve-training';
-import { scenarioOf, type Scenario, type ResolveDefaults } from './scenario';
+import { planScenario, type Scenario, type ResolveDefaults } from './scenario';
 
 /**
  * Fills in what the files leave open and reports what was filled: cluster from the face's defaults, training from usual practice, layout by
@@ -48,13 +48,13 @@ export function resolveRun(
 ): PlanRequest {
   requirePlanned(written);
   const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
-  const model = trainedModelOf(written);
+  const model = toTrainedModel(written);
   requireStacksGiven(written, model);
   const mixed = mixedCluster(written);
   const node = mixed ?? resolveNode(written, defaults, valueOrDefault);
   const draft = resolveTraining(written, model, node, valueOrDefault, defaults);
   const run = withLayoutGiven(written, model, valueOrDefault);
-  const abilities = abilitiesOf(run, runtimeProfile(draft).id);
+  const abilities = runAbilities(run, runtimeProfile(draft).id);
   const planned = { model, draft, signal, kept: defaults.kept, capabilities: abilities.capabilities };
   const constants = { ...defaultConstants, ...givenValues(run.constants) };
   const { cluster, layout } =
@@ -73,7 +73,7 @@ export function resolveRun(
     layout: { ...layout, ...resolveOrder(run.layout, layout, { training, cluster }, valueOrDefault) },
     ...resolveSchedule(run, layout, model, run.schedules?.value ?? defaults.schedules ?? abilities.schedules),
     capabilities: abilities.capabilities,
-    slicing: slicingOf(run, { model, training, layout }),
+    slicing: requestedSlicing(run, { model, training, layout }),
     constants,
     costTable: run.costTable?.value ?? null,
     ...(run.leftOut !== undefined && { leftOut: run.leftOut }),
@@ -126,7 +126,7 @@ function resolveSchedule(
   runs: ScheduleChoices,
 ): Pick<PlanRequest, 'schedule' | 'runs' | 'freeVirtualStages' | 'launches'> {
   return {
-    schedule: scheduleOf(run, layout),
+    schedule: requestedSchedule(run, layout),
     ...(runs === 'all' ? {} : { runs }),
     ...(leavesStagesOpen(run, layout, model) ? { freeVirtualStages: true as const } : {}),
     ...(isLauncher(run.format) && run.schedule !== undefined ? { launches: run.schedule.value } : {}),
@@ -144,7 +144,7 @@ function leavesStagesOpen(
 }
 
 /** The schedule that the files name; on one stage launchers run none, whatever their files name for later. */
-function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanRequest['schedule'] {
+function requestedSchedule({ schedule, format }: Run, { pipeline }: Layout): PlanRequest['schedule'] {
   const isOwn = format === 'terapipe' || format === 'huggingface' || format === 'onnx';
   return schedule === undefined || (pipeline === 1 && !isOwn) ? null : schedule.value;
 }
@@ -153,9 +153,9 @@ function scheduleOf({ schedule, format }: Run, { pipeline }: Layout): PlanReques
  * The slices that the files give, or that the runtime they name makes of its flags.
  * @throws ExpectedError `slices-not-cut` where it would stop at them.
  */
-function slicingOf(run: Run, request: Pick<PlanRequest, 'model' | 'training' | 'layout'>): PlanRequest['slicing'] {
+function requestedSlicing(run: Run, request: Pick<PlanRequest, 'model' | 'training' | 'layout'>): PlanRequest['slicing'] {
   const unit = run.unit?.value ?? null;
-  const schedule = scheduleOf(run, request.layout);
+  const schedule = requestedSchedule(run, request.layout);
   const isSliced = schedule !== null && scheduleOn(schedule, request.layout).sliced;
   if (run.scheme !== undefined || run.split === undefined || !isSliced) return { unit, scheme: run.scheme?.value ?? null };
   const { value: split, source } = run.split;
@@ -232,7 +232,7 @@ function measuredStep(
   const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
   const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };
   const placed = keys.includes('cluster.nodes') ? changed : { ...changed, nodes };
-  return { iterationMs, request: resolveRun(placed, { ...defaults, kept: scenarioOf(request) }, [], signal) };
+  return { iterationMs, request: resolveRun(placed, { ...defaults, kept: planScenario(request) }, [], signal) };
 }
 
 /** What `work` gives; its errors without a place are put where the value is. */

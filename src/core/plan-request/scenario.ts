@@ -44,7 +44,7 @@ export interface Scenario {
 }
 
 /** The scenario of a plan. */
-export function scenarioOf({ cluster, training, layout, assumptions }: PlanRequest): Scenario {
+export function planScenario({ cluster, training, layout, assumptions }: PlanRequest): Scenario {
   const { sequenceLength, decoderSequenceLength, globalBatch } = training;
   return {
     gpu: cluster.gpu.name,
@@ -84,18 +84,18 @@ export interface ScenarioChange {
 
 /** What of a scenario a plan made with it has not kept, in the order of `scenarioNames`. */
 export function scenarioChanges(before: Scenario, request: PlanRequest): readonly ScenarioChange[] {
-  const [from, to] = [valuesOf(before), valuesOf(scenarioOf(request))];
+  const [from, to] = [scenarioValues(before), scenarioValues(planScenario(request))];
   return scenarioKeys
     .filter((key) => from[key] !== to[key])
     .map((key) => ({
       key,
-      from: textOf(from[key]),
-      to: textOf(to[key]),
+      from: countText(from[key]),
+      to: countText(to[key]),
       reason: request.assumptions.find((assumption) => assumption.key === key)?.reason ?? null,
     }));
 }
 
-function valuesOf({ layout, ...scenario }: Scenario): Readonly<Record<ScenarioKey, number | undefined>> {
+function scenarioValues({ layout, ...scenario }: Scenario): Readonly<Record<ScenarioKey, number | undefined>> {
   return {
     'cluster.gpusPerNode': scenario.gpusPerNode,
     'cluster.nodes': scenario.nodes,
@@ -110,7 +110,7 @@ function valuesOf({ layout, ...scenario }: Scenario): Readonly<Record<ScenarioKe
   };
 }
 
-function textOf(value: number | undefined): string {
+function countText(value: number | undefined): string {
   return value === undefined ? '–' : formatCount(value);
 }
 

@@ -1,5 +1,5 @@
 import type { ScheduleName } from '../domain/schedule-names';
-import { candidateIdOf, peakBytesOf, type Candidate, type CandidateId } from './plan';
+import { idBySchedule, candidatePeakBytes, type Candidate, type CandidateId } from './plan';
 import { sameMemory, tie } from './explain/reasons';
 import { plainName } from '../schedules/on-layout';
 import { isRun, type RunBy } from '../schedules/runtimes';
@@ -71,7 +71,7 @@ function isOfSchedule(
 ): boolean {
   const layout = { virtualStages: freeVirtualStages === true ? 1 : virtualStages };
   const plain = plainName(name, layout);
-  if (plain !== name) return id === candidateIdOf[plain];
+  if (plain !== name) return id === idBySchedule[plain];
   if (schedule !== name) return false;
   return slicing.scheme === null || !comparedOnly.has(id);
 }
@@ -97,9 +97,9 @@ function runFirst(candidates: readonly Candidate[], request: RunBy): readonly Ca
 
 /** Of those with about the least memory the fastest. */
 function leastMemory(candidates: readonly Candidate[]): Candidate | undefined {
-  const leastBytes = Math.min(...candidates.map(peakBytesOf));
+  const leastBytes = Math.min(...candidates.map(candidatePeakBytes));
   return least(
-    candidates.filter((candidate) => peakBytesOf(candidate) <= sameMemory * leastBytes),
+    candidates.filter((candidate) => candidatePeakBytes(candidate) <= sameMemory * leastBytes),
     ({ iterationMs }) => iterationMs,
   );
 }

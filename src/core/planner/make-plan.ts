@@ -1,7 +1,7 @@
 import { sentence } from '../sentence';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { parameterCount } from '../model/parameters';
-import { provenanceOf } from '../time-model/provenance';
+import { costProvenance } from '../time-model/provenance';
 import { lengthShares } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
@@ -12,13 +12,13 @@ import { chosenLimits, chosenParts, planReasons } from './explain/explain';
 import type { OverLengths } from './lengths/lengths-result';
 import { lengthReasons } from './lengths/length-reasons';
 import { overLengths } from './lengths/over-lengths';
-import { pipelineOf, type Pipeline } from './predict/pipeline';
-import { chosenOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
+import { buildPipeline, type Pipeline } from './predict/pipeline';
+import { chosenCandidate, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from './plan';
 import { predictAll, type CandidateSpec, type Outcome } from './predict/predict';
 import { isRun } from '../schedules/runtimes';
 import { nothingToPlan, requireRunnable } from './refusals';
 import type { SlicingListener } from './candidates/terapipe-slices';
-import { withChosenStages, withOpenStages, withStagesOf } from './candidates/virtual-stages';
+import { withChosenStages, withOpenStages, withVirtualStages } from './candidates/virtual-stages';
 
 /** `onIncumbent` is called with the best slices so far during the solve. */
 export interface PlanOptions extends SlicingListener {
@@ -41,12 +41,12 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const { signal, onProgress, onIncumbent, onFirst, isCompared = true, drawnOperations = Infinity } = options;
   const request = withOpenStages(asked);
   requireRunnable(request);
-  const pipeline = withChosenStages(request, pipelineOf(request), signal);
+  const pipeline = withChosenStages(request, buildPipeline(request), signal);
   const predicted = predictedOnce(pipeline, signal);
   const planned = { request, pipeline, drawnOperations, signal };
   let first: Plan | undefined;
   const sendFirst = (specs: readonly CandidateSpec[]): void => {
-    if (specs.length > 0) first = planOf({ ...planned, candidates: candidatesOf(predicted(specs)), skipped: [] });
+    if (specs.length > 0) first = assemblePlan({ ...planned, candidates: predictedCandidates(predicted(specs)), skipped: [] });
     if (first !== undefined) onFirst?.(first);
   };
   const early = onFirst === undefined ? [] : askedSpecs(request, pipeline, { signal });
@@ -63,7 +63,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const { lengths } = request.training;
   const over = lengths === undefined || !isCompared ? null : overLengths(request, pipeline, lengthShares(lengths), signal);
   const analytic = isCompared ? analyticPlan(request, signal) : null;
-  const plan = planOf({ ...planned, first, candidates: candidatesOf(outcomes), skipped, analytic, over });
+  const plan = assemblePlan({ ...planned, first, candidates: predictedCandidates(outcomes), skipped, analytic, over });
   if (plan !== undefined) return plan;
   const wanted = requestedSchedule(request) ?? '1F1B';
   const refusal = outcomes.find(({ spec, outcome }) => spec.kind.schedule === wanted && outcome instanceof ExpectedError)?.outcome;
@@ -84,7 +84,7 @@ function predictedOnce(
   };
 }
 
-function candidatesOf(outcomes: readonly Outcome[]): readonly Candidate[] {
+function predictedCandidates(outcomes: readonly Outcome[]): readonly Candidate[] {
   return outcomes.flatMap(({ outcome }) => (outcome === null || outcome instanceof ExpectedError ? [] : [outcome]));
 }
 
@@ -103,7 +103,7 @@ interface Planned {
 }
 
 /** The plan of some candidates; undefined where none of them may be chosen. */
-function planOf({
+function assemblePlan({
   request,
   pipeline,
   first,
@@ -117,9 +117,9 @@ function planOf({
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
   // it simulates, and an earlier plan mostly chooses the same
-  const cost = first?.chosen === chosen.id ? first.cost : coveringAssumed(provenanceOf(request, pipeline), request, chosen, signal);
+  const cost = first?.chosen === chosen.id ? first.cost : coveringAssumed(costProvenance(request, pipeline), request, chosen, signal);
   return {
-    request: withStagesOf(request, chosen),
+    request: withVirtualStages(request, chosen),
     chosen: chosen.id,
     candidates: drawnWithin(inOrder(candidates, chosen, request), chosen.id, drawnOperations),
     notCompared: skipped,
@@ -162,6 +162,6 @@ function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, most
 function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan | null {
   if (request.profile === null) return null;
   const plan = makePlan({ ...request, profile: null }, { signal });
-  const { id, name, scheme, iterationMs } = chosenOf(plan);
+  const { id, name, scheme, iterationMs } = chosenCandidate(plan);
   return { id, name, scheme, iterationMs };
 }

@@ -35,7 +35,7 @@ export type CandidateId = (typeof candidateIds)[number];
 type OwnId = (typeof otherSchedules | typeof askedSchedules)[number];
 
 /** The candidate of each schedule in equal slices, or whole sequences. */
-export const candidateIdOf: Readonly<Record<ScheduleName, CandidateId>> = {
+export const idBySchedule: Readonly<Record<ScheduleName, CandidateId>> = {
   ...(Object.fromEntries([...otherSchedules, ...askedSchedules].map((name) => [name, name])) as Record<OwnId, OwnId>),
   TeraPipe: 'uniform',
   GPipe: 'gpipe',
@@ -136,7 +136,7 @@ export interface Plan {
 }
 
 /** The candidate a plan chose. */
-export function chosenOf(plan: Plan): Candidate {
+export function chosenCandidate(plan: Plan): Candidate {
   const found = plan.candidates.find((candidate) => candidate.id === plan.chosen);
   if (found === undefined) throw new Error(`plan chose ${plan.chosen}, which is not among its candidates`);
   return found;
@@ -146,6 +146,6 @@ export function chosenOf(plan: Plan): Candidate {
  * Peak of the stage with the least memory left on its GPU, bytes: where all GPUs are alike, the highest. It goes with
  * `memory.capacityBytes`.
  */
-export function peakBytesOf({ memory }: Pick<Candidate, 'memory'>): number {
+export function candidatePeakBytes({ memory }: Pick<Candidate, 'memory'>): number {
   return tightestStage(memory.stages)?.peakBytes ?? 0;
 }

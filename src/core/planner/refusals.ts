@@ -114,7 +114,7 @@ export function requireStacks({ model, cluster, layout, schedule, slicing, costT
     throw new ExpectedError('plan-encoder-decoder', sentence`An encoder-decoder model is not planned with ${what}: ${why}`, remedy);
   };
   if (schedule !== null && plainName(schedule, layout) === schedule && !runsStacks(schedule))
-    refuse(schedule, reasonOf(schedule), sentence`set schedule to "1F1B"`);
+    refuse(schedule, stacksReason(schedule), sentence`set schedule to "1F1B"`);
   if (slicing.scheme !== null)
     refuse(sentence`token slices`, sentence`an encoder reads its sequence whole`, sentence`remove slicing.scheme`);
   if (layout.virtualStages > 1)
@@ -130,7 +130,7 @@ export function requireStacks({ model, cluster, layout, schedule, slicing, costT
   if (costTable !== null) refuse('cost.table', sentence`its times are of stages that are all alike`, sentence`remove cost.table`);
 }
 
-function reasonOf(schedule: ScheduleName): Sentence {
+function stacksReason(schedule: ScheduleName): Sentence {
   return scheduleKind(schedule).sliced
     ? sentence`an encoder reads its sequence whole`
     : sentence`launchers interleave no encoder with a decoder`;
@@ -153,10 +153,15 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
  */
 export function requireStacksGiven({ model: { encoderLayers, experts }, training: { mtpLayers }, groups }: Run, model: ModelSpec): void {
   if (model.stacks === undefined) return;
-  requireBoth(model, placeOf(encoderLayers));
+  requireBoth(model, filePlace(encoderLayers));
   const refuse = (given: Located<unknown> | undefined, what: Sentence, remedy: Sentence): void => {
     if (given === undefined) return;
-    throw new ExpectedError('plan-encoder-decoder', sentence`An encoder-decoder model is not planned with ${what}`, remedy, placeOf(given));
+    throw new ExpectedError(
+      'plan-encoder-decoder',
+      sentence`An encoder-decoder model is not planned with ${what}`,
+      remedy,
+      filePlace(given),
+    );
   };
   refuse(groups, sentence`several kinds of nodes: stages of two stacks are not placed on them`, sentence`give one kind of node`);
   const routed = experts.value === null ? undefined : experts;
@@ -165,6 +170,6 @@ export function requireStacksGiven({ model: { encoderLayers, experts }, training
   refuse(mtp, sentence`multi-token prediction: no launcher is known that trains both`, sentence`set training.mtpLayers to 0`);
 }
 
-function placeOf({ source }: Located<unknown>): Place | undefined {
+function filePlace({ source }: Located<unknown>): Place | undefined {
   return source.kind === 'file' ? source.place : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Fact, Facts, LauncherFile } from '../run/facts';
 import { mostSevereFirst, type Finding, type Severity } from '../findings';
 import type { Place } from '../domain/located';
-import { isLauncher, launcherTraitsOf } from '../launchers/registry';
+import { isLauncher, launcherTraits } from '../launchers/registry';
 import { withModelSizes } from './model-sizes';
 import { rules } from './table';
 import { viewOfLauncher, type ConfigView, type ViewFacts } from './view';
@@ -16,56 +16,56 @@ import { viewAfter, type Change, type Issue, type Rule } from './rule';
  */
 export function launchFindings(written: LauncherFile, model: Facts = {}): Finding[] {
   const file = { ...written, facts: withModelSizes(written.facts, model) };
-  const textOf: TextOf = (name) => (name === file.file ? file.text : undefined);
+  const textByFile: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (!isLauncher(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const ofFile = viewOfLauncher(file);
   // a recipe in Python may cut the layers of a model that it brings otherwise than evenly
-  const isCutElsewhere = launcherTraitsOf(file.format).leavesOpen && written.facts.layers === undefined;
+  const isCutElsewhere = launcherTraits(file.format).leavesOpen && written.facts.layers === undefined;
   const view = isCutElsewhere ? { ...ofFile, mayBeUneven: true } : ofFile;
   const held = file.adapters === undefined ? rules : rules.filter(({ ofAllWeights }) => ofAllWeights !== true);
   const findings = held.flatMap((rule) =>
     issuesWithFixes(rule, view).flatMap(
-      (issue) => findingOf(partOf(file, rule), partOf(file, issue), file.facts, file.place, textOf) ?? [],
+      (issue) => toLaunchFinding(judgeAsPart(file, rule), judgeAsPart(file, issue), file.facts, file.place, textByFile) ?? [],
     ),
   );
   return mostSevereFirst(findings);
 }
 
 /** What settings by themselves would fail with is not an error yet: the script that starts them adds its own, and repeats some. */
-function partOf<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
+function judgeAsPart<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
   return isPart === true && judged.severity !== undefined ? { ...judged, severity: 'information' } : judged;
 }
 
 /** The issues that a rule finds, only with those changes that mend them; none where the rule does not apply or nothing is wrong. */
 export function issuesWithFixes(rule: Rule, view: ConfigView): readonly Issue[] {
   if (!rule.formats.includes(view.format)) return [];
-  const issues = issuesOf(rule, view);
-  const helps = (change: Change): boolean => issuesOf(rule, viewAfter(view, change)).length < issues.length;
+  const issues = ruleIssues(rule, view);
+  const helps = (change: Change): boolean => ruleIssues(rule, viewAfter(view, change)).length < issues.length;
   return issues.map((issue) => (issue.changes === undefined ? issue : { ...issue, changes: issue.changes.filter(helps) }));
 }
 
-function issuesOf({ check }: Rule, view: ConfigView): readonly Issue[] {
+function ruleIssues({ check }: Rule, view: ConfigView): readonly Issue[] {
   return [check(view) ?? []].flat();
 }
 
 /** An issue at its place, with fixes that can be written; null: information that nothing in a file causes. */
-export function findingOf(
+export function toLaunchFinding(
   rule: { readonly code: string; readonly severity: Severity },
   issue: Issue,
   facts: ViewFacts,
   fallback: Place,
-  textOf: TextOf,
+  textByFile: TextOf,
 ): Finding | null {
   const given = issue.severity ?? rule.severity;
   // what depends on a run-time condition is not an error yet
   const severity = issue.at.some((name) => facts[name]?.isConditional === true) ? 'information' : given;
-  const place = placeOf(facts, issue) ?? (severity === 'information' ? null : fallback);
+  const place = issuePlace(facts, issue) ?? (severity === 'information' ? null : fallback);
   if (place === null) return null;
   const { message, remedy, changes = [] } = issue;
-  return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textOf) };
+  return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textByFile) };
 }
 
-export function placeOf(facts: ViewFacts, { at }: Issue): Place | null {
+export function issuePlace(facts: ViewFacts, { at }: Issue): Place | null {
   for (const name of at) {
     const fact: Fact<unknown> | undefined = facts[name];
     if (fact?.source.kind === 'file') return fact.source.place;

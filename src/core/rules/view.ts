@@ -1,13 +1,13 @@
 import type { ConfigFormat } from '../run/config-format';
 import type { LauncherTraits } from '../launchers/traits';
-import { capabilitiesOf, programTraitsOf } from '../launchers/as-launched';
-import { launcherTraitsOf } from '../launchers/registry';
+import { launchedCapabilities, programTraits } from '../launchers/as-launched';
+import { launcherTraits } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
 import type { Run } from '../run/run';
 import { mostLayers } from '../domain/settings/setting';
-import { traitsOf } from '../run/traits';
+import { readModelTraits } from '../run/traits';
 import type { ModelTraits } from '../run/written-model';
-import { abilitiesOf, namesRuntime } from '../layout-search/abilities';
+import { runAbilities, namesRuntime } from '../layout-search/abilities';
 import { recipeCut } from '../plan-request/recipe-cut';
 import { gpuPresets } from '../cluster/presets';
 import type { GpuSpec } from '../domain/cluster';
@@ -57,10 +57,10 @@ const unevenNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 's
 /** A launcher's file as rules see it. */
 export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
   const { facts, format } = file;
-  const launcher = programTraitsOf(file);
+  const launcher = programTraits(file);
   const mayBeUneven = !launcher.refusesUnevenLayers || unevenNames.some((name) => facts[name] !== undefined);
-  const traits = (facts.layers?.value ?? 0) <= mostLayers ? traitsOf(facts) : {};
-  const refusesWith: ConfigView['refusesWith'] = (given) => capabilitiesOf({ ...file, facts: given })?.refuses ?? [];
+  const traits = (facts.layers?.value ?? 0) <= mostLayers ? readModelTraits(facts) : {};
+  const refusesWith: ConfigView['refusesWith'] = (given) => launchedCapabilities({ ...file, facts: given })?.refuses ?? [];
   const known = { traits, mayBeUneven, gpus: [], nvlinkDomain: 0, planned: null };
   return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };
 }
@@ -108,7 +108,7 @@ const settingKeys = {
 } as const satisfies Partial<Record<SettingName, string>>;
 
 /** The key of terapipe.json with the same meaning as a fact; undefined: it has none. */
-export function settingOf(name: SettingName): string | undefined {
+export function terapipeKey(name: SettingName): string | undefined {
   return (settingKeys as Partial<Record<SettingName, string>>)[name];
 }
 
@@ -125,7 +125,7 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
   }
   const traits = run.traits ?? {};
   if (traits.latent !== undefined) facts.latentAttention = { value: true, source: run.model.kvHeads.source };
-  const perNode = gpusPerNodeOf(run);
+  const perNode = presetGpusPerNode(run);
   if (perNode !== null)
     facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', reason: sentence`as many as usual with this GPU` } };
   // whole layers on the host are Megatron-LM's way, which only its runtime is held to
@@ -138,28 +138,28 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
   return {
     facts: facts as ViewFacts,
     format: run.format,
-    launcher: launcherTraitsOf(run.format),
-    refusesWith: () => (planned?.capabilities ?? abilitiesOf(run, 'megatron').capabilities).refuses,
+    launcher: launcherTraits(run.format),
+    refusesWith: () => (planned?.capabilities ?? runAbilities(run, 'megatron').capabilities).refuses,
     assumesRuntime: !namesRuntime(run),
     traits,
     mayBeUneven,
-    gpus: gpusOf(run),
-    nvlinkDomain: nvlinkDomainOf(run),
+    gpus: runGpus(run),
+    nvlinkDomain: smallestNvlinkDomain(run),
     planned: planned?.layout ?? null,
   };
 }
 
-function gpusOf({ gpu, groups }: Run): readonly GpuSpec[] {
+function runGpus({ gpu, groups }: Run): readonly GpuSpec[] {
   return groups?.value.map((group) => group.gpu) ?? (gpu === undefined ? [] : [gpu.value]);
 }
 
-function nvlinkDomainOf({ links, groups }: Run): number {
+function smallestNvlinkDomain({ links, groups }: Run): number {
   const all = groups?.value.map((group) => group.links) ?? (links === undefined ? [] : [links.value]);
   return all.length === 0 ? 0 : Math.min(...all.map(({ nvlinkDomain = 0 }) => nvlinkDomain));
 }
 
 /** GPUs of a node of the kind that files name, of the smallest where there are several; null: unknown. */
-function gpusPerNodeOf({ gpu, groups }: Run): number | null {
+function presetGpusPerNode({ gpu, groups }: Run): number | null {
   if (groups !== undefined) return Math.min(...groups.value.map(({ gpusPerNode }) => gpusPerNode));
   return Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu?.value.name)?.gpusPerNode ?? null;
 }

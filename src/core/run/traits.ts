@@ -16,11 +16,11 @@ export interface Hybrid {
  * @param ofFamily what else every model of the family has.
  * @param hybrid what its layers have that do not attend; null: all attend.
  */
-export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {
-  const latent = latentOf(facts);
-  const kinds = hybrid === null ? layerKindsOf(facts) : hybridKindsOf(facts, hybrid);
+export function readModelTraits(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybrid | null = null): ModelTraits {
+  const latent = latentAttentionSizes(facts);
+  const kinds = hybrid === null ? layerKindsFromFacts(facts) : hybridLayerKinds(facts, hybrid);
   const sharedFfn = facts.sharedExpertFfn?.value ?? (facts.sharedExperts?.value ?? 0) * (facts.expertFfn?.value ?? facts.ffn?.value ?? 0);
-  const groups = groupsOf(facts);
+  const groups = expertGroupLimit(facts);
   const width = facts.expertLatent?.value ?? 0;
   const experts = {
     ...ofFamily.experts,
@@ -32,14 +32,14 @@ export function traitsOf(facts: Facts, ofFamily: ModelTraits = {}, hybrid: Hybri
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
-    ...positionsOf(facts),
+    ...rotaryAndNormTraits(facts),
     ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
     ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
   };
 }
 
-function positionsOf({ rotaryBase, rotaryShare, ropeScaling, normEpsilon }: Facts): Pick<ModelTraits, 'rotary' | 'normEpsilon'> {
+function rotaryAndNormTraits({ rotaryBase, rotaryShare, ropeScaling, normEpsilon }: Facts): Pick<ModelTraits, 'rotary' | 'normEpsilon'> {
   const rotary: Rotary = {
     ...(rotaryBase && { base: rotaryBase.value }),
     ...(rotaryShare && { share: rotaryShare.value }),
@@ -52,13 +52,13 @@ function positionsOf({ rotaryBase, rotaryShare, ropeScaling, normEpsilon }: Fact
 }
 
 /** Groups of experts to which a token's visits are limited; null without a limit. */
-function groupsOf({ experts, routerGroups, routerGroupTopk }: Facts): { count: number; active: number } | null {
+function expertGroupLimit({ experts, routerGroups, routerGroupTopk }: Facts): { count: number; active: number } | null {
   const [count = 0, active = 0] = [routerGroups?.value, routerGroupTopk?.value];
   return active > 0 && active < count && (experts?.value ?? 0) % count === 0 ? { count, active } : null;
 }
 
 /** The sizes of latent attention; null without it, and where a size is missing. */
-export function latentOf(facts: Facts): LatentAttention | null {
+export function latentAttentionSizes(facts: Facts): LatentAttention | null {
   const { latentAttention, qLoraRank, kvLoraRank, qkNopeHeadDim, qkRopeHeadDim, vHeadDim } = facts;
   if (latentAttention?.value !== true || !kvLoraRank || !qkNopeHeadDim || !qkRopeHeadDim || !vHeadDim) return null;
   return {
@@ -71,11 +71,11 @@ export function latentOf(facts: Facts): LatentAttention | null {
 }
 
 /** The kind of every layer; null where all are alike and attend to the whole sequence. */
-function layerKindsOf(facts: Facts): LayerKind[] | null {
+function layerKindsFromFacts(facts: Facts): LayerKind[] | null {
   const layers = facts.layers?.value;
   if (layers === undefined) return null;
-  const dense = denseLayersOf(facts, layers);
-  const windows = windowsOf(facts, layers);
+  const dense = denseLayerFlags(facts, layers);
+  const windows = layerWindows(facts, layers);
   if (dense === null && windows === null) return null;
   const usual = facts.experts === undefined ? 'dense' : 'experts';
   return Array.from({ length: layers }, (_, layer) => ({
@@ -85,7 +85,7 @@ function layerKindsOf(facts: Facts): LayerKind[] | null {
 }
 
 /** What mixes tokens in layers of a kind, by HuggingFace's names; null for layers of only a feed-forward network and for unknown kinds. */
-const mixerOf: Readonly<Record<string, Mixer>> = {
+const mixersByName: Readonly<Record<string, Mixer>> = {
   mamba: 'state',
   linear_attention: 'state',
   hybrid: 'both',
@@ -96,18 +96,18 @@ const mixerOf: Readonly<Record<string, Mixer>> = {
 
 /** Whether layers of this kind are planned in a model some of whose layers have a state. */
 export function isHybridKind(name: string, isSingleSublayer: boolean): boolean {
-  return Object.hasOwn(mixerOf, name) || (isSingleSublayer && (name === 'moe' || name === 'mlp'));
+  return Object.hasOwn(mixersByName, name) || (isSingleSublayer && (name === 'moe' || name === 'mlp'));
 }
 
-function hybridKindsOf(facts: Facts, { isSingleSublayer }: Hybrid): LayerKind[] {
+function hybridLayerKinds(facts: Facts, { isSingleSublayer }: Hybrid): LayerKind[] {
   const names = facts.attentionKinds?.value ?? [];
   const layers = facts.layers?.value ?? names.length;
-  const dense = denseLayersOf(facts, layers);
-  const windows = windowsOf(facts, layers);
+  const dense = denseLayerFlags(facts, layers);
+  const windows = layerWindows(facts, layers);
   const usual = facts.experts === undefined ? 'dense' : 'experts';
   return Array.from({ length: layers }, (_, layer) => {
     const name = names[Math.min(layer, names.length - 1)] ?? 'mamba';
-    const mixer = own(mixerOf, name) ?? (isSingleSublayer ? 'none' : 'attention');
+    const mixer = own(mixersByName, name) ?? (isSingleSublayer ? 'none' : 'attention');
     const window = windows?.[layer] ?? null;
     const network = dense?.[layer] === true ? 'dense' : usual;
     const feedForward = !isSingleSublayer ? network : mixer !== 'none' ? 'none' : name === 'moe' ? 'experts' : 'dense';
@@ -116,7 +116,7 @@ function hybridKindsOf(facts: Facts, { isSingleSublayer }: Hybrid): LayerKind[] 
 }
 
 /** Whether each layer is one without experts; null when all have them, or the model has none. */
-function denseLayersOf(facts: Facts, layers: number): boolean[] | null {
+function denseLayerFlags(facts: Facts, layers: number): boolean[] | null {
   if (facts.experts === undefined) return null;
   const listed = new Set(facts.denseLayers?.value);
   const first = facts.firstDenseLayers?.value ?? 0;
@@ -130,7 +130,7 @@ function denseLayersOf(facts: Facts, layers: number): boolean[] | null {
 }
 
 /** The window of each layer in tokens, null where it has none; null when no layer has one. */
-function windowsOf({ slidingWindow, slidingWindowActive, attentionKinds }: Facts, layers: number): (number | null)[] | null {
+function layerWindows({ slidingWindow, slidingWindowActive, attentionKinds }: Facts, layers: number): (number | null)[] | null {
   if (slidingWindow === undefined || slidingWindowActive?.value !== true) return null;
   const kinds = attentionKinds?.value;
   const windows = Array.from({ length: layers }, (_, layer) =>

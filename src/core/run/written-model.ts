@@ -45,7 +45,7 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
  * The model that is planned. A config that gives only one of the two numbers of experts is planned as a dense model; the finding
  * `experts-active` reports it.
  */
-export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
+export function toModelSpec(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
   const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = plainValues<WrittenModel>(model);
   const { experts: ofExperts, stacks, ...others } = traits;
   if (encoderLayers !== null)
@@ -68,7 +68,7 @@ export function modelSpecOf(model: LocatedFields<WrittenModel>, traits: ModelTra
 }
 
 /** The same with as many depths that predict further tokens as are trained. */
-export function trainedModelOf({
+export function toTrainedModel({
   model,
   traits,
   training,
@@ -77,7 +77,7 @@ export function trainedModelOf({
   readonly traits?: ModelTraits;
   readonly training: LocatedPartial<TrainingSettings>;
 }): ModelSpec {
-  const { mtpLayers, ...spec } = modelSpecOf(model, traits);
+  const { mtpLayers, ...spec } = toModelSpec(model, traits);
   const depths = training.mtpLayers?.value ?? mtpLayers ?? 0;
   return depths > 0 && spec.stacks === undefined ? { ...spec, mtpLayers: depths } : spec;
 }

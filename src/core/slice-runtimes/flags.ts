@@ -17,14 +17,14 @@ export const sliceFlags: {
   readonly others: readonly FlagWord[];
 } = {
   splits: unique(sliceRuntimes.map(({ splits }) => splits.flag)),
-  rules: new Map(unique(sliceRuntimes.flatMap(({ rule }) => rule?.flag ?? [])).map((flag) => [flag, wordsOf(flag)])),
+  rules: new Map(unique(sliceRuntimes.flatMap(({ rule }) => rule?.flag ?? [])).map((flag) => [flag, flagWordRules(flag)])),
   lengths: unique(sliceRuntimes.flatMap(({ lengths }) => lengths?.flag ?? [])),
   others: sliceRuntimes
     .flatMap(({ on, needs }) => [...(on === null ? [] : [on]), ...needs])
     .filter(({ flag }) => flag !== 'use-flash-attn'),
 };
 
-function wordsOf(flag: string): Readonly<Record<string, SplitRule | 'list' | null>> {
+function flagWordRules(flag: string): Readonly<Record<string, SplitRule | 'list' | null>> {
   const words: Record<string, SplitRule | 'list' | null> = {};
   for (const { rule, lengths } of sliceRuntimes) {
     if (rule?.flag !== flag) continue;
@@ -49,7 +49,7 @@ interface FlagWords {
 }
 
 /** The runtime that runs slices with these flags, by `flagKey`; null: none is asked for. */
-export function slicesOf(flags: ReadonlyMap<string, FlagWords>): SlicesOfFlags | null {
+export function readSliceFlags(flags: ReadonlyMap<string, FlagWords>): SlicesOfFlags | null {
   const runtime = sliceRuntimes.find(({ on, splits }) => (on === null ? flags.has(splits.flag) : isGiven(flags, on)));
   // a schedule by name that is another one runs no slices
   if (runtime === undefined || (runtime.on === null && flags.has('schedule-method'))) return null;

@@ -10,6 +10,6 @@ import { zeroBubble } from './zero-bubble';
 export const sliceRuntimes: readonly SliceRuntime[] = [hcu, seq1f1b, mindspeed, seq1f1bCore, zeroBubble, chunkedPipeline];
 
 /** @returns undefined for an id that is none. */
-export function sliceRuntimeOf(id: string): SliceRuntime | undefined {
+export function findSliceRuntime(id: string): SliceRuntime | undefined {
   return sliceRuntimes.find((runtime) => runtime.id === id);
 }

@@ -30,16 +30,16 @@ export function changeJson(text: string, changes: readonly JsonChange[]): Replac
 function applyChange(text: string, { path: wanted, value }: JsonChange): string {
   const root = parseTree(text);
   const path = writtenPath(root, wanted);
-  if (root === undefined) return value === undefined ? text : `${objectOf(path, value)}\n`;
+  if (root === undefined) return value === undefined ? text : `${nestedObject(path, value)}\n`;
   if (value === undefined)
     return findNodeAtLocation(root, [...path]) === undefined ? text : applyEdits(text, modify(text, [...path], undefined, {}));
   let parent = root;
   for (const [depth, key] of path.entries()) {
     const rest = path.slice(depth + 1);
     const node = findNodeAtLocation(parent, [key]);
-    if (node === undefined) return insertProperty(text, parent, `${JSON.stringify(key)}: ${objectOf(rest, value)}`);
+    if (node === undefined) return insertProperty(text, parent, `${JSON.stringify(key)}: ${nestedObject(rest, value)}`);
     if (rest.length === 0 || node.type !== 'object')
-      return replaceRange(text, node.offset, node.offset + node.length, objectOf(rest, value));
+      return replaceRange(text, node.offset, node.offset + node.length, nestedObject(rest, value));
     parent = node;
   }
   return text;
@@ -52,7 +52,7 @@ function writtenPath(root: Node | undefined, path: readonly string[]): readonly 
 }
 
 /** `{ "a": { "b": value } }` for the path a, b; the value itself for none. */
-function objectOf(path: readonly string[], value: NonNullable<JsonChange['value']>): string {
+function nestedObject(path: readonly string[], value: NonNullable<JsonChange['value']>): string {
   return path.reduceRight((inner, key) => `{ ${JSON.stringify(key)}: ${inner} }`, JSON.stringify(value));
 }
 

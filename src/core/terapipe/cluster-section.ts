@@ -16,7 +16,7 @@ import {
   peakTflopsFields,
   type GpuNumbers,
 } from './fields';
-import { placeOf } from '../languages/json/document';
+import { nodePlace } from '../languages/json/document';
 import { mostGroups } from '../domain/settings/layout';
 import { path } from '../domain/settings/rules';
 import type { PlanValues } from '../domain/settings/setting';
@@ -105,16 +105,16 @@ interface UsualLinks {
 
 function usualLinks(preset: GpuPresetName | undefined, instance: Located<InstanceName> | undefined): UsualLinks | null {
   if (instance !== undefined) return { links: instances[instance.value].links, reason: sentence`the links of ${instance.value}` };
-  return preset === undefined ? null : usualLinksOf(preset);
+  return preset === undefined ? null : usualPresetLinks(preset);
 }
 
-function usualLinksOf(preset: GpuPresetName): UsualLinks {
+function usualPresetLinks(preset: GpuPresetName): UsualLinks {
   return { links: gpuPresets[preset].links, reason: sentence`the links ${preset} nodes usually have` };
 }
 
 /** The links that nodes of a GPU usually have, where no file gives any. */
 export function presetLinks(preset: GpuPresetName): Located<LinkSpec> {
-  const { links, reason } = usualLinksOf(preset);
+  const { links, reason } = usualPresetLinks(preset);
   return byDefault(links, reason);
 }
 
@@ -122,7 +122,7 @@ function readGroups(cluster: Section): GivenCluster {
   const { document, members } = cluster;
   const node = members.get('groups')?.value;
   if (node === undefined) return {};
-  const place = placeOf(document, node);
+  const place = nodePlace(document, node);
   const conflicting = groupKeys.filter((key) => members.has(key));
   if (conflicting.length > 0)
     throw configError(
@@ -162,7 +162,7 @@ function readGroup(group: Section): { readonly group: NodeGroup; readonly usual:
       'config-inconsistent',
       sentence`${group.path.join('.')} has no ${missing}`,
       missing === 'gpu' ? sentence`name its GPU` : sentence`give its number of nodes`,
-      placeOf(group.document, group.node),
+      nodePlace(group.document, group.node),
     );
   const preset = gpuPresets[gpu.preset];
   const links = readLinks(group, usualLinks(gpu.preset, instance)) ?? presetLinks(gpu.preset);
@@ -248,7 +248,7 @@ function readGpu(cluster: Section, instance: Located<InstanceName> | undefined):
 function readGivenGpu(cluster: Section): GivenGpu | undefined {
   const member = cluster.members.get('gpu');
   if (member === undefined) return undefined;
-  const place = placeOf(cluster.document, member.value);
+  const place = nodePlace(cluster.document, member.value);
   const source = { kind: 'file', place, key: [...cluster.path, 'gpu'].join('.') } as const;
   if (member.value.type === 'string') {
     const preset = readPreset(cluster, 'gpu');
@@ -282,7 +282,7 @@ function readPreset(section: Section, key: string): GpuPresetName {
 function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec> | undefined {
   const links = openChild(cluster, 'links', linkKeys);
   if (links === undefined) return usual === null ? undefined : { value: usual.links, source: { kind: 'default', reason: usual.reason } };
-  const place = placeOf(links.document, links.node);
+  const place = nodePlace(links.document, links.node);
   if (usual === null)
     throw configError(
       'config-inconsistent',

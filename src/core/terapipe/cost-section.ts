@@ -2,7 +2,7 @@ import type { CostTable, CostConstants } from '../domain/slice-cost';
 import type { Located, Place } from '../domain/located';
 import { configError } from '../errors';
 import { constantFields, tableFields } from './fields';
-import { placeOf } from '../languages/json/document';
+import { nodePlace } from '../languages/json/document';
 import type { LocatedPartial } from '../run/given';
 import { path } from '../domain/settings/rules';
 import { openChild, readField, readFields, type Section } from './section';
@@ -49,7 +49,7 @@ export function readCost(root: Section): GivenCost {
  * @ignore a third is what you measured.
  */
 function readTable(table: Section): Located<CostTable> {
-  const place = placeOf(table.document, table.node);
+  const place = nodePlace(table.document, table.node);
   const { tokens, contexts, ms, forwardMs, backwardMs } = readFields(table, tableFields);
   if (tokens === undefined || contexts === undefined)
     throw inconsistent(sentence`cost.table needs tokens and contexts`, sentence`add the lengths its rows and columns stand for`, place);

@@ -31,7 +31,7 @@ import { settings } from '../domain/settings/table';
 import { checkByRule } from '../languages/json/read-by-rule';
 import type { Run } from '../run/run';
 import { findKey } from './setting-keys';
-import { schemeOf } from './terapipe';
+import { fromWrittenScheme } from './terapipe';
 import { modelFields, type WrittenModel } from '../run/written-model';
 import { anyOf, sentence } from '../sentence';
 
@@ -48,7 +48,7 @@ type Setter = (run: Run, written: string, assumed: GpuPresetName | null) => Run;
  */
 export function applyOverrides(run: Run, sets: readonly string[], assumed: GpuPresetName | null = null): Run {
   return sets.reduce((current, set) => {
-    const parts = partsOf(set);
+    const parts = splitAssignment(set);
     if (parts === null)
       throw configError('override-syntax', sentence`${quoted(set)} is not key=value`, sentence`write it as training.microBatch=1`);
     const setter = setters.get(requireKey(parts.name));
@@ -57,7 +57,7 @@ export function applyOverrides(run: Run, sets: readonly string[], assumed: GpuPr
 }
 
 /** The name and the value of `name=value`, as written; null where it is not that. */
-function partsOf(set: string): { readonly name: string; readonly value: string } | null {
+function splitAssignment(set: string): { readonly name: string; readonly value: string } | null {
   const separator = set.indexOf('=');
   return separator < 1 ? null : { name: set.slice(0, separator).trim(), value: set.slice(separator + 1).trim() };
 }
@@ -74,8 +74,8 @@ export function settingKey(written: string): string | null {
 }
 
 /** The key that `tp=8` sets, and the value as written; null where `applyOverrides` refuses it. */
-export function settingOf(set: string): { readonly key: string; readonly value: string } | null {
-  const parts = partsOf(set);
+export function parseSetting(set: string): { readonly key: string; readonly value: string } | null {
+  const parts = splitAssignment(set);
   const key = parts === null ? null : settingKey(parts.name);
   return parts === null || key === null ? null : { key, value: parts.value };
 }
@@ -96,30 +96,33 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ['schedules', withSchedules],
   ['keepFree', (run, written) => ({ ...run, keepFree: overridden(parsed('keepFree', written, keepFreeRule)) })],
   ['slicing.unit', (run, written) => ({ ...run, unit: overridden(parsed('slicing.unit', written, slicingFields.unit)) })],
-  ['slicing.scheme', (run, written) => ({ ...run, scheme: overridden(schemeOf(parsed('slicing.scheme', written, slicingFields.scheme))) })],
+  [
+    'slicing.scheme',
+    (run, written) => ({ ...run, scheme: overridden(fromWrittenScheme(parsed('slicing.scheme', written, slicingFields.scheme))) }),
+  ],
   ['cost.profile', withoutProfile],
   ['cluster.instance', withInstance],
   ['cluster.gpu', (run, written) => withPreset(run, written)],
   ['cluster.gpu.preset', (run, written) => withPreset(run, written)],
   ...figureSetters('cluster.gpu', gpuFields, (run, figure, assumed) => ({
     ...run,
-    gpu: overridden(gpuWith(gpuOf(run, assumed), figure)),
+    gpu: overridden(gpuWith(changeableGpu(run, assumed), figure)),
   })),
   ...figureSetters('cluster.gpu.peakTflops', peakTflopsFields, (run, peakTflops, assumed) => ({
     ...run,
-    gpu: overridden(gpuWith(gpuOf(run, assumed), { peakTflops })),
+    gpu: overridden(gpuWith(changeableGpu(run, assumed), { peakTflops })),
   })),
   ...figureSetters('cluster.links', linkFields, (run, figure, assumed) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run, assumed), figure)),
+    links: overridden(linksWith(changeableLinks(run, assumed), figure)),
   })),
   ...figureSetters('cluster.links.intraNodeBusGBps', intraNodeBusFields, (run, intraNodeBusGBps, assumed) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run, assumed), { intraNodeBusGBps })),
+    links: overridden(linksWith(changeableLinks(run, assumed), { intraNodeBusGBps })),
   })),
   ...figureSetters('cluster.links.allReduceLatencyUs', latencyFields, (run, allReduceLatencyUs, assumed) => ({
     ...run,
-    links: overridden(linksWith(linksOf(run, assumed), { allReduceLatencyUs })),
+    links: overridden(linksWith(changeableLinks(run, assumed), { allReduceLatencyUs })),
   })),
 ]);
 
@@ -180,7 +183,7 @@ function withoutProfile(run: Run, written: string): Run {
 }
 
 /** A list of schedules, which may be written `1F1B,GPipe`, as the JSON that the rule judges; names in any case. */
-function namesOf(written: string): string {
+function scheduleListJson(written: string): string {
   const names = written.replaceAll(/[[\]"]/g, '').split(',').map((name) => name.trim()); // prettier-ignore
   if (names.length === 1 && names[0]?.toLowerCase() === 'all') return '"all"';
   return JSON.stringify(names.map((name) => namedSchedules.find((other) => sameWord(other, name)) ?? name));
@@ -188,7 +191,7 @@ function namesOf(written: string): string {
 
 /** A schedule that the files name stays where it is one of those. */
 function withSchedules(run: Run, written: string): Run {
-  const schedules = parsed('schedules', namesOf(written), schedulesRule);
+  const schedules = parsed('schedules', scheduleListJson(written), schedulesRule);
   const { schedule, ...rest } = run;
   const isAmong = schedule !== undefined && (schedules === 'all' || schedules.includes(schedule.value));
   return { ...rest, schedules: overridden(schedules), ...(isAmong ? { schedule } : {}) };
@@ -225,14 +228,14 @@ function withoutGroups(run: Run): Run {
   );
 }
 
-function gpuOf(run: Run, assumed: GpuPresetName | null): GpuSpec {
+function changeableGpu(run: Run, assumed: GpuPresetName | null): GpuSpec {
   const { gpu } = withoutGroups(run);
   if (gpu !== undefined) return gpu.value;
   if (assumed !== null) return gpuPresets[assumed].gpu;
   throw configError('config-inconsistent', sentence`There is no GPU whose figures could be changed`, sentence`set cluster.gpu first`);
 }
 
-function linksOf(run: Run, assumed: GpuPresetName | null): LinkSpec {
+function changeableLinks(run: Run, assumed: GpuPresetName | null): LinkSpec {
   const { links } = withoutGroups(run);
   if (links !== undefined) return links.value;
   if (assumed !== null) return gpuPresets[assumed].links;

@@ -1,7 +1,7 @@
 import type { Finding } from '../findings';
 import { quoted } from '../text';
 import { configError } from '../errors';
-import { placeOf, type JsonDocument, type Member } from '../languages/json/document';
+import { nodePlace, type JsonDocument, type Member } from '../languages/json/document';
 import { sentence } from '../sentence';
 import { own } from '../records';
 
@@ -58,7 +58,7 @@ export function withCurrentKeys(
         'config-duplicate-key',
         sentence`${quoted(name)} is the old name of ${quoted(now)}, and both are given`,
         sentence`remove ${quoted(name)}`,
-        placeOf(document, member.key),
+        nodePlace(document, member.key),
       );
     if (now !== name) remarkOn(document, member, now, remarks);
     renamed.set(now, { ...member, name: now });
@@ -77,7 +77,7 @@ export function withCurrentKeys(
  * @ignore an older TeraPipe reads the same file.
  */
 function remarkOn(document: JsonDocument, { name, key }: Member, now: string, remarks: Finding[]): void {
-  const place = placeOf(document, key);
+  const place = nodePlace(document, key);
   const index = remarks.findIndex((remark) => remark.code === 'renamed-key' && remark.place.file === place.file);
   const earlier = remarks[index];
   const names = sentence`${quoted(name)} is ${quoted(now)} now`;

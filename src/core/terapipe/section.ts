@@ -1,6 +1,6 @@
 import type { Finding } from '../findings';
 import type { Located } from '../domain/located';
-import { membersOf, placeOf, type JsonDocument, type Member } from '../languages/json/document';
+import { readMembers, nodePlace, type JsonDocument, type Member } from '../languages/json/document';
 import type { Node } from 'jsonc-parser';
 import { unknownKey } from './unknown-key';
 import type { Rule } from '../domain/settings/rules';
@@ -22,7 +22,7 @@ export interface Section {
 
 /**
  * Opens an object of a terapipe.json. Old names of keys are read as the names of today. Remarks on keys that are not in `known`.
- * @throws ExpectedError as `membersOf` and `withCurrentKeys`.
+ * @throws ExpectedError as `readMembers` and `withCurrentKeys`.
  */
 export function openSection(
   document: JsonDocument,
@@ -31,7 +31,12 @@ export function openSection(
   known: readonly string[],
   remarks: Finding[],
 ): Section {
-  const members = withCurrentKeys(document, membersOf(document, node, path.length === 0 ? 'terapipe.json' : path.join('.')), path, remarks);
+  const members = withCurrentKeys(
+    document,
+    readMembers(document, node, path.length === 0 ? 'terapipe.json' : path.join('.')),
+    path,
+    remarks,
+  );
   const present = new Set(members.keys());
   const unknown = [...members.values()].filter(({ name }) => !known.includes(name));
   for (const member of unknown.slice(0, maximumUnknownKeys)) remarks.push(unknownKey(document, member, path, present, known));
@@ -53,7 +58,7 @@ export function readField<T>(section: Section, name: string, rule: Rule<T>): Loc
   if (member === undefined) return undefined;
   const key = [...section.path, name].join('.');
   const value = readByRule(section.document, member.value, key, rule);
-  return { value, source: { kind: 'file', place: placeOf(section.document, member.value), key } };
+  return { value, source: { kind: 'file', place: nodePlace(section.document, member.value), key } };
 }
 
 /** All fields of a table that a section gives. */

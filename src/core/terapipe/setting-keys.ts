@@ -24,23 +24,23 @@ export function findKey(written: string, keys: readonly string[]): FoundKey {
   const at = current.lastIndexOf('.');
   const [section, name] = [current.slice(0, Math.max(at, 0)).toLowerCase(), plain(current.slice(at + 1))];
   const named = fieldNames.flatMap(([key, names]) => (names.includes(name) ? [key] : []));
-  const same = named.length > 0 ? named : keys.filter((key) => plain(leafOf(key)) === name);
+  const same = named.length > 0 ? named : keys.filter((key) => plain(lastName(key)) === name);
   const [only] = same;
-  if (only !== undefined && same.length === 1 && (section === '' || sectionOf(only).toLowerCase() === section)) return { key: only };
+  if (only !== undefined && same.length === 1 && (section === '' || keySection(only).toLowerCase() === section)) return { key: only };
   if (same.length > 0) return { meant: same };
   const nearKey = closest(current, keys);
-  const nearLeaf = closest(name, keys.map(leafOf));
-  return { meant: nearKey !== null ? [nearKey] : keys.filter((key) => leafOf(key) === nearLeaf) };
+  const nearLeaf = closest(name, keys.map(lastName));
+  return { meant: nearKey !== null ? [nearKey] : keys.filter((key) => lastName(key) === nearLeaf) };
 }
 
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_\s]/g, '');
 }
 
-function leafOf(key: string): string {
+function lastName(key: string): string {
   return key.slice(key.lastIndexOf('.') + 1);
 }
 
-function sectionOf(key: string): string {
+function keySection(key: string): string {
   return key.slice(0, Math.max(key.lastIndexOf('.'), 0));
 }

@@ -21,7 +21,7 @@ import {
   trainingFields,
   type WrittenScheme,
 } from './fields';
-import { membersOf, parseDocument, placeOf, startOf, type JsonDocument } from '../languages/json/document';
+import { readMembers, parseDocument, nodePlace, fileStart, type JsonDocument } from '../languages/json/document';
 import { path } from '../domain/settings/rules';
 import { settings } from '../domain/settings/table';
 import type { CalibrationSettings, LocatedPartial, TrainingSettings } from '../run/given';
@@ -101,7 +101,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
   const remarks: Finding[] = [];
   const root = openSection(document, document.root, [], rootKeys, remarks);
   const firstKey = document.root.children?.[0]?.children?.[0];
-  const place = firstKey === undefined ? startOf(file) : placeOf(document, firstKey);
+  const place = firstKey === undefined ? fileStart(file) : nodePlace(document, firstKey);
   const schedule = readField(root, 'schedule', settings.training.schedule.key);
   const schedules = readField(root, 'schedules', schedulesRule);
   const keepFree = readField(root, 'keepFree', keepFreeRule);
@@ -120,7 +120,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
     ...(schedules === undefined ? {} : { schedules }),
     ...(keepFree === undefined ? {} : { keepFree }),
     ...(slicing.unit === undefined ? {} : { unit: slicing.unit }),
-    ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: schemeOf(slicing.scheme.value) } }),
+    ...(slicing.scheme === undefined ? {} : { scheme: { ...slicing.scheme, value: fromWrittenScheme(slicing.scheme.value) } }),
     cost: readCost(root),
     calibration: readFields(openChild(root, 'calibration', Object.keys(calibrationFields)), calibrationFields),
     ...(elastic === undefined ? {} : { elastic: readFields(elastic, elasticFields) }),
@@ -132,7 +132,7 @@ export function readTerapipe(file: string, text: string): TerapipeFile {
 function requireGroups(layout: LocatedPartial<Layout>, root: Section): LocatedPartial<Layout> {
   const { stageNodeGroups } = layout;
   const cluster = root.members.get('cluster')?.value;
-  const hasGroups = cluster !== undefined && membersOf(root.document, cluster, 'cluster').has('groups');
+  const hasGroups = cluster !== undefined && readMembers(root.document, cluster, 'cluster').has('groups');
   if (stageNodeGroups === undefined || hasGroups) return layout;
   throw configError(
     'config-inconsistent',
@@ -143,7 +143,7 @@ function requireGroups(layout: LocatedPartial<Layout>, root: Section): LocatedPa
 }
 
 /** The paper's `[[batch, [tokens, ...]], ...]` as a scheme; a third entry means that the pipeline drains after the chunk. */
-export function schemeOf(written: WrittenScheme): Scheme {
+export function fromWrittenScheme(written: WrittenScheme): Scheme {
   return written.map(([batch, tokens, drains]) => ({ batch, tokens, ...(drains === undefined ? {} : { endsRound: true }) }));
 }
 
@@ -156,7 +156,7 @@ function readModel(root: Section, rootPlace: Place): GivenModel {
       sentence`add "model": "config.json", or an object of its numbers`,
       rootPlace,
     );
-  const place = placeOf(root.document, member.value);
+  const place = nodePlace(root.document, member.value);
   if (member.value.type === 'string') {
     const from = readField(root, 'model', path);
     return { numbers: {}, place, ...(from === undefined ? {} : { from }) };

@@ -1,7 +1,7 @@
 import { modify } from 'jsonc-parser';
 import type { Finding, Fix } from '../findings';
 import { quoted } from '../text';
-import { placeOf, type JsonDocument, type Member } from '../languages/json/document';
+import { nodePlace, type JsonDocument, type Member } from '../languages/json/document';
 import { closest } from '../suggest';
 import { sentence } from '../sentence';
 
@@ -22,7 +22,7 @@ export function unknownKey(
   present: ReadonlySet<string>,
   known: readonly string[],
 ): Finding {
-  const place = placeOf(document, member.key);
+  const place = nodePlace(document, member.key);
   const meant = closest(
     member.name,
     known.filter((key) => !present.has(key)),

@@ -14,7 +14,7 @@ import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../s
  *
  * @param nodeKinds the inputs of its stages that differ: one for each kind of node.
  */
-export function provenanceOf(
+export function costProvenance(
   request: Pick<PlanRequest, 'training' | 'costTable' | 'profile' | 'calibration' | 'leftOut'>,
   { inputs, nodeKinds }: { readonly inputs: CostInputs; readonly nodeKinds: readonly CostInputs[] },
 ): CostProvenance {

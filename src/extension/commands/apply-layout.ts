@@ -4,7 +4,7 @@ import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { formatDuration, plural } from '../../core/format';
-import { plansOf } from '../../core/layout-search/plans';
+import { listPlans } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { layoutText } from '../../core/layout-search/labels';
 import type { LayoutPoint } from '../../protocol/layout';
@@ -102,7 +102,7 @@ export async function pickedLayout(commands: LayoutCommands, file: string, point
     return { result, found: result.best };
   }
   const answer = layouts.stateOf(file)?.answer ?? null;
-  const found = answer?.id === point.answer ? plansOf(answer.result)[point.index]?.plan : undefined;
+  const found = answer?.id === point.answer ? listPlans(answer.result)[point.index]?.plan : undefined;
   if (answer === null || found === undefined) throw outdated();
   return { result: answer.result, found };
 }

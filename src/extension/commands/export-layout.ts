@@ -15,9 +15,9 @@ import { launcherFormats, launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { printable } from '../../core/text';
-import { readerOf } from '../../core/config-files/readers';
+import { loadReader } from '../../core/config-files/readers';
 import type { Plan } from '../../core/planner/plan';
-import { requestOf } from '../../core/layout-search/request-of';
+import { toPlanRequest } from '../../core/layout-search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { PlannerClient } from '../../worker/client';
 import { placeTextOf } from '../sessions/page-state';
@@ -59,11 +59,11 @@ export async function exportLayoutCommand(
   if (target === 'html') await report(commands, state, source);
   else if (target === 'patch') await showPatch(await planOf(commands, source));
   else if (typeof target === 'object') {
-    const { text, gaps } = await target.write(await planOf(commands, source), () => readerOf('megatron-shell', commands.shell));
+    const { text, gaps } = await target.write(await planOf(commands, source), () => loadReader('megatron-shell', commands.shell));
     await openUnsaved({ text, gaps }, target.language);
   } else {
     const step = 'plan' in source ? launchableStep(source.plan, target) : stepOfFound(source.picked.result, source.picked.found);
-    const made = checkedNewLauncher(step, await newFileWriter(target), await readerOf(target, commands.shell));
+    const made = checkedNewLauncher(step, await newFileWriter(target), await loadReader(target, commands.shell));
     await openUnsaved(made, launchers[target].exported?.language ?? 'plaintext');
   }
 }
@@ -74,7 +74,7 @@ function targetNamed(asked: unknown): Target | null {
 }
 
 function planOf({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
-  return 'plan' in source ? Promise.resolve(source.plan) : plan(requestOf(source.picked.result.request, source.picked.found));
+  return 'plan' in source ? Promise.resolve(source.plan) : plan(toPlanRequest(source.picked.result.request, source.picked.found));
 }
 
 /** Files of the workspace whose function returns slice lengths. */

@@ -4,7 +4,7 @@ import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
 import { tightestStage } from '../../core/memory-model/profile';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from '../../features/elastic/vscode/explanations';
 import { wayText } from '../../core/planner/lengths/length-reasons';
@@ -56,7 +56,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   'model.modelType': { derived: ({ parameters }, t) => [t('{0} parameters.', formatCount(parameters))] },
   'training.sequenceLength': {
     derived: (plan, t) => {
-      const { scheme } = chosenOf(plan);
+      const { scheme } = chosenCandidate(plan);
       const slices = scheme[0]?.tokens ?? [];
       return slices.length < 2
         ? [t('Not cut in this plan.')]
@@ -76,7 +76,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
     derived: (plan, t) => {
       const { globalBatch } = plan.request.training;
       const { data } = plan.request.layout;
-      const { tokensPerSecond } = chosenOf(plan);
+      const { tokensPerSecond } = chosenCandidate(plan);
       return [
         t('{0} on each of {1}.', plural(globalBatch / data, 'sequence'), plural(data, 'replica')),
         t('{0} a second.', formatTokens(Math.round(tokensPerSecond))),
@@ -85,19 +85,21 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'training.optimizer': {
     derived: (plan, t) => [
-      t('{0} a GPU on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.optimizer ?? 0)),
+      t('{0} a GPU on the fullest stage.', formatBytes(tightestStage(chosenCandidate(plan).memory.stages)?.parts.optimizer ?? 0)),
     ],
   },
   'training.recompute': {
     derived: (plan, t) => [
-      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenCandidate(plan).memory.stages)?.parts.activations ?? 0)),
     ],
   },
-  'training.offloadOptimizer': { derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenOf(plan).optimizerMs))] },
-  'training.overlapGradReduce': { derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))] },
+  'training.offloadOptimizer': { derived: (plan, t) => [t('Optimizer: {0} a step.', formatDuration(chosenCandidate(plan).optimizerMs))] },
+  'training.overlapGradReduce': {
+    derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenCandidate(plan).gradientExchangeMs))],
+  },
   'training.activationOffloadLayers': {
     derived: (plan, t) => [
-      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenOf(plan).memory.stages)?.parts.activations ?? 0)),
+      t('Activations: {0} on the fullest stage.', formatBytes(tightestStage(chosenCandidate(plan).memory.stages)?.parts.activations ?? 0)),
     ],
   },
   'training.lengths': {
@@ -114,14 +116,14 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'layout.pipeline': {
     derived: (plan, t) => {
-      const chosen = chosenOf(plan);
+      const chosen = chosenCandidate(plan);
       return [t('Bubble {0} of the step.', formatPercent(chosen.bubbleRate))];
     },
   },
-  'layout.data': { derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenOf(plan).gradientExchangeMs))] },
+  'layout.data': { derived: (plan, t) => [t('Gradient exchange: {0}.', formatDuration(chosenCandidate(plan).gradientExchangeMs))] },
   'layout.stageLayers': {
     derived: (plan, t) => {
-      const { busyMs } = chosenOf(plan);
+      const { busyMs } = chosenCandidate(plan);
       return [
         t('Busy {0} on the lightest stage, {1} on the heaviest.', formatDuration(Math.min(...busyMs)), formatDuration(Math.max(...busyMs))),
       ];

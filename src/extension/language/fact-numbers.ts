@@ -1,17 +1,17 @@
-import { launcherTraitsOf } from '../../core/launchers/registry';
+import { launcherTraits } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { formatCount, formatNumber, plural } from '../../core/format';
 import { quotient } from '../../core/launchers/counts';
 import {
-  dataOf,
-  layersPerStageOf,
-  microBatchesOf,
-  modelGpusOf,
-  paddedVocabOf,
-  sizeOf,
-  virtualStagesOf,
-  vocabStepOf,
+  dataParallelSize,
+  equalLayersPerStage,
+  microBatchesPerReplica,
+  gpusPerReplica,
+  paddedVocabSize,
+  parallelSize,
+  virtualStagesPerGpu,
+  vocabMultiple,
 } from '../../core/launchers/layout-sizes';
 import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { gpusInAllOf } from './launcher-facts';
@@ -29,51 +29,50 @@ interface NumberSources {
 type NumberLine = (from: NumberSources, t: Translate) => string | null;
 
 const replicas: NumberLine = ({ facts, format }, t) => {
-  const [world, model, data] = [gpusInAllOf(facts, format), modelGpusOf(facts, format), dataOf(facts, format)];
+  const [world, model, data] = [gpusInAllOf(facts, format), gpusPerReplica(facts, format), dataParallelSize(facts, format)];
   if (model === null) return null;
   if (world === null || data === null) return t('One replica takes {0}.', plural(model, 'GPU'));
   return t('{0}: {1} of {2}.', plural(world, 'GPU'), plural(data, 'replica'), plural(model, 'GPU'));
 };
 
 const microBatches: NumberLine = ({ facts, format }, t) => {
-  const count = microBatchesOf(facts, format);
+  const count = microBatchesPerReplica(facts, format);
   return count === null ? null : t('{0} a step on each replica.', plural(count, 'micro-batch', 'micro-batches'));
 };
 
 const localMicroBatches: NumberLine = ({ facts, format }, t) => {
-  const count = microBatchesOf(facts, format);
+  const count = microBatchesPerReplica(facts, format);
   return count === null ? null : t('{0} a pass on each replica.', plural(count, 'micro-batch', 'micro-batches'));
 };
 
-const batch: NumberLine = (from, t) =>
-  (launcherTraitsOf(from.format).batchOfReplica === 'local' ? localMicroBatches : microBatches)(from, t);
+const batch: NumberLine = (from, t) => (launcherTraits(from.format).batchOfReplica === 'local' ? localMicroBatches : microBatches)(from, t);
 
 const layersPerStage: NumberLine = ({ facts, format }, t) => {
-  const [each, pipeline] = [layersPerStageOf(facts, format), sizeOf(facts, format, 'pipeline')];
+  const [each, pipeline] = [equalLayersPerStage(facts, format), parallelSize(facts, format, 'pipeline')];
   return each === null || pipeline === null ? null : t('{0} on each of {1}.', plural(each, 'layer'), plural(pipeline, 'stage'));
 };
 
 const layersPerChunk: NumberLine = ({ facts, format }, t) => {
-  const [each, chunks] = [layersPerStageOf(facts, format), virtualStagesOf(facts, format)];
+  const [each, chunks] = [equalLayersPerStage(facts, format), virtualStagesPerGpu(facts, format)];
   const inChunk = chunks === 1 ? null : quotient(each, chunks);
   return inChunk === null || chunks === null ? null : t('{0} on each GPU, {1} in each.', plural(chunks, 'chunk'), plural(inChunk, 'layer'));
 };
 
 const paddedVocab: NumberLine = ({ facts, format }, t) => {
-  const [padded, step] = [paddedVocabOf(facts, format), vocabStepOf(facts, format)];
-  if (padded === null || step === null || !launcherTraitsOf(format).padsVocabulary) return null;
+  const [padded, step] = [paddedVocabSize(facts, format), vocabMultiple(facts, format)];
+  if (padded === null || step === null || !launcherTraits(format).padsVocabulary) return null;
   return t('Padded to {0}, a multiple of {1}.', formatNumber(padded), formatNumber(step));
 };
 
 const headsEach: NumberLine = ({ facts, format }, t) => {
-  const tensor = sizeOf(facts, format, 'tensor');
+  const tensor = parallelSize(facts, format, 'tensor');
   const heads = facts.heads?.value;
   if (tensor === null || tensor < 2 || heads === undefined) return null;
   return t('{0} heads over {1} tensor-parallel GPUs: {2} each.', heads, tensor, formatCount(heads / tensor));
 };
 
 const expertsEach: NumberLine = ({ facts, format }, t) => {
-  const [experts, over] = [facts.experts?.value, sizeOf(facts, format, 'expert')];
+  const [experts, over] = [facts.experts?.value, parallelSize(facts, format, 'expert')];
   if (experts === undefined || over === null || over < 2) return null;
   return t('{0} experts over {1} expert-parallel GPUs: {2} each.', experts, over, formatCount(experts / over));
 };

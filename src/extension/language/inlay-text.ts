@@ -1,8 +1,15 @@
-import { launcherTraitsOf } from '../../core/launchers/registry';
+import { launcherTraits } from '../../core/launchers/registry';
 import type { FactName, Facts } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { formatNumber, plural } from '../../core/format';
-import { dataOf, layersPerStageOf, microBatchesOf, paddedVocabOf, sizeOf, virtualStagesOf } from '../../core/launchers/layout-sizes';
+import {
+  dataParallelSize,
+  equalLayersPerStage,
+  microBatchesPerReplica,
+  paddedVocabSize,
+  parallelSize,
+  virtualStagesPerGpu,
+} from '../../core/launchers/layout-sizes';
 import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
 import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
@@ -18,19 +25,19 @@ interface InlayText {
 type Hint = (facts: Facts, format: ConfigFormat, t: Translate) => string | null;
 
 const replicas: Hint = (facts, format) => {
-  const data = facts.data?.source.kind !== 'file' ? dataOf(facts, format) : null;
+  const data = facts.data?.source.kind !== 'file' ? dataParallelSize(facts, format) : null;
   return data === null ? null : plural(data, 'replica');
 };
 const microBatches: Hint = (facts, format) => {
-  const count = facts.microBatches?.source.kind !== 'file' ? microBatchesOf(facts, format) : null;
+  const count = facts.microBatches?.source.kind !== 'file' ? microBatchesPerReplica(facts, format) : null;
   return count === null ? null : plural(count, 'micro-batch', 'micro-batches');
 };
 const paddedVocab: Hint = (facts, format, t) => {
-  const padded = launcherTraitsOf(format).padsVocabulary ? paddedVocabOf(facts, format) : null;
+  const padded = launcherTraits(format).padsVocabulary ? paddedVocabSize(facts, format) : null;
   return padded === null || padded === facts.vocab?.value ? null : t('padded to {0}', formatNumber(padded));
 };
 const virtualStages: Hint = (facts, format) => {
-  const count = virtualStagesOf(facts, format);
+  const count = virtualStagesPerGpu(facts, format);
   return count === null ? null : plural(count, 'virtual stage');
 };
 const titanStages: Hint = (facts) => {
@@ -38,14 +45,14 @@ const titanStages: Hint = (facts) => {
   return count === null ? null : plural(count, 'stage');
 };
 const otherStages: Hint = (facts, format, t) => {
-  const [layers, pipeline] = [facts.layers?.value, sizeOf(facts, format, 'pipeline')];
+  const [layers, pipeline] = [facts.layers?.value, parallelSize(facts, format, 'pipeline')];
   const ends = [facts.firstStageLayers?.value, facts.lastStageLayers?.value].filter((given) => given !== undefined);
   if (layers === undefined || pipeline === null || pipeline <= ends.length || facts.pipelineLayout !== undefined) return null;
   const each = (layers - ends.reduce((sum, given) => sum + given, 0)) / (pipeline - ends.length);
   return Number.isInteger(each) && each > 0 ? t('{0} on each other stage', plural(each, 'layer')) : null;
 };
 const layersPerStage: Hint = (facts, format, t) => {
-  const each = facts.pipeline === undefined ? null : layersPerStageOf(facts, format);
+  const each = facts.pipeline === undefined ? null : equalLayersPerStage(facts, format);
   return each === null ? null : t('{0} a stage', plural(each, 'layer'));
 };
 

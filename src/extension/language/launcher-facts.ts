@@ -1,9 +1,9 @@
 import type { Fact, FactName, Facts, LauncherFile } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
-import { modelSpecOf } from '../../core/run/written-model';
+import { toModelSpec } from '../../core/run/written-model';
 import { plural } from '../../core/format';
 import { product, worldOf } from '../../core/launchers/counts';
-import { dataOf, microBatchesOf, modelGpusOf, sizeOf } from '../../core/launchers/layout-sizes';
+import { dataParallelSize, microBatchesPerReplica, gpusPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';
@@ -63,17 +63,17 @@ export function holds({ start, end }: TextRange, offset: number): boolean {
 
 /** Parameters of a run whose model planning understands whole; null for others. */
 export function parametersOfRun({ run }: SessionState): number | null {
-  return run === null || run.unplanned !== undefined ? null : parameterCount(modelSpecOf(run.model, run.traits));
+  return run === null || run.unplanned !== undefined ? null : parameterCount(toModelSpec(run.model, run.traits));
 }
 
 /** GPUs in all: as given, or those of all replicas. */
 export function gpusInAllOf(facts: Facts, format: ConfigFormat): number | null {
-  return worldOf(facts) ?? product(modelGpusOf(facts, format), facts.data === undefined ? null : dataOf(facts, format));
+  return worldOf(facts) ?? product(gpusPerReplica(facts, format), facts.data === undefined ? null : dataParallelSize(facts, format));
 }
 
 /** `128 GPUs: tensor 8 x pipeline 16 x data 1, 192 micro-batches`, of it what is known; null when nothing is. */
 export function totalsText(facts: Facts, { format }: Pick<LauncherFile, 'format'>, t: Translate): string | null {
-  const microBatches = microBatchesOf(facts, format);
+  const microBatches = microBatchesPerReplica(facts, format);
   const batches = microBatches === null ? null : plural(microBatches, 'micro-batch', 'micro-batches');
   const gpus = gpusText(facts, format, t);
   return [gpus, batches].filter((part) => part !== null).join(', ') || null;
@@ -84,16 +84,16 @@ const layoutFacts: readonly FactName[] = ['tensor', 'pipeline', 'context', 'data
 /** `128 GPUs: tensor 8 x pipeline 16 x data 1`, of it what is known; null when nothing is. */
 export function gpusText(facts: Facts, format: ConfigFormat, t: Translate): string | null {
   if (layoutFacts.every((name) => facts[name] === undefined)) return null;
-  const context = sizeOf(facts, format, 'context');
+  const context = parallelSize(facts, format, 'context');
   const sizes: readonly (readonly [name: string, size: number | null])[] = [
-    ['tensor', sizeOf(facts, format, 'tensor')],
-    ['pipeline', sizeOf(facts, format, 'pipeline')],
+    ['tensor', parallelSize(facts, format, 'tensor')],
+    ['pipeline', parallelSize(facts, format, 'pipeline')],
     ...(context === 1 ? [] : ([['context', context]] as const)),
-    ['data', dataOf(facts, format)],
+    ['data', dataParallelSize(facts, format)],
   ];
   const known = sizes.flatMap(([name, size]) => (size === null ? [] : [`${name} ${size}`])).join(' x ');
   const world = gpusInAllOf(facts, format);
   if (world !== null) return known === '' ? plural(world, 'GPU') : t('{0}: {1}', plural(world, 'GPU'), known);
-  const replica = modelGpusOf(facts, format);
+  const replica = gpusPerReplica(facts, format);
   return replica === null ? known || null : t('{0} a replica: {1}', plural(replica, 'GPU'), known);
 }

@@ -1,6 +1,6 @@
 import { settingSection, type Section } from '../../core/domain/settings/table';
 import { formatCount, formatNumber, plural } from '../../core/format';
-import { microBatchesOf } from '../../core/launchers/layout-sizes';
+import { microBatchesPerReplica } from '../../core/launchers/layout-sizes';
 import type { Place } from '../../core/domain/located';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
@@ -85,7 +85,7 @@ function layoutText(state: SessionState, t: Translate): string {
 function trainingText(state: SessionState, t: Translate): string {
   const facts = factsOfRun(state);
   const { globalBatch, sequenceLength, precision } = facts;
-  const microBatches = state.launcher === null ? null : microBatchesOf(facts, state.launcher.format);
+  const microBatches = state.launcher === null ? null : microBatchesPerReplica(facts, state.launcher.format);
   return joined([
     globalBatch === undefined ? null : plural(globalBatch.value, 'sequence'),
     sequenceLength === undefined ? null : t('{0} tokens each', formatWhole(sequenceLength.value)),

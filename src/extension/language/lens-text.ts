@@ -1,7 +1,7 @@
 import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
 import { formatDuration, plural } from '../../core/format';
-import { microBatchesOf } from '../../core/launchers/layout-sizes';
+import { microBatchesPerReplica } from '../../core/launchers/layout-sizes';
 import { isLauncher } from '../../core/launchers/registry';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { verdictText } from '../../core/memory-model/verdict';
@@ -115,7 +115,7 @@ function totalsLens(state: SessionState, t: Translate): LensText | null {
   if (launcher === null) return null;
   const facts = factsOfRun(state);
   const gpus = gpusInAllOf(facts, launcher.format);
-  const batches = microBatchesOf(facts, launcher.format);
+  const batches = microBatchesPerReplica(facts, launcher.format);
   const isShort = plan !== null && gpus !== null && batches !== null;
   const title = isShort
     ? [plural(gpus, t('GPU'), t('GPUs')), plural(batches, t('micro-batch'), t('micro-batches'))].join(', ')

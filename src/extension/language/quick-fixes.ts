@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { isApplied } from '../../core/export/apply-layout';
 import type { Finding, Fix, TextEdit } from '../../core/findings';
-import { chosenOf } from '../../core/planner/plan';
-import { costOf } from '../../core/planner/explain/slower';
+import { chosenCandidate } from '../../core/planner/plan';
+import { slowdownText } from '../../core/planner/explain/slower';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
@@ -83,9 +83,9 @@ function memoryActions(
 function foundFix(finding: Finding, state: SessionState, { answer }: LayoutSearch, context: vscode.CodeActionContext) {
   const best = answer?.result.best;
   if (best?.fits !== true || state.plan === null || state.run === null || !isApplied(state.run.format)) return null;
-  const slower = chosenOf(state.plan).tokensPerSecond / best.tokensPerSecond - 1;
+  const slower = chosenCandidate(state.plan).tokensPerSecond / best.tokensPerSecond - 1;
   const action = applyAction(finding, state, context);
-  action.title = vscode.l10n.t('Apply the best layout…: fits, {0}', say(costOf(slower), vscode.l10n.t));
+  action.title = vscode.l10n.t('Apply the best layout…: fits, {0}', say(slowdownText(slower), vscode.l10n.t));
   return { slower, action };
 }
 

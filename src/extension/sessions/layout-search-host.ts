@@ -14,7 +14,7 @@ export interface LayoutSearch {
   readonly staleEdits: number;
   /** Why the last search stopped. */
   readonly error: ExpectedError | null;
-  /** A plan of `answer` as a full plan, by its index in `plansOf`. */
+  /** A plan of `answer` as a full plan, by its index in `listPlans`. */
   readonly opened: { readonly index: number; readonly plan: Plan } | null;
 }
 

@@ -1,9 +1,9 @@
 import { CancelledError, ExpectedError, throwIfCancelled } from '../../core/errors';
 import { noFindings, type Finding } from '../../core/findings';
 import type { SearchUpdate } from '../../core/layout-search/answer';
-import { plansOf } from '../../core/layout-search/plans';
-import { searchProblemOf } from '../../core/layout-search/problem';
-import { requestOf } from '../../core/layout-search/request-of';
+import { listPlans } from '../../core/layout-search/plans';
+import { toSearchProblem } from '../../core/layout-search/problem';
+import { toPlanRequest } from '../../core/layout-search/request-of';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { SearchProblem } from '../../core/layout-search/search-problem';
 import { searchFindings } from '../../core/rules/plan/search-findings';
@@ -135,9 +135,9 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       }
       const { answer } = state;
       const result = answer?.id === point.answer ? answer.result : null;
-      const listed = result === null ? undefined : plansOf(result)[point.index];
+      const listed = result === null ? undefined : listPlans(result)[point.index];
       if (result === null || listed === undefined) throw outdated();
-      const plan = await host.plan(requestOf(result.request, listed.plan));
+      const plan = await host.plan(toPlanRequest(result.request, listed.plan));
       if (state.answer?.id !== point.answer) throw outdated();
       update({ opened: { index: point.index, plan } });
     },
@@ -148,7 +148,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
 function questionOf(state: SessionState | undefined): Question | null {
   if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
   if (state.run === null || state.format === 'pytorch-schedule') throw new Error('a planned config has a run');
-  const problem = searchProblemOf(state.run, state.plan.request);
+  const problem = toSearchProblem(state.run, state.plan.request);
   return { problem, key: keyOf(problem), edits: state.edits };
 }
 

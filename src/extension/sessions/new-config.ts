@@ -1,5 +1,5 @@
 import type { Run } from '../../core/run/run';
-import { modelSpecOf } from '../../core/run/written-model';
+import { toModelSpec } from '../../core/run/written-model';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { sequenceLengths } from '../../core/plan-request/sequence-lengths';
 import { gpuPresets } from '../../core/cluster/presets';
@@ -13,7 +13,7 @@ import { printable } from '../../core/text';
  */
 export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'traits'> | null, defaults: ResolveDefaults): string {
   const lengths =
-    run === null ? { sequenceLength: 4096 } : sequenceLengths({}, modelSpecOf(run.model, run.traits), (_, __, usual) => usual().value);
+    run === null ? { sequenceLength: 4096 } : sequenceLengths({}, toModelSpec(run.model, run.traits), (_, __, usual) => usual().value);
   const training = Object.entries(lengths).map(([key, tokens]) => `    "${key}": ${tokens},`);
   const { gpu, nodes, gpusPerNode } = defaults;
   return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and shows its choices with the plan.

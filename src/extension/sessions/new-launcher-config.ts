@@ -5,7 +5,7 @@ import { completeInline } from '../../core/terapipe/inline-model';
 import { runOfLauncher } from '../../core/launchers/launcher-run';
 import type { Run } from '../../core/run/run';
 import { product } from '../../core/launchers/counts';
-import { dataOf, microBatchesOf } from '../../core/launchers/layout-sizes';
+import { dataParallelSize, microBatchesPerReplica } from '../../core/launchers/layout-sizes';
 import type { Located } from '../../core/domain/located';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { printable } from '../../core/text';
@@ -123,7 +123,7 @@ function ownSizes({ model }: Run, { facts, file }: LauncherFile): readonly Line[
 
 function layoutLines(run: Run, facts: Facts, launcher: LauncherFile): readonly Line[] {
   const given = givenLines(run.layout, Object.keys(layoutFields), launcher);
-  const data = run.layout.data === undefined && given.length > 0 ? dataOf(facts, launcher.format) : null;
+  const data = run.layout.data === undefined && given.length > 0 ? dataParallelSize(facts, launcher.format) : null;
   return data === null ? given : [...given, filled('data', data, 'follows from the number of GPUs')];
 }
 
@@ -131,7 +131,10 @@ function trainingLines(run: Run, facts: Facts, launcher: LauncherFile): readonly
   const given = givenLines(run.training, Object.keys(trainingFields), launcher);
   const { format } = launcher;
   const { globalBatch, microBatch } = run.training;
-  const batch = globalBatch === undefined ? product(microBatch?.value ?? null, microBatchesOf(facts, format), dataOf(facts, format)) : null;
+  const batch =
+    globalBatch === undefined
+      ? product(microBatch?.value ?? null, microBatchesPerReplica(facts, format), dataParallelSize(facts, format))
+      : null;
   return batch === null ? given : [...given, filled('globalBatch', batch, 'micro-batch x micro-batches x replicas')];
 }
 

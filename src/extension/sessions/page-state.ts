@@ -14,7 +14,7 @@ import {
 import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
-import { chosenOf, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
+import { chosenCandidate, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
 import type { SessionState } from './session-state';
 
 /** What a page needs in addition to the session. */
@@ -155,5 +155,5 @@ function withoutTimelines(plan: Plan, withheld: readonly WithheldTimeline[]): Pl
 
 /** The side view shows one candidate. */
 function withoutOthers(plan: Plan): Plan {
-  return { ...plan, candidates: [chosenOf(plan)] };
+  return { ...plan, candidates: [chosenCandidate(plan)] };
 }

@@ -1,4 +1,4 @@
-import { chosenOf, type Plan } from '../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { changesBetween, figuresOf, type PastPlan } from '../../protocol/what-if';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
@@ -51,7 +51,7 @@ export function createPlanHistories(sessions: PlanSessions, isDirty: (file: stri
     const entries = histories.get(file) ?? [];
     const [before] = entries;
     const changes = before === undefined ? [] : changesBetween(before.plan, plan);
-    if (before === undefined || changes.length > 0 || chosenOf(before.plan).iterationMs !== chosenOf(plan).iterationMs)
+    if (before === undefined || changes.length > 0 || chosenCandidate(before.plan).iterationMs !== chosenCandidate(plan).iterationMs)
       put(
         file,
         kept([{ id: ++lastId, figures: figuresOf(plan), changes, isSaved: false, isPinned: false, plan: withoutOthers(plan) }, ...entries]),
@@ -96,7 +96,7 @@ function kept(entries: readonly Entry[]): readonly Entry[] {
 }
 
 function withoutOthers(plan: Plan): Plan {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const timeline = (chosen.timeline?.kind.length ?? 0) > mostOperations ? null : chosen.timeline;
   return { ...plan, candidates: [{ ...chosen, timeline }] };
 }

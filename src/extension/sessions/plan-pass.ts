@@ -1,7 +1,7 @@
 import { readNamedNorms } from '../../features/elastic/core/named-norms';
 import type { ElasticAnswer } from '../../features/elastic/core/answer';
 import { resolveElastic } from '../../features/elastic/core/resolve';
-import { scenarioOf } from '../../core/plan-request/scenario';
+import { planScenario } from '../../core/plan-request/scenario';
 import { CancelledError, ExpectedError, placed, throwIfCancelled } from '../../core/errors';
 import { configFindings, isElastic } from '../../core/export/config-findings';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
@@ -113,7 +113,7 @@ async function planOf(
   found: readonly NamedProfile[],
 ): Promise<Plan> {
   const last = state().plan;
-  const kept = keepsScenario && last !== null ? scenarioOf(last.request) : undefined;
+  const kept = keepsScenario && last !== null ? planScenario(last.request) : undefined;
   const request = await host.resolve(run, found, kept, { signal });
   throwIfCancelled(signal);
   const share = isElastic(run) ? 0.5 : 1;

@@ -1,7 +1,7 @@
 import type * as vscode from 'vscode';
 import {
   scenarioChanges,
-  scenarioOf,
+  planScenario,
   reasonOfFace,
   type Scenario,
   type ScenarioChange,
@@ -61,7 +61,7 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
     const changes = last === undefined ? [] : scenarioChanges(last.scenario, request).filter(({ reason }) => reason !== null);
     // One edit is planned several times: its first plan, the same with its alternatives, and again as profiles are found.
     const isSame = last?.edits === edits && changes.length === 0;
-    known.set(file, { edits, scenario: scenarioOf(request), changes: isSame ? last.changes : changes });
+    known.set(file, { edits, scenario: planScenario(request), changes: isSame ? last.changes : changes });
   };
 
   return {

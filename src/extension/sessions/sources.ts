@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { configError } from '../../core/errors';
-import { maximumConfigSize, startOf } from '../../core/languages/json/document';
+import { maximumConfigSize, fileStart } from '../../core/languages/json/document';
 import { formatCount } from '../../core/format';
 import { readRegular, type StoredFile } from '../../files/read-regular';
 import { systemCode } from '../../files/system-reason';
@@ -16,7 +16,7 @@ import { sentence } from '../../core/sentence';
  */
 export async function readText(file: string): Promise<string> {
   const uri = vscode.Uri.parse(file, true);
-  const place = startOf(file);
+  const place = fileStart(file);
   const name = nameOf(uri);
   const open = openDocument(file);
   if (open !== undefined) {
@@ -52,7 +52,7 @@ async function onThisMachine(uri: vscode.Uri): Promise<Stored> {
 /** Why there is no text of a file. */
 function notRead(kind: Exclude<Stored['kind'], 'file'>, file: string): Error {
   const name = nameOf(vscode.Uri.parse(file, true));
-  const place = startOf(file);
+  const place = fileStart(file);
   switch (kind) {
     case 'nothing':
       return configError('config-not-found', sentence`There is no file ${displayPath(file)}`, sentence`fix the path`, place);
@@ -123,7 +123,7 @@ export function resolvePath(from: string, path: string): string {
   const referenced = referencedPath(base, path);
   if (referenced === null) {
     const what = path.includes('\0') ? sentence`The path has a NUL character` : sentence`The path leads to another machine`;
-    throw configError('config-not-found', what, sentence`name a file on this one`, startOf(from));
+    throw configError('config-not-found', what, sentence`name a file on this one`, fileStart(from));
   }
   return (
     'absolute' in referenced ? base.with({ path: referenced.absolute }) : vscode.Uri.joinPath(base, '..', referenced.relative)

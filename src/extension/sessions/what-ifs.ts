@@ -2,7 +2,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Run } from '../../core/run/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
-import { scenarioOf, type Scenario } from '../../core/plan-request/scenario';
+import { planScenario, type Scenario } from '../../core/plan-request/scenario';
 import { sentence } from '../../core/sentence';
 import type { PlanSessions } from './plan-sessions';
 
@@ -63,7 +63,7 @@ export function createWhatIfs(sessions: PlanSessions, host: WhatIfHost): WhatIfs
       }
       tries.get(file)?.job.abort();
       const { run, edits } = session;
-      const kept = session.plan === null ? undefined : scenarioOf(session.plan.request);
+      const kept = session.plan === null ? undefined : planScenario(session.plan.request);
       const job = new AbortController();
       put(file, job, edits, { sets, plan: null, error: null });
       const isCurrent = (): boolean => tries.get(file)?.job === job;

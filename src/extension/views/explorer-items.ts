@@ -3,7 +3,7 @@ import type { ConfigFormat } from '../../core/run/config-format';
 import { formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../core/format';
 import { scenarioText } from '../../core/plan-request/scenario';
 import { stageFits } from '../../core/memory-model/verdict';
-import { chosenOf, type Candidate } from '../../core/planner/plan';
+import { chosenCandidate, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
 import type { SessionState } from '../sessions/session-state';
 import { elasticText, memoryText, summaryOf } from './summary';
@@ -30,7 +30,7 @@ export function planItems(state: SessionState, t: Translate): readonly ExplorerI
   const problem = error === null ? [] : [number(t('Error'), say(error.what, t), 'error')];
   const freezing = elastic === null ? [] : [number(t('Elastic'), elasticText(elastic.plan, t), 'layers')];
   if (plan === null) return [...problem, ...freezing];
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const summary = summaryOf(plan);
   const { layout, cluster, profile } = plan.request;
   return [

@@ -1,6 +1,6 @@
 import type { Section } from '../../core/domain/settings/table';
 import * as vscode from 'vscode';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { configItems, stageItems, type ExplorerItem } from './explorer-items';
 import { isLauncher } from '../../core/launchers/registry';
 import { findConfigs, launcherGlob, lookAt } from '../sessions/find-configs';
@@ -58,7 +58,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     const state = sessions.get(item.file);
     if (item.kind === 'group') return state === undefined ? [] : factRows(state, item.group, vscode.l10n.t);
     const plan = item.kind === 'stages' ? (state?.plan ?? null) : null;
-    return plan === null ? [] : stageItems(item.file, chosenOf(plan), vscode.l10n.t);
+    return plan === null ? [] : stageItems(item.file, chosenCandidate(plan), vscode.l10n.t);
   }
 
   const view = vscode.window.createTreeView('terapipe.explorer', {

@@ -1,7 +1,7 @@
 import type { ElasticPlan } from '../../features/elastic/core/plan';
 import { formatDuration, formatNumber, formatPercent } from '../../core/format';
 import { usedText, memoryVerdict, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
-import { chosenOf, type Plan } from '../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { say, type Translate } from '../../core/sentence';
 
 /** The three numbers of a plan, as lenses, status bar and tree show them. */
@@ -15,7 +15,7 @@ interface PlanSummary {
 
 /** Step time, bubble and the verdict on the memory of the chosen candidate. */
 export function summaryOf(plan: Plan): PlanSummary {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   return {
     stepText: formatDuration(chosen.iterationMs),
     bubbleText: formatPercent(chosen.bubbleRate),

@@ -1,7 +1,7 @@
 import type { TabParts } from '../../protocol/page';
 import { figuresOf, type HistoryState, type WhatIfState } from '../../protocol/what-if';
-import { cutOf } from '../../core/partition/chunks';
-import { chosenOf } from '../../core/planner/plan';
+import { scheduledStageLayers } from '../../core/partition/chunks';
+import { chosenCandidate } from '../../core/planner/plan';
 import { scheduleOn } from '../../core/schedules/on-layout';
 import type { PageEdits } from '../commands/page-edits';
 import { pageErrorOf } from '../sessions/page-state';
@@ -30,7 +30,7 @@ export function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, t
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
   return {
-    cut: cutOf(current.request, chosenOf(current).schedule),
+    cut: scheduledStageLayers(current.request, chosenCandidate(current).schedule),
     leavesOpen: launcher === null,
     chunks: schedule === null ? 'several' : scheduleOn(schedule, { virtualStages: 2 }).chunksPerStage,
     sets,

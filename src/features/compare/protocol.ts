@@ -2,7 +2,7 @@ import type { TimesComparison } from './core/against-times';
 import type { TraceComparison } from './core/against-trace';
 import type { PlanComparison } from './core/plans';
 import { comparisonSentences, type Comparison } from './json';
-import { chosenOf, type Candidate, type Plan } from '../../core/planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../core/planner/plan';
 import type { Timeline } from '../../core/schedules/schedule';
 import type { PageError } from '../../protocol/page-error';
 import type { Sentence, Value } from '../../core/sentence';
@@ -72,7 +72,7 @@ export interface PageComparison {
 }
 
 /** A plan as a side, by what it chose or by another of its candidates. */
-export function planSide(role: ComparedRole, file: string, plan: Plan, candidate: Candidate = chosenOf(plan)): ComparedSide {
+export function planSide(role: ComparedRole, file: string, plan: Plan, candidate: Candidate = chosenCandidate(plan)): ComparedSide {
   const { name, iterationMs, bubbleRate, timeline } = candidate;
   return { role, file, how: name, lengthMs: iterationMs, bubbleRate, timeline };
 }

@@ -6,7 +6,7 @@ import { ExpectedError } from '../../core/errors';
 import { startErrors } from '../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import { lowMedian } from '../../core/numbers';
-import { chosenOf } from '../../core/planner/plan';
+import { chosenCandidate } from '../../core/planner/plan';
 import { say, sentence } from '../../core/sentence';
 import { printable, quoted } from '../../core/text';
 import { printedFinding, type Answer, type Texts } from '../../cli/answer';
@@ -89,7 +89,7 @@ export function recoveryAnswer({ plan, findings }: Planned, loss: Failure, texts
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: textOf(plan.request.title, recovery),
-    exitCode: exitCodeFor(findings, best?.fits ?? chosenOf(plan).fits),
+    exitCode: exitCodeFor(findings, best?.fits ?? chosenCandidate(plan).fits),
   };
 }
 

@@ -3,8 +3,8 @@ import { formatCount, formatNumber } from '../../core/format';
 import { memoryVerdict } from '../../core/memory-model/verdict';
 import { layerMatrixParameters } from '../../core/model/parameters';
 import { isUnmet, scheduleOn } from '../../core/schedules/on-layout';
-import { chosenOf, type Plan } from '../../core/planner/plan';
-import { pipelineOf, type Pipeline } from '../../core/planner/predict/pipeline';
+import { chosenCandidate, type Plan } from '../../core/planner/plan';
+import { buildPipeline, type Pipeline } from '../../core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
 import { counted, sentence, type Sentence } from '../../core/sentence';
 import { elementBytes } from '../../core/domain/number-formats';
@@ -72,7 +72,7 @@ interface Struck {
 export function recover(plan: Plan, loss: Failure, signal?: CancelSignal): Recovery {
   const { request } = plan;
   const struck = loss.kind === 'without' ? struckBy(request, loss.node) : slowStage(request, loss.stage);
-  const { iterationMs, id, name, schedule, scheme } = chosenOf(plan);
+  const { iterationMs, id, name, schedule, scheme } = chosenCandidate(plan);
   const spec: CandidateSpec = { id, name, kind: scheduleOn(schedule, request.layout), scheme, certificate: null };
   const question = { request, spec, struck, loss, signal };
   const found = [...(loss.kind === 'slow' ? [kept(question)] : []), work(question), layers(question), replicas(question)];
@@ -165,7 +165,7 @@ function slowed(pipeline: Pipeline, { kind }: CandidateSpec, factorOf: (stage: n
 function kept(question: Question): Way {
   const { request, spec, struck, signal } = question;
   const step = measure(
-    slowed(pipelineOf(request), spec, (stage) => (struck.lost.has(stage) ? slownessOf(question) : 1)),
+    slowed(buildPipeline(request), spec, (stage) => (struck.lost.has(stage) ? slownessOf(question) : 1)),
     spec,
     signal,
   );
@@ -190,7 +190,7 @@ function work(question: Question): Way {
     const lost = struck.lost.get(stage) ?? 0;
     return data / (data - lost + (loss.kind === 'slow' ? lost / loss.factor : 0));
   };
-  const step = measure(slowed(pipelineOf(request), spec, factorOf), spec, signal);
+  const step = measure(slowed(buildPipeline(request), spec, factorOf), spec, signal);
   const factor = Math.max(...[...struck.lost.keys()].map(factorOf));
   // What a stage keeps of its passes grows with them.
   const fits = step.memory.stages.every(
@@ -230,7 +230,7 @@ function layers(question: Question): Way {
   const none = { id: 'layers', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
   const left = request.layout.pipeline - struck.deepest;
   if (left < 1) return { ...none, summary: sentence`a pipeline has lost all of its stages` };
-  const before = pipelineOf(request).stages.map(({ contents }) => contents.layers);
+  const before = buildPipeline(request).stages.map(({ contents }) => contents.layers);
   const best = loss.kind === 'slow' ? fasterCut(question, before) : stepOf({ ...request, layout: withStages(request, left) }, spec, signal);
   if (best === null) return { ...none, summary: sentence`${spec.name} cannot run on the stages that are left` };
   const received = mostReceived(before, best.layers);
@@ -256,7 +256,7 @@ function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['lay
 }
 
 function stepOf(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
-  const pipeline = pipelineOf(request);
+  const pipeline = buildPipeline(request);
   const step = measuredWhereMet(pipeline, spec, signal);
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
 }
@@ -283,7 +283,7 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[slow] = (cut[slow] ?? 0) - 1;
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
-    const pipeline = slowed(pipelineOf(changed), spec, (index) => (index === slow ? slownessOf(question) : 1));
+    const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slownessOf(question) : 1));
     const step = measuredWhereMet(pipeline, spec, signal);
     if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
   }

@@ -1,7 +1,7 @@
 import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
 import type { Precision } from '../../core/domain/cluster';
-import { modelFields, modelSpecOf, type WrittenModel } from '../../core/run/written-model';
+import { modelFields, toModelSpec, type WrittenModel } from '../../core/run/written-model';
 import type { LocatedFields } from '../../core/domain/located';
 import type { ModelSpec } from '../../core/domain/model';
 import { onnxError } from './errors';
@@ -48,7 +48,7 @@ export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
   const located = locatedFields(requireComplete(fields, file));
   const reason = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.reason : sentence``]);
   return {
-    model: modelSpecOf(located),
+    model: toModelSpec(located),
     reason: Object.fromEntries(reason) as Record<keyof WrittenModel, Sentence>,
     precision,
     doubts,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { HuggingFaceModel } from '../../core/huggingface/reader';
-import { startOf } from '../../core/languages/json/document';
+import { fileStart } from '../../core/languages/json/document';
 import type { Run } from '../../core/run/run';
 import type { WrittenModel } from '../../core/run/written-model';
 import type { CancelSignal } from '../../core/errors';
@@ -28,7 +28,7 @@ export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Ru
     files: config === null ? [file] : [file, config.document.file],
     format: 'onnx',
     title: path.basename(file).replace(/\.onnx$/i, ''),
-    place: startOf(file),
+    place: fileStart(file),
     model: config === null ? own : { ...own, ...joinedFields(graph, config) },
     // An fp32 export has nothing on the type that a model is trained in; one in 16 bits does.
     training:
@@ -56,7 +56,7 @@ function remark(file: string, message: Sentence): Finding {
   return {
     code: onnxDoubtCode,
     severity: 'information',
-    place: startOf(file),
+    place: fileStart(file),
     message,
     fixes: [],
     remedy: sentence`describe the model in a terapipe.json if this is wrong`,

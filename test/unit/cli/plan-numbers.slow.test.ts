@@ -4,9 +4,9 @@ import { planAnswer } from '../../../src/cli/answers/plan';
 import { column, formatUsage, formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../src/core/format';
 import { costsText, stepCosts } from '../../../src/core/planner/explain/limit-labels';
 import { largestLoss } from '../../../src/core/planner/explain/losses';
-import { chosenOf } from '../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/explain/step-part-names';
-import { costOf } from '../../../src/core/planner/explain/slower';
+import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
 import { launchedLayoutOf } from '../../../src/protocol/layout';
 import { numberedRuns, plannedOf } from './numbered-runs';
@@ -114,7 +114,10 @@ describe('the numbers of a plan', () => {
       assert.equal(plan.fits, remedies.length === 0);
       assert.deepEqual(remedies.map(({ slower }) => slower), remedies.map(({ slower }) => slower).toSorted((a, b) => a - b)); // prettier-ignore
       for (const { change, iterationMs: ms, slower } of remedies) {
-        assert.match(text, new RegExp(`^ {2}${change.replaceAll(/[()]/gu, '.')} +${column.duration(ms)} +${say(costOf(slower))}$`, 'mu'));
+        assert.match(
+          text,
+          new RegExp(`^ {2}${change.replaceAll(/[()]/gu, '.')} +${column.duration(ms)} +${say(slowdownText(slower))}$`, 'mu'),
+        );
       }
       assert.doesNotMatch(text, /\b0 % (slower|faster)/u);
     });
@@ -122,7 +125,7 @@ describe('the numbers of a plan', () => {
   it('are the same in the verdict, the details and the layout of a page', async () => {
     const planned = await plannedOf(numberedRuns['a dense model']);
     const { plan } = planned;
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const loss = largestLoss(plan, chosen);
     assert.ok(loss !== null);
     assert.equal(new Map(stepCosts(plan, chosen)).get(loss.to), loss.share);
@@ -152,6 +155,6 @@ describe('the numbers of a plan', () => {
       effects,
       effects.toSorted((a, b) => b - a),
     );
-    for (const { to, slower } of assumptions.flatMap(({ moves = [] }) => moves)) assert.ok(text.includes(say(costOf(slower))), to);
+    for (const { to, slower } of assumptions.flatMap(({ moves = [] }) => moves)) assert.ok(text.includes(say(slowdownText(slower))), to);
   });
 });

@@ -12,7 +12,7 @@ import {
   plural,
 } from '../../../src/core/format';
 import { sameTime } from '../../../src/core/layout-search/result';
-import { costOf } from '../../../src/core/planner/explain/slower';
+import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/explain/step-part-names';
 import { say } from '../../../src/core/sentence';
 import { numberedRuns, searchedOf } from './numbered-runs';
@@ -62,7 +62,7 @@ const section = (text: string, title: string): string[] =>
 
 /** What a sentence on a lost layout must say of its time, of parts of its step and of its memory. */
 function checkWhy({ why = '', ...plan }: FoundLayout, best: FoundLayout): void {
-  assert.ok(why.startsWith(`${plan.tie ? 'within error, ' : ''}${say(costOf(plan.iterationMs / best.iterationMs - 1))}`), why);
+  assert.ok(why.startsWith(`${plan.tie ? 'within error, ' : ''}${say(slowdownText(plan.iterationMs / best.iterationMs - 1))}`), why);
   for (const part of stepParts) {
     const by = plan.parts[part] - best.parts[part];
     const found = new RegExp(`([\\d.,]+ \\S+) (more|less) ${say(stepPartNames[part])}`, 'u').exec(why);
@@ -127,7 +127,7 @@ describe('the numbers of a search', () => {
       }
       for (const each of runnersUp) checkWhy(each, plan);
       for (const { iterationMs: ms, why } of search.notFitting)
-        assert.ok(why.startsWith(`at best ${formatDuration(ms)}, ${say(costOf(ms / iterationMs - 1))}, but needs `), why);
+        assert.ok(why.startsWith(`at best ${formatDuration(ms)}, ${say(slowdownText(ms / iterationMs - 1))}, but needs `), why);
 
       assert.ok(improvements.length > 0);
       for (const { speedup, says, plan: better } of improvements) {
@@ -143,7 +143,7 @@ describe('the numbers of a search', () => {
       if (launched !== null) {
         near(launched.speedup, launched.iterationMs / iterationMs, 'the speed-up over the launched layout');
         const title = launched.fits
-          ? `as launched ${formatDuration(launched.iterationMs)}, best ${formatDuration(iterationMs)}, ${say(costOf(1 / launched.speedup - 1))}`
+          ? `as launched ${formatDuration(launched.iterationMs)}, best ${formatDuration(iterationMs)}, ${say(slowdownText(1 / launched.speedup - 1))}`
           : `launched layout does not fit; best that fits: ${formatDuration(iterationMs)}`;
         assert.ok(text.includes(title), section(text, 'As launched').join('\n'));
         if (launched.fits) checkWhy({ ...launched, why: launched.says }, plan);

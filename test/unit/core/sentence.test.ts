@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
 import type { Finding } from '../../../src/core/findings';
 import { launchFindings } from '../../../src/core/rules/launch-findings';
-import { findingsOf } from '../../../src/core/rules/run-findings';
+import { runFindings } from '../../../src/core/rules/run-findings';
 import { anyOf, counted, lowerFirst, say, sentence, upperFirst, type Sentence, type Value } from '../../../src/core/sentence';
 import { load, loadObject } from './config-files/files';
 import { launcherOf } from './rules/launcher';
@@ -64,7 +64,7 @@ describe('a sentence', () => {
 
   it('is filled with names and numbers only', async () => {
     const launched = pairs.flatMap(({ bad, format }) => launchFindings(launcherOf(bad, format)).flatMap(sentencesOf));
-    const planned = await Promise.all(ownPairs.map(async ({ bad }) => findingsOf(await loadObject(bad), null).flatMap(sentencesOf)));
+    const planned = await Promise.all(ownPairs.map(async ({ bad }) => runFindings(await loadObject(bad), null).flatMap(sentencesOf)));
     const errors = await Promise.all(broken.map(([file, text]) => errorOf(file, text)));
     const sentences = [...launched, ...planned.flat(), ...errors.flat()];
     assert.ok(sentences.length > 200);

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
 import { searchLayouts } from '../../../src/core/layout-search/assemble';
-import { searchProblemOf } from '../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../src/core/layout-search/problem';
 import { sidePartsOf } from '../../../src/extension/views/layout-page';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
@@ -145,7 +145,7 @@ describe('page state', () => {
     const session = await planned;
     const { run, plan } = session;
     assert.ok(run !== null && plan !== null);
-    const result = searchLayouts(searchProblemOf(run, plan.request, null));
+    const result = searchLayouts(toSearchProblem(run, plan.request, null));
     const search = { running: undefined, answer: { id: 'a', result }, staleEdits: 0, error: null, opened: { index: 0, plan } };
     const { layout, comparison } = pageStateOf(session, { ...context, page: 'side', parts: sidePartsOf(session, search) });
     assert.deepEqual([layout?.answer?.id, layout?.opened, layout?.running, comparison], ['a', null, null, undefined]);

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { changeJson } from '../../../src/core/terapipe/change-json';
 import { loadRun } from '../../load-run';
 import { ExpectedError } from '../../../src/core/errors';
-import { chosenOf } from '../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { plainClusterChanges } from '../../../src/extension/sessions/cluster-changes';
 import { explanationFor } from '../../../src/extension/language/explanations';
 import { planItems, stageItems } from '../../../src/extension/views/explorer-items';
@@ -122,7 +122,7 @@ describe('tree rows', () => {
     const state = await planned();
     const labels = planItems(state, english).map((item) => ('label' in item ? item.label : ''));
     assert.deepEqual(labels, ['Step', 'Bubble', 'Memory', 'Schedule', 'Layout', 'Cluster', 'Planned for', 'Throughput', '4 stages']);
-    const stages = stageItems(run, chosenOf(state.plan!), english);
+    const stages = stageItems(run, chosenCandidate(state.plan!), english);
     assert.equal(stages.length, 4);
   });
 
@@ -131,7 +131,7 @@ describe('tree rows', () => {
     const state = await planned(smallRun({ cluster: { groups }, layout: { tensor: 1, data: 1 } }));
     const cluster = planItems(state, english).find((item) => 'label' in item && item.label === 'Cluster');
     assert.equal(cluster?.kind === 'number' && cluster.value, '1 node of 2 L40S + 1 node of 2 A100-40GB');
-    const stages = stageItems(run, chosenOf(state.plan!), english).map((item) => ('label' in item ? item.label : ''));
+    const stages = stageItems(run, chosenCandidate(state.plan!), english).map((item) => ('label' in item ? item.label : ''));
     assert.deepEqual(stages.map((label) => label.replace(/^Stage \d, /, '')).toSorted(), ['A100-40GB', 'A100-40GB', 'L40S', 'L40S']);
     assert.ok(locatedValues(state.run!).some(([key]) => key === 'cluster.groups'));
     const hover = hoverAt(state, run, state.run!.texts!.get(run)!, state.run!.texts!.get(run)!.indexOf('[{'), english);

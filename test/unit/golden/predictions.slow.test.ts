@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chosenOf } from '../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { plannedSchedules } from '../../../src/core/domain/schedule-names';
 import { b200Rows } from '../../golden/b200';
 import { bridgeRows } from '../../golden/bridge';
@@ -111,7 +111,7 @@ describe('the plan of setting 9', () => {
   it('beats the published slices, the best uniform and whole sequences in the same model, with its bound met', () => {
     const setting = terapipeSettings.find((row) => row.setting === 9)!;
     const plan = terapipePlan(setting);
-    const best = chosenOf(plan);
+    const best = chosenCandidate(plan);
     assert.equal(best.id, 'terapipe');
     assert.equal(best.certificate!.lowerBoundMs, best.certificate!.optimumMs);
     assert.ok(best.iterationMs <= predictTeraPipe(setting, setting.lengths!).iterationMs);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { scheduleOn } from '../../../src/core/schedules/on-layout';
-import { pipelineOf } from '../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../src/core/planner/predict/predict';
 import { schemeAlike, splitLengths } from '../../../src/core/planner/candidates/splits';
 import { scheduleKind } from '../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../src/core/domain/schedule-names';
-import { chosenOf } from '../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { makePlan } from '../../../src/core/planner/make-plan';
 import { goldenRows } from '../../golden/data';
 import { readTeraPipeSamples, terapipeRequest, terapipeSettings } from '../../golden/terapipe';
@@ -30,7 +30,7 @@ async function predicted({ sequenceLength, microBatches }: Measured, schedule: S
   const lengths = scheduleKind(schedule).sliced ? splitLengths(request, { slices: 4, rule: 'equal-work', lengths: [] }) : [sequenceLength];
   assert.ok(lengths !== null);
   const scheme = schemeAlike(request, lengths)!;
-  return predict(pipelineOf(request), {
+  return predict(buildPipeline(request), {
     id: 'given',
     name: schedule,
     kind: scheduleOn(schedule, request.layout),
@@ -69,7 +69,7 @@ describe("TeraPipe's setting (5)", () => {
     const setting = terapipeSettings.find((row) => row.setting === 5)!;
     const plan = makePlan(terapipeRequest(setting));
     const whole = plan.candidates.find(({ id }) => id === 'whole')!;
-    const gain = whole.iterationMs / chosenOf(plan).iterationMs;
+    const gain = whole.iterationMs / chosenCandidate(plan).iterationMs;
     assert.ok(Math.abs(setting.whole_ms / setting.sliced_ms! - 1.4) < 0.005);
     assert.ok(gain > 1.26 && gain < 1.54, String(gain));
   });

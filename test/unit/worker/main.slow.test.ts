@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { comparePlans } from '../../../src/features/compare/core/plans';
 import type { ExpectedError } from '../../../src/core/errors';
 import { chromeTrace } from '../../../src/core/export/chrome-trace';
-import { chosenOf } from '../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedule-file';
 import { loadRun } from '../../load-run';
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
@@ -116,7 +116,7 @@ describe('planner worker', () => {
     const room = { usableBytes: 1e9, cores: 2 };
     const prepared = await client.prepareRehearsal(plan, asked, room);
     assert.deepEqual(prepared, preparedRehearsal(plan, asked, room));
-    assert.deepEqual(prepared.design.schedule.kind, chosenOf(plan).timeline?.kind);
+    assert.deepEqual(prepared.design.schedule.kind, chosenCandidate(plan).timeline?.kind);
     await assert.rejects(client.prepareRehearsal(plan, { ...asked, clock: 'real' }, { ...room, cores: 1 }), { code: 'rehearsal-cores' });
   });
 
@@ -155,7 +155,7 @@ describe('planner worker', () => {
       return { kind: 'measured' as const, path: join(folder, name), file: `file:///w/${name}` };
     };
     const plan = makePlan(small);
-    const trace = chromeTrace(chosenOf(plan).timeline!, { title: 'a run' });
+    const trace = chromeTrace(chosenCandidate(plan).timeline!, { title: 'a run' });
     const text = [...trace].join('');
     after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,4 +1,4 @@
-import { peakBytesOf, type Candidate } from '../../../src/core/planner/plan';
+import { candidatePeakBytes, type Candidate } from '../../../src/core/planner/plan';
 import { isRecord } from '../../../src/core/records';
 import { setting } from '../../base/view-state';
 
@@ -40,6 +40,6 @@ function valueOf(candidate: Candidate, by: CompareColumn): number {
     case 'bubble':
       return candidate.bubbleRate;
     case 'memory':
-      return peakBytesOf(candidate);
+      return candidatePeakBytes(candidate);
   }
 }

@@ -1,6 +1,6 @@
 import { bytesOfQuantity, column } from '../../../src/core/format';
 import { memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../../src/core/memory-model/verdict';
-import { chosenOf, type Candidate, type Plan } from '../../../src/core/planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../../src/core/planner/plan';
 import { isTie } from '../../../src/core/planner/explain/reasons';
 import { neededFor } from '../../../src/core/schedules/runtimes';
 import { h, icon, type Child } from '../../base/dom';
@@ -25,7 +25,7 @@ interface Scale {
 export function scaleOf(plan: Plan): Scale {
   const { candidates } = plan;
   return {
-    baseline: candidates.find(({ id }) => id === '1f1b') ?? chosenOf(plan),
+    baseline: candidates.find(({ id }) => id === '1f1b') ?? chosenCandidate(plan),
     longestMs: Math.max(...candidates.map(({ pipelineMs }) => pipelineMs)),
   };
 }

@@ -1,5 +1,5 @@
 import { rankPeers, rankGroups, type PlacedRank, type RankGroup } from '../../../src/core/cluster/rank-groups';
-import { chosenOf, type Plan } from '../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../src/core/planner/plan';
 import { meanParts } from '../../../src/core/planner/explain/step-part-names';
 
 /** Links that a group's ranks talk over: inside a node (or what NVLink joins), and the network. */
@@ -22,7 +22,7 @@ export function kindsOf({ request: { layout } }: Plan): readonly RankGroup[] {
 
 /** What each kind of group takes of the step of the plan, by the model's own figures. */
 export function groupLoads(plan: Plan): readonly GroupLoad[] {
-  const candidate = chosenOf(plan);
+  const candidate = chosenCandidate(plan);
   const kinds = kindsOf(plan);
   const { iterationMs, gradientExchangeMs, hiddenExchangeMs = 0 } = candidate;
   const parts = plan.partsByStage === null ? null : meanParts(plan.partsByStage);

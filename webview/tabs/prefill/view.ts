@@ -10,7 +10,7 @@ import {
   formatTokens,
   plural,
 } from '../../../src/core/format';
-import { costOf } from '../../../src/core/planner/explain/slower';
+import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
 import { fill, h, icon } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
@@ -173,7 +173,7 @@ function launchOf({ title, command, notes, regret }: ServedEngine): HTMLElement 
   return h(
     'div',
     { class: 'prefill-launch' },
-    h('h3', {}, t('{0}: {1}', title, say(costOf(regret), t))),
+    h('h3', {}, t('{0}: {1}', title, say(slowdownText(regret), t))),
     h('pre', { tabindex: 0, role: 'group', 'aria-label': t('Launch of {0}', title) }, h('code', {}, command)),
     ...notes.map((note) => h('p', { class: 'hint' }, sentence(say(note, t)))),
   );

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../src/core/format';
 import type { Candidate, Plan } from '../../../src/core/planner/plan';
-import { costOf } from '../../../src/core/planner/explain/slower';
+import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
@@ -45,7 +45,7 @@ export function makeInvitation(store: Store): {
         schedule,
         lengths.length,
         formatDuration(made.iterationMs),
-        say(costOf(slower), t),
+        say(slowdownText(slower), t),
       );
       const isFaster = slower < 0 && made.fits;
       const isLarger = !made.fits && candidate.fits;

@@ -1,5 +1,5 @@
 import { predict } from '../../../src/core/planner/predict/predict';
-import { pipelineOf, type Pipeline } from '../../../src/core/planner/predict/pipeline';
+import { buildPipeline, type Pipeline } from '../../../src/core/planner/predict/pipeline';
 import type { Candidate, BaselineSlicing, Plan } from '../../../src/core/planner/plan';
 import { sliceWork } from '../../../src/core/slicing/chunk-rules';
 import { isUnmet } from '../../../src/core/schedules/on-layout';
@@ -59,7 +59,7 @@ const pipelines = new WeakMap<PlanRequest, Pipeline>();
 
 /** Simulates a scheme on the stages of a plan; null where the schedule cannot run it. */
 export function tryScheme({ request }: Pick<Plan, 'request'>, schedule: ScheduleName, scheme: Scheme): Candidate | null {
-  const pipeline = pipelines.get(request) ?? pipelineOf(request);
+  const pipeline = pipelines.get(request) ?? buildPipeline(request);
   pipelines.set(request, pipeline);
   try {
     return predict(pipeline, { id: 'given', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null });

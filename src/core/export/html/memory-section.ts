@@ -36,7 +36,7 @@ export function memorySection(memory: MemoryProfile): string {
       return bytes > 0 ? `<span class="part-${part}" style="width:${share.toFixed(3)}%" title="${title}"></span>` : '';
     });
     const used = usedText(stage);
-    return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${widthOf(stage.capacityBytes / largestBytes)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.inUseBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
+    return `<tr><th scope="row">${text(stage.gpu === undefined ? label : `${label}, ${stage.gpu}`)}</th><td class="bar"><div${barWidthStyle(stage.capacityBytes / largestBytes)}>${segments.join('')}</div></td><td>${text(used)}</td><td>${text(formatBytes(stage.reservedBytes))}</td><td>${text(formatBytes(stage.inUseBytes))}</td><td>${text(stage.peakOperation)}</td></tr>`;
   });
   const head =
     '<tr><th scope="col">Stage</th><th scope="col">Peak of one GPU</th><th scope="col">Of what is usable</th><th scope="col">Reserved</th><th scope="col">GPU memory in use</th><th scope="col">In</th></tr>';
@@ -48,7 +48,7 @@ export function memorySection(memory: MemoryProfile): string {
 }
 
 /** A GPU with less memory than the largest has a shorter bar. */
-function widthOf(share: number): string {
+function barWidthStyle(share: number): string {
   return share < 1 ? ` style="width:${(100 * share).toFixed(3)}%"` : '';
 }
 

@@ -12,7 +12,7 @@ import {
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
 import { lengthsText } from '../../plan-request/scenario';
 import { usedText, memoryVerdict, verdictText, verdictWord } from '../../memory-model/verdict';
-import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { hasAttention, layerStateMixer } from '../../model/mixers';
 import type { ModelSpec, StateMixer } from '../../domain/model';
 import { operationKind } from '../../schedules/schedule';
@@ -21,7 +21,7 @@ import { isTie } from '../../planner/explain/reasons';
 import { stageLayersText } from '../../layout-search/labels';
 import { stacksText } from '../../partition/stack-cut';
 import { printable } from '../../text';
-import { tailOf, type Tail } from '../../planner/explain/tail';
+import { stepTail, type Tail } from '../../planner/explain/tail';
 import { tailPartName, timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
@@ -38,7 +38,7 @@ const widthPx = 1080;
  * light or dark theme. All text from files is escaped, and control and bidirectional characters in it are written out.
  */
 export function planHtml(plan: Plan, findings: readonly ReportFinding[]): string {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const title = plan.request.title === '' ? 'A plan' : plan.request.title;
   return htmlPage(title, [
     headSection(title, plan, chosen),
@@ -118,7 +118,7 @@ function tailKinds(tail: Tail | null): (readonly [className: string, name: strin
 
 function timelineSection(title: string, candidate: Candidate): string {
   const { timeline, name, pipelineMs, gradientExchangeMs, optimizerMs } = candidate;
-  const tail = timeline === null ? null : tailOf(timeline, candidate);
+  const tail = timeline === null ? null : stepTail(timeline, candidate);
   const parts = [
     ['pipeline', pipelineMs],
     ['gradient exchange', gradientExchangeMs],

@@ -1,5 +1,5 @@
 import { memoized } from '../../records';
-import { isEditable, launcherTraitsOf, launchers } from '../../launchers/registry';
+import { isEditable, launcherTraits, launchers } from '../../launchers/registry';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
@@ -8,7 +8,7 @@ import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
-import { otherModelWhat, requireAsPlanned, planSettingsOf } from './planned-again';
+import { otherModelWhat, requireAsPlanned, carriedPlanSettings } from './planned-again';
 import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 
@@ -54,8 +54,8 @@ function settingsAbout(
   { launcher: { format, program }, editor }: EditableFile,
   only: ReadonlySet<PlanSetting> | undefined,
 ): readonly DesiredSetting[] {
-  const settings = editor.settings(plan, { traits: launcherTraitsOf(format), ...(program && { program }) });
-  return settings.filter((setting) => only === undefined || planSettingsOf(setting).some((name) => only.has(name)));
+  const settings = editor.settings(plan, { traits: launcherTraits(format), ...(program && { program }) });
+  return settings.filter((setting) => only === undefined || carriedPlanSettings(setting).some((name) => only.has(name)));
 }
 
 /**

@@ -2,10 +2,10 @@ import { placementText } from '../../cluster/groups';
 import { ExpectedError } from '../../errors';
 import { formatDuration, formatDurationRange } from '../../format';
 import { usedText } from '../../memory-model/verdict';
-import { chosenOf, peakBytesOf, type Plan } from '../../planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../../planner/plan';
 import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../../domain/request';
 import { otherwiseWritten, type LaunchSettings, type Recompute } from '../../launchers/writing/launch-settings';
-import { requestOf } from '../../layout-search/request-of';
+import { toPlanRequest } from '../../layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../layout-search/result';
 import { usualCut } from '../../partition/stages';
 import { fusedAttentionKernel } from '../../time-model/rates';
@@ -25,10 +25,10 @@ export interface PlannedStep {
   readonly iterationMs: number;
 }
 
-/** The plan's chosen candidate. @throws ExpectedError as `launchSettingsOf`. */
-export function stepOf(plan: Plan): PlannedStep {
-  const { schedule, scheme, iterationMs } = chosenOf(plan);
-  return { plan: launchSettingsOf(plan), request: plan.request, schedule, scheme, iterationMs };
+/** The plan's chosen candidate. @throws ExpectedError as `toLaunchSettings`. */
+export function plannedStep(plan: Plan): PlannedStep {
+  const { schedule, scheme, iterationMs } = chosenCandidate(plan);
+  return { plan: toLaunchSettings(plan), request: plan.request, schedule, scheme, iterationMs };
 }
 
 /** A layout that a search found, as a step. */
@@ -36,7 +36,7 @@ export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, foun
   const { scheme, iterationMs, point } = found;
   return {
     plan: launchSettingsOfFound(result, found),
-    request: requestOf(result.request, found),
+    request: toPlanRequest(result.request, found),
     schedule: point.schedule,
     scheme,
     iterationMs,
@@ -48,7 +48,7 @@ export function stepOfFound(result: Pick<SearchResult, 'request' | 'cost'>, foun
  * @throws ExpectedError `export-groups` for stages on several kinds of nodes: the cluster's scheduler, not the launcher's file, decides
  * which nodes a stage gets.
  */
-export function launchSettingsOf(plan: Plan): LaunchSettings {
+export function toLaunchSettings(plan: Plan): LaunchSettings {
   const { request } = plan;
   const placement = placementText(request.cluster, request.layout);
   if (placement !== null)
@@ -57,11 +57,11 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
       sentence`Launchers cannot choose the nodes of a stage, and this plan needs ${placement}`,
       sentence`plan one kind of nodes, or set layout.stageLayers in the launcher and order hosts like stages`,
     );
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   return launchSettings(request, {
     ...chosen,
-    stageLayers: stageLayersOf(request),
-    peakBytes: peakBytesOf(chosen),
+    stageLayers: resolvedStageLayers(request),
+    peakBytes: candidatePeakBytes(chosen),
     usableBytes: chosen.memory.capacityBytes - chosen.memory.marginBytes,
     range: plan.cost.range,
   });
@@ -69,18 +69,18 @@ export function launchSettingsOf(plan: Plan): LaunchSettings {
 
 /** The same of a layout that a search found. */
 export function launchSettingsOfFound({ request, cost }: Pick<SearchResult, 'request' | 'cost'>, found: FoundPlan): LaunchSettings {
-  const requested = requestOf(request, found);
+  const requested = toPlanRequest(request, found);
   const { schedule } = found.point;
   return launchSettings(requested, {
     ...found,
     schedule,
-    stageLayers: stageLayersOf(requested),
+    stageLayers: resolvedStageLayers(requested),
     usableBytes: found.verdict.usableBytes,
     range: cost.range,
   });
 }
 
-function stageLayersOf({ model, training, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
+function resolvedStageLayers({ model, training, layout: { pipeline, virtualStages, stageLayers } }: PlanRequest): readonly number[] {
   return stageLayers ?? usualCut(model, training, pipeline * virtualStages);
 }
 
@@ -118,7 +118,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     ...(cluster.groups === undefined && ordersDiffer(layout, cluster) ? { order: resolveRankOrder({ layout, training }) } : {}),
     ...effective(training, layout, model),
     ...(training.adapter === undefined ? {} : { trainsAdapters: true as const }),
-    recompute: recomputeOf(training),
+    recompute: toLaunchRecompute(training),
     attentionBackend: training.attention === 'flash' && fusedAttentionKernel(cluster, training) === 'cudnn' ? 'fused' : training.attention,
     ...(slicing.split === undefined || !scheduleKind(schedule).sliced ? {} : { sliced: slicing.split }),
     slices: scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 1),
@@ -143,7 +143,7 @@ function effective(training: TrainingSpec, { tensor, context }: Layout, { expert
   return Object.fromEntries(Object.entries(training).filter(([name]) => !dropped.has(name))) as unknown as Effective;
 }
 
-function recomputeOf({
+function toLaunchRecompute({
   recompute,
   recomputeLayers,
   recomputeGroup = 1,

@@ -1,13 +1,13 @@
 import { schedulesOfFormat } from '../../layout-search/abilities';
 import { choose } from '../../planner/choose';
-import { chosenOf, type Plan } from '../../planner/plan';
+import { chosenCandidate, type Plan } from '../../planner/plan';
 import { scheduleOn } from '../../schedules/on-layout';
-import { withStagesOf } from '../../planner/candidates/virtual-stages';
+import { withVirtualStages } from '../../planner/candidates/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
-import { pipelineOf } from '../../planner/predict/pipeline';
+import { buildPipeline } from '../../planner/predict/pipeline';
 import { predict } from '../../planner/predict/predict';
 import { onMegatron, replacedBy } from '../slices/runs';
-import { stepOf, type PlannedStep } from './launch-settings';
+import { plannedStep, type PlannedStep } from './launch-settings';
 import { launchers } from '../../launchers/registry';
 import type { LauncherFormat } from '../../run/config-format';
 import { sentence } from '../../sentence';
@@ -18,22 +18,22 @@ import { sentence } from '../../sentence';
  */
 export function launchableStep(plan: Plan, format: LauncherFormat): PlannedStep {
   const { request, candidates } = plan;
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const schedules = schedulesOfFormat(format);
   const kind = scheduleOn(chosen.schedule, request.layout);
   const isRun = schedules?.includes(kind.interleaves ?? kind.name) ?? true;
-  if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return stepOf(plan);
+  if (request.layout.pipeline === 1 || (isRun && !scheduleKind(chosen.schedule).sliced)) return plannedStep(plan);
   const open = { ...request, schedule: null, slicing: { unit: request.slicing.unit, scheme: null }, runs: schedules ?? [] };
   const found = choose(open, candidates);
-  if (found === undefined) return stepOf(plan);
+  if (found === undefined) return plannedStep(plan);
   // a runtime that was assumed for the schedule is not the launcher's
   const isOfSchedule = scheduleKind(chosen.schedule).ownRuntime === request.training.runtime && request.training.runtime !== undefined;
   const asked = {
-    ...withStagesOf(isOfSchedule ? onMegatron(open) : open, found),
+    ...withVirtualStages(isOfSchedule ? onMegatron(open) : open, found),
     schedule: found.schedule,
   };
-  const instead = isOfSchedule ? predict(pipelineOf(asked), { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
-  const step = stepOf({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
+  const instead = isOfSchedule ? predict(buildPipeline(asked), { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
+  const step = plannedStep({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
   const replaced = replacedBy(chosen, instead, launchers[format].capabilities.name);
   const what = scheduleKind(chosen.schedule).sliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;
   return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };

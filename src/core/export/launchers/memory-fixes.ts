@@ -2,7 +2,7 @@ import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import type { Plan } from '../../planner/plan';
 import { requireEdited, writtenInto, type EditableFile } from './edit-launcher';
-import { stepOf } from './launch-settings';
+import { plannedStep } from './launch-settings';
 import type { PlanSetting } from '../../launchers/writing/desired-setting';
 
 /**
@@ -15,7 +15,7 @@ export function settingEdits(
 ): readonly TextEdit[] | null {
   if (plan === null) return null;
   try {
-    const step = stepOf(plan);
+    const step = plannedStep(plan);
     const only = new Set(sets.flatMap(([key]) => launcherSettings(key)));
     const edited = writtenInto(step.plan, editable, only);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;

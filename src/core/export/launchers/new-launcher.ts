@@ -56,10 +56,10 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
   const { fileName, sets = [], lacks, write } = writer;
   const edits = settings
     .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
-    .flatMap((setting) => alternativeOf(setting, writer) ?? [])
+    .flatMap((setting) => firstSpelledAlternative(setting, writer) ?? [])
     .filter(({ value }) => value !== undefined);
   const isWritten = (setting: DesiredSetting): boolean =>
-    alternativeOf(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
+    firstSpelledAlternative(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const reason = lacks?.(plan.model) ?? null;
   const missing = reason === null ? [] : [{ what: sentence`parts of the model`, reason }];
@@ -81,7 +81,7 @@ export function checkedNewLauncher(step: PlannedStep, writer: NewFileWriter, rea
 }
 
 /** The first way for which the format has words; null: there is none. */
-function alternativeOf({ alternatives: ways }: DesiredSetting, { keys, takesFlags }: NewFile): Alternative | null {
+function firstSpelledAlternative({ alternatives: ways }: DesiredSetting, { keys, takesFlags }: NewFile): Alternative | null {
   const isSpelled = ({ fact, value, flag }: SettingEdit): boolean =>
     value === undefined || value === false || fact === 'precision' || fact in keys || (flag !== undefined && takesFlags === true);
   return ways(newFile).find((alternative) => alternative.every(isSpelled)) ?? null;

@@ -2,20 +2,20 @@ import type { Facts, LauncherFile } from '../../run/facts';
 import { completeInline } from '../../terapipe/inline-model';
 import { runOfLauncher } from '../../launchers/launcher-run';
 import type { Run } from '../../run/run';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraits } from '../../launchers/registry';
 import { asLaunched } from '../../launchers/as-launched';
-import { trainedModelOf } from '../../run/written-model';
+import { toTrainedModel } from '../../run/written-model';
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
 import { formatDuration } from '../../format';
-import { dataOf } from '../../launchers/layout-sizes';
+import { dataParallelSize } from '../../launchers/layout-sizes';
 import { launchFindings } from '../../rules/launch-findings';
 import { withStageLayers } from '../../launchers/stage-layers';
 import { ordersDiffer } from '../../cluster/boundaries';
 import { settingSection, settingNamed, settingTitle } from '../../domain/settings/table';
 import { resolveRankOrder } from '../../domain/runtime';
 import type { Located } from '../../domain/located';
-import { pipelineOf } from '../../planner/predict/pipeline';
+import { buildPipeline } from '../../planner/predict/pipeline';
 import { measure } from '../../planner/predict/predict';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
 import { mostTriedOperations, scheduleOn, operationCount, plainName } from '../../schedules/on-layout';
@@ -52,8 +52,8 @@ export function requireAsPlanned(step: PlannedStep, written: Written): void {
   const unmet = settings.filter(({ isMet }) => !isMet(launcher.facts, launcher.text));
   const unreported = unmet.find(({ what }) => !gaps.some((gap) => say(gap.what) === say(what)));
   if (unreported !== undefined) throw unsound(launcher, sentence`the plan has ${unreported.what}, and the file does not`);
-  const open = new Set(unmet.flatMap(planSettingsOf));
-  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(planSettingsOf)] as const).filter((name) => !open.has(name)));
+  const open = new Set(unmet.flatMap(carriedPlanSettings));
+  const carried = new Set<PlanSetting>((['schedule', ...settings.flatMap(carriedPlanSettings)] as const).filter((name) => !open.has(name)));
   requireSameStep(step, written, carried);
 }
 
@@ -62,12 +62,12 @@ export const otherModelWhat = sentence`the plan's model`;
 
 /** Refuses a file that our own check finds wrong where it found nothing before. @throws ExpectedError `export-unsound`. */
 function requireSound(before: LauncherFile | null, after: LauncherFile): void {
-  const known = new Set(before === null ? [] : errorsOf(before).map(({ code }) => code));
-  const fresh = errorsOf(after).find(({ code }) => !known.has(code));
+  const known = new Set(before === null ? [] : launcherErrors(before).map(({ code }) => code));
+  const fresh = launcherErrors(after).find(({ code }) => !known.has(code));
   if (fresh !== undefined) throw unsound(after, sentence`${fresh.message} [${fresh.code}]`, fresh.remedy);
 }
 
-function errorsOf(launcher: LauncherFile): readonly Finding[] {
+function launcherErrors(launcher: LauncherFile): readonly Finding[] {
   return [...launchFindings(launcher), ...launcher.remarks].filter(({ severity }) => severity === 'error');
 }
 
@@ -85,19 +85,19 @@ function unsound(
 }
 
 function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlySet<PlanSetting>): void {
-  const run = runOf(step.request, written.launcher);
+  const run = rereadRun(step.request, written.launcher);
   const read = stepOfFile(step, run, written.launcher);
   for (const name of planSettings.filter((setting) => carried.has(setting))) {
     const { of } = comparedSetting(name);
     const words = name === 'slicing' ? 'slices' : settingTitle(name);
     const [wanted, given] = [of(step), of(read)];
     if (JSON.stringify(given) !== JSON.stringify(wanted))
-      throw unsound(written.launcher, sentence`${words} ${textOf(wanted)} in the plan and ${textOf(given)} in the file`);
+      throw unsound(written.launcher, sentence`${words} ${valueAsText(wanted)} in the plan and ${valueAsText(given)} in the file`);
   }
-  const iterationMs = timeOf(
+  const iterationMs = replannedStepMs(
     step,
-    planSettings.map((name) => comparedSetting(name).partOf(carried.has(name) ? read : step)),
-    written.isWholeModel ? trainedModelOf(run) : null,
+    planSettings.map((name) => comparedSetting(name).selectPart(carried.has(name) ? read : step)),
+    written.isWholeModel ? toTrainedModel(run) : null,
   );
   if (iterationMs === null || Math.abs(iterationMs - step.iterationMs) <= 1e-9 * step.iterationMs) return;
   const [planned, again] = [formatDuration(step.iterationMs), formatDuration(iterationMs)];
@@ -116,19 +116,19 @@ interface Part {
 /** One setting of a plan: the value that is compared (null: none), and the part of a request that has it. */
 interface ComparedSetting {
   readonly of: (step: Step) => unknown;
-  readonly partOf: (step: Step) => Part;
+  readonly selectPart: (step: Step) => Part;
 }
 
 function compared<T>(of: (step: Step) => T, part: (value: T) => Part = () => ({})): ComparedSetting {
-  return { of, partOf: (step) => part(of(step)) };
+  return { of, selectPart: (step) => part(of(step)) };
 }
 
 /** A setting that is compared as a request has it. */
 function asRequested(name: Exclude<PlanSetting, 'slicing'>): ComparedSetting {
   const section = settingSection(name) === 'layout' ? 'layout' : 'training';
   const silent = settingNamed(name).compared?.silent;
-  const fieldsOf = ({ request }: Step): Readonly<Partial<Record<string, unknown>>> => ({ ...request[section] });
-  return compared((step) => fieldsOf(step)[name] ?? silent, (value) => ({ [section]: { [name]: value } })); // prettier-ignore
+  const sectionFields = ({ request }: Step): Readonly<Partial<Record<string, unknown>>> => ({ ...request[section] });
+  return compared((step) => sectionFields(step)[name] ?? silent, (value) => ({ [section]: { [name]: value } })); // prettier-ignore
 }
 
 /** Settings that matter only in some requests, or that a request has in several fields. */
@@ -164,7 +164,7 @@ const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
     ({ request: { layout, cluster, training } }) => (ordersDiffer(layout, cluster) ? resolveRankOrder({ layout, training }) : null),
     (order) => (order === null ? {} : { layout: { order } }),
   ),
-  recompute: compared(recomputeOf, ({ granularity, every }) => ({
+  recompute: compared(comparableRecompute, ({ granularity, every }) => ({
     training: { recompute: granularity, ...(every === null ? {} : { recomputeEvery: every }) },
   })),
   contextParallelComm: compared(({ request: { layout, training } }) =>
@@ -176,7 +176,7 @@ function comparedSetting(name: PlanSetting): ComparedSetting {
   return byRequest[name] ?? asRequested(name as Exclude<PlanSetting, 'slicing'>);
 }
 
-function recomputeOf({ request }: Step) {
+function comparableRecompute({ request }: Step) {
   const { recompute, recomputeLayers, recomputeGroup = 1, recomputeModules, recomputeEvery = 2 } = request.training;
   const full = recompute === 'full';
   return {
@@ -188,12 +188,12 @@ function recomputeOf({ request }: Step) {
   };
 }
 
-function textOf(value: unknown): string {
+function valueAsText(value: unknown): string {
   return value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The plan settings that a launcher setting carries: as it is written, else those its facts are read for. */
-export function planSettingsOf({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
+export function carriedPlanSettings({ carries, facts }: DesiredSetting): readonly PlanSetting[] {
   return carries ?? facts.flatMap((fact) => [fact, ...(settingNamed(fact).sets ?? [])].filter(isPlanSetting));
 }
 
@@ -202,7 +202,7 @@ function isPlanSetting(name: string): name is PlanSetting {
 }
 
 /** The run of a file, read as if it had been opened next to the model's config. */
-function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
+function rereadRun({ model }: PlanRequest, launcher: LauncherFile): Run {
   const launched = asLaunched(launcher, false);
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
   const { layers, hidden, heads } = model;
@@ -213,11 +213,11 @@ function runOf({ model }: PlanRequest, launcher: LauncherFile): Run {
 /** The step that a file describes; the launcher's defaults fill in what the file leaves out. */
 function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile): Step {
   const { model } = step.request;
-  const isTitan = launcherTraitsOf(format).runtime === 'torchtitan';
+  const isTitan = launcherTraits(format).runtime === 'torchtitan';
   const { value: tensor } = run.layout.tensor ?? { value: 1 };
   const { value: pipeline } = run.layout.pipeline ?? { value: 1 };
   const { training } = run;
-  const data = dataOf(facts, format) ?? step.request.layout.data;
+  const data = dataParallelSize(facts, format) ?? step.request.layout.data;
   const microBatch = training.microBatch?.value ?? 1;
   const given = Object.fromEntries(
     Object.entries(training).flatMap(([key, located]: [string, Located<unknown>]) => [[key, located.value]]),
@@ -244,11 +244,11 @@ function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
     },
     model,
   };
-  return { request: { ...request, slicing: slicingOf(run, request) }, schedule: run.schedule?.value ?? '1F1B' };
+  return { request: { ...request, slicing: rereadSlicing(run, request) }, schedule: run.schedule?.value ?? '1F1B' };
 }
 
 /** The slices that a runtime makes of the file's flags. */
-function slicingOf({ split }: Run, request: PlanRequest): PlanRequest['slicing'] {
+function rereadSlicing({ split }: Run, request: PlanRequest): PlanRequest['slicing'] {
   const lengths = split === undefined ? null : splitLengths(request, split.value);
   if (split === undefined || lengths === null) return { unit: request.slicing.unit, scheme: null };
   return { unit: request.slicing.unit, scheme: schemeAlike(request, lengths), split: { ...split.value, lengths } };
@@ -279,7 +279,11 @@ function silent(training: TrainingSpec, isTitan: boolean): TrainingSpec {
 }
 
 /** The step that these parts make, planned again; null where that takes long. */
-function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part[], model: PlanRequest['model'] | null): number | null {
+function replannedStepMs(
+  { request, schedule, scheme }: PlannedStep,
+  parts: readonly Part[],
+  model: PlanRequest['model'] | null,
+): number | null {
   const asked: PlanRequest = {
     ...request,
     model: model ?? request.model,
@@ -288,5 +292,5 @@ function timeOf({ request, schedule, scheme }: PlannedStep, parts: readonly Part
   };
   const kind = scheduleOn(schedule, asked.layout);
   if (operationCount(kind, asked.layout, scheme) > mostTriedOperations) return null;
-  return measure(pipelineOf(asked), { id: '1f1b', name: schedule, kind, scheme, certificate: null }).iterationMs;
+  return measure(buildPipeline(asked), { id: '1f1b', name: schedule, kind, scheme, certificate: null }).iterationMs;
 }

@@ -5,7 +5,7 @@ import type { LauncherReader } from '../../run/facts';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import { allOf, sentence } from '../../sentence';
 import type { Plan } from '../../planner/plan';
-import { stepOf } from '../launchers/launch-settings';
+import { plannedStep } from '../launchers/launch-settings';
 import { checkedNewLauncher, newFileWriter, type NewFileWriter } from '../launchers/new-launcher';
 import { refused, runnableBy } from './runs';
 
@@ -25,7 +25,7 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
 
 function written(plan: Plan, runtime: SliceRuntime, writer: NewFileWriter, read: LauncherReader): WrittenSlices {
   const { plan: runs, replaced } = runnableBy(plan, runtime);
-  const step = stepOf(runs);
+  const step = plannedStep(runs);
   const settings = { ...step.plan, ...(replaced === null ? {} : { replaced }) };
   const { text, fileName, gaps } = checkedNewLauncher({ ...step, plan: settings }, writer, read);
   requireKnown(text, runtime);

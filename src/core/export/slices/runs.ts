@@ -4,10 +4,10 @@ import { formatDuration } from '../../format';
 import { sliceRuntimes } from '../../slice-runtimes/registry';
 import { seq1f1b } from '../../slice-runtimes/seq1f1b';
 import type { SliceLimit, SliceRuntime } from '../../slice-runtimes/slice-runtime';
-import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
-import { pipelineOf } from '../../planner/predict/pipeline';
+import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
+import { buildPipeline } from '../../planner/predict/pipeline';
 import { predict } from '../../planner/predict/predict';
-import { costOf } from '../../planner/explain/slower';
+import { slowdownText } from '../../planner/explain/slower';
 import { withOpenStages } from '../../planner/candidates/virtual-stages';
 import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/candidates/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
@@ -35,7 +35,7 @@ interface RunnablePlan {
  * @throws ExpectedError `export-slices`.
  */
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const open = withOpenStages(plan.request);
   requireRunnable(open, runtime);
   const request = asRuntimeRuns(open, runtime);
@@ -44,7 +44,7 @@ export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'pat
   const sizes = runtime.limits.includes('micro-batch') ? [1] : [...new Set([request.training.microBatch, 1])];
   const found = sizes.flatMap((microBatch) => {
     const sized = { ...request, training: { ...request.training, microBatch } };
-    const pipeline = pipelineOf(sized);
+    const pipeline = buildPipeline(sized);
     const best = [by === 'patch' ? bestList(sized, pipeline, runtime.id) : bestSplit(sized, pipeline, runtime)];
     return best.flatMap((each) => (each === null ? [] : [{ ...each, request: sized }]));
   });
@@ -56,7 +56,7 @@ export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'pat
       sentence`plan longer sequences, of a multiple of 128 tokens`,
     );
   const made = planned(plan, best.request, best.split);
-  return { ...made, replaced: replacedBy(chosen, chosenOf(made.plan), runtime.name) };
+  return { ...made, replaced: replacedBy(chosen, chosenCandidate(made.plan), runtime.name) };
 }
 
 /**
@@ -81,7 +81,7 @@ function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
 /** Why another candidate than the plan's is written, with both times. */
 export function replacedBy(chosen: Candidate, instead: Candidate, runtime: string): Remark {
   const [before, now] = [formatDuration(chosen.iterationMs), formatDuration(instead.iterationMs)];
-  const apart = costOf(instead.iterationMs / chosen.iterationMs - 1);
+  const apart = slowdownText(instead.iterationMs / chosen.iterationMs - 1);
   return {
     what: sentence`${chosen.name}`,
     reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} per step, not ${before} (${apart})`,
@@ -160,7 +160,7 @@ export function ownSplit(
 function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { readonly plan: Plan; readonly split: SequenceSplit } {
   const scheme = schemeAlike(request, split.lengths) ?? [];
   const asked = { ...request, slicing: { unit: request.slicing.unit, scheme, split } };
-  const candidate = predict(pipelineOf(asked), splitSpec(split, scheduleOn('Seq1F1B', asked.layout), scheme));
+  const candidate = predict(buildPipeline(asked), splitSpec(split, scheduleOn('Seq1F1B', asked.layout), scheme));
   return { plan: { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null }, split };
 }
 

@@ -2,12 +2,12 @@ import { ExpectedError } from '../../errors';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { formatDuration, formatPercent } from '../../format';
 import type { Run } from '../../run/run';
-import { sliceRuntimeOf } from '../../slice-runtimes/registry';
-import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { findSliceRuntime } from '../../slice-runtimes/registry';
+import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { findingAt } from '../../rules/settings';
 import { say, sentence, type Value } from '../../sentence';
 import { requireEdited, writtenInto, type EditableFile } from '../launchers/edit-launcher';
-import { stepOf } from '../launchers/launch-settings';
+import { plannedStep } from '../launchers/launch-settings';
 import { ownSplit } from './runs';
 
 /** A gain below this share is none. */
@@ -29,7 +29,7 @@ const least = 0.01;
 export function sliceFindings(run: Run, plan: Plan | null, editable: EditableFile | null = null): readonly Finding[] {
   const { split } = plan?.request.slicing ?? {};
   if (plan === null || split === undefined || run.split === undefined) return [];
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const [best, solved] = (['best-split', 'solved'] as const).map((name) => betterThan(chosen, plan, name));
   if (best === undefined && solved === undefined) return [];
   const gain = ({ iterationMs }: Candidate): string => formatPercent(1 - iterationMs / chosen.iterationMs);
@@ -69,14 +69,14 @@ function fixFor(plan: Plan, best: Candidate, editable: EditableFile | null): Fix
 
 /** The flags only of slices; null where the file has no place for them. */
 function editsFor(plan: Plan, best: Candidate, editable: EditableFile): readonly TextEdit[] | null {
-  const runtime = sliceRuntimeOf(plan.request.slicing.split?.runtime ?? '');
+  const runtime = findSliceRuntime(plan.request.slicing.split?.runtime ?? '');
   if (runtime === undefined) return null;
   const split = ownSplit(plan.request, best, runtime, runtime.lengths !== null);
   if (split === null) return null;
   const ffn = plan.request.slicing.split?.ffn;
   const slicing = { unit: plan.request.slicing.unit, scheme: best.scheme, split: { ...split, ...(ffn === undefined ? {} : { ffn }) } };
   try {
-    const step = stepOf({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
+    const step = plannedStep({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
     const only = new Set(['slicing'] as const);
     const edited = writtenInto(step.plan, editable, only);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;

@@ -57,9 +57,9 @@ export function parseDocument(file: string, text: string, dialect: JsonDialect):
   if (root?.type !== 'object')
     throw configError(
       'config-wrong-type',
-      sentence`A config is a JSON object, not ${root === undefined ? sentence`nothing` : kindOf(root)}`,
+      sentence`A config is a JSON object, not ${root === undefined ? sentence`nothing` : describeKind(root)}`,
       sentence`write it as { "key": value, ... }`,
-      root === undefined ? startOf(file) : placeOf({ file }, root),
+      root === undefined ? fileStart(file) : nodePlace({ file }, root),
     );
   return { file, text: clean, root };
 }
@@ -74,12 +74,12 @@ function withInfinity(text: string): string {
 }
 
 /** Where a node is. */
-export function placeOf({ file }: Pick<JsonDocument, 'file'>, node: Node): Place {
+export function nodePlace({ file }: Pick<JsonDocument, 'file'>, node: Node): Place {
   return { file, range: { start: node.offset, end: node.offset + node.length } };
 }
 
 /** The first character of a file. */
-export function startOf(file: string): Place {
+export function fileStart(file: string): Place {
   return { file, range: { start: 0, end: 0 } };
 }
 
@@ -87,13 +87,13 @@ export function startOf(file: string): Place {
  * The properties of an object by name, in file order.
  * @throws ExpectedError `config-wrong-type` when it is not an object, `config-duplicate-key`, `config-forbidden-key`.
  */
-export function membersOf(document: JsonDocument, node: Node, what: Value): ReadonlyMap<string, Member> {
+export function readMembers(document: JsonDocument, node: Node, what: Value): ReadonlyMap<string, Member> {
   if (node.type !== 'object')
     throw configError(
       'config-wrong-type',
-      sentence`${what} must be an object, not ${kindOf(node)}`,
+      sentence`${what} must be an object, not ${describeKind(node)}`,
       sentence`write { "key": value, ... }`,
-      placeOf(document, node),
+      nodePlace(document, node),
     );
   const members = new Map<string, Member>();
   for (const property of node.children ?? []) {
@@ -105,14 +105,14 @@ export function membersOf(document: JsonDocument, node: Node, what: Value): Read
         'config-forbidden-key',
         sentence`"__proto__" is not a key that a config may have`,
         sentence`remove it`,
-        placeOf(document, key),
+        nodePlace(document, key),
       );
     if (members.has(name))
       throw configError(
         'config-duplicate-key',
         sentence`${quoted(name)} appears twice in ${what}`,
         sentence`keep one of the two`,
-        placeOf(document, key),
+        nodePlace(document, key),
       );
     members.set(name, { name, key, value });
   }
@@ -135,10 +135,10 @@ export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): 
       return String(node.value);
     case 'array':
       if (node.children?.length === 0) return sentence`an empty list`;
-      return node.length <= mostShownCharacters && /^[\d.,eE+ [\]-]*$/.test(written) ? written : kindOf(node);
+      return node.length <= mostShownCharacters && /^[\d.,eE+ [\]-]*$/.test(written) ? written : describeKind(node);
     case 'object':
     case 'property':
-      return kindOf(node);
+      return describeKind(node);
   }
 }
 
@@ -148,10 +148,10 @@ export function describeNode({ text }: Pick<JsonDocument, 'text'>, node: Node): 
 export function topLevelKeys(text: string): ReadonlySet<string> {
   const keys = new Set<string>();
   const scanner = createScanner(text.replace(/^\uFEFF/, ' '), true);
-  if (numberOf(scanner.scan()) !== token.openBrace) return keys;
+  if (toNumber(scanner.scan()) !== token.openBrace) return keys;
   let depth = 1;
   let lastString: string | null = null;
-  for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile && depth > 0; kind = numberOf(scanner.scan())) {
+  for (let kind = toNumber(scanner.scan()); kind !== token.endOfFile && depth > 0; kind = toNumber(scanner.scan())) {
     if (kind === token.openBrace || kind === token.openBracket) depth += 1;
     else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
     else if (kind === token.colon && depth === 1 && lastString !== null) keys.add(lastString);
@@ -161,7 +161,7 @@ export function topLevelKeys(text: string): ReadonlySet<string> {
 }
 
 function refuseUnfit(file: string, text: string): void {
-  const place = startOf(file);
+  const place = fileStart(file);
   if (text.length > maximumConfigSize)
     throw configError(
       'config-too-large',
@@ -186,7 +186,7 @@ function refuseDeepAndMany(file: string, text: string): void {
   const scanner = createScanner(text, true);
   let depth = 0;
   let nodes = 0;
-  for (let kind = numberOf(scanner.scan()); kind !== token.endOfFile; kind = numberOf(scanner.scan())) {
+  for (let kind = toNumber(scanner.scan()); kind !== token.endOfFile; kind = toNumber(scanner.scan())) {
     if (kind === token.openBrace || kind === token.openBracket) {
       depth += 1;
       nodes += 1;
@@ -211,7 +211,7 @@ function tokenPlace(file: string, scanner: JSONScanner): Place {
   return { file, range: { start, end: start + 1 } };
 }
 
-function numberOf(kind: number): number {
+function toNumber(kind: number): number {
   return kind;
 }
 
@@ -245,7 +245,7 @@ function syntaxError(file: string, text: string, { error, offset, length }: Pars
   return configError('config-json-syntax', message, remedy, { file, range: { start, end } });
 }
 
-function kindOf(node: Node): Value {
+function describeKind(node: Node): Value {
   const names: Readonly<Record<Node['type'], Value>> = {
     object: sentence`an object`,
     array: sentence`a list`,

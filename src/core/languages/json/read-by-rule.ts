@@ -6,17 +6,17 @@ import type { Place } from '../../domain/located';
 import { sameWord, type Rule } from '../../domain/settings/rules';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import { closest } from '../../suggest';
-import { describeNode, placeOf, type JsonDocument } from './document';
+import { describeNode, nodePlace, type JsonDocument } from './document';
 
 /**
  * The value of a node, judged by a rule.
  * @throws ExpectedError `config-wrong-type` or `config-out-of-range` at the offending token.
  */
 export function readByRule<T>(document: JsonDocument, node: Node, key: string, rule: Rule<T>): T {
-  const value = wordOf(rule, plainValue(node));
+  const value = canonicalWord(rule, plainValue(node));
   const result = v.safeParse(rule.schema, value);
   if (result.success) return result.output;
-  throw valueError(rule, key, describeNode(document, node), value, placeOf(document, node));
+  throw valueError(rule, key, describeNode(document, node), value, nodePlace(document, node));
 }
 
 /**
@@ -24,7 +24,7 @@ export function readByRule<T>(document: JsonDocument, node: Node, key: string, r
  * @throws ExpectedError without a place.
  */
 export function checkByRule<T>(value: unknown, written: Value, key: string, rule: Rule<T>): T {
-  const result = v.safeParse(rule.schema, wordOf(rule, value));
+  const result = v.safeParse(rule.schema, canonicalWord(rule, value));
   if (result.success) return result.output;
   throw valueError(rule, key, written, value, undefined);
 }
@@ -34,13 +34,13 @@ function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknow
   return configError(
     type === rule.type ? 'config-out-of-range' : 'config-wrong-type',
     sentence`${key} is ${written}`,
-    hintOf(rule, value) ?? sentence`give it ${rule.expects}`,
+    correctionHint(rule, value) ?? sentence`give it ${rule.expects}`,
     place,
   );
 }
 
 /** What to write in place of a value that is nearly right; null where nothing is known. */
-function hintOf(rule: Rule<unknown>, value: unknown): Sentence | null {
+function correctionHint(rule: Rule<unknown>, value: unknown): Sentence | null {
   if (typeof value !== 'string') return null;
   const { words = [], meant = {} } = rule;
   const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
@@ -66,7 +66,7 @@ function plainValue(node: Node): unknown {
 }
 
 /** The word of a rule that another spelling of it means (`1f1b`, `float16`); any other value as it is. */
-function wordOf({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
+function canonicalWord({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
   if (typeof value !== 'string' || words.includes(value)) return value;
   const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
   return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);

@@ -32,7 +32,7 @@ export function fillTemplate(text: string): FilledTemplate {
       const start = skipSpaces(text, mark.index + 1);
       const written = placeholderAt(text, start);
       if (written === null) continue;
-      placeholders.set(start, { name: nameOf(written), written, start });
+      placeholders.set(start, { name: placeholderName(written), written, start });
       parts.push(text.slice(done, start), `"${'_'.repeat(written.length - 2)}"`);
       done = start + written.length;
       marks.lastIndex = done;
@@ -43,7 +43,7 @@ export function fillTemplate(text: string): FilledTemplate {
 
 /** The name of a placeholder that a whole string is (`"${BATCH}"`), else null. */
 export function placeholderIn(value: string): string | null {
-  return /^(\$\{[^{}]+\}|\$[A-Za-z_]\w*|\{\{[^{}]+\}\}|<[A-Z_]+>)$/.test(value) && value.length <= 200 ? nameOf(value) : null;
+  return /^(\$\{[^{}]+\}|\$[A-Za-z_]\w*|\{\{[^{}]+\}\}|<[A-Z_]+>)$/.test(value) && value.length <= 200 ? placeholderName(value) : null;
 }
 
 function placeholderAt(text: string, start: number): string | null {
@@ -54,7 +54,7 @@ function placeholderAt(text: string, start: number): string | null {
   return /^[,\]}]?$/.test(after) ? written : null;
 }
 
-function nameOf(written: string): string {
+function placeholderName(written: string): string {
   const inner = written.replace(/^(\$\(\(|\$\(|\$\{|\{\{|[$<@%])|(\)\)|\)|\}\}|[}>@%])$/g, '').trim();
   return /^(\w+):?[-=?+]/.exec(inner)?.[1] ?? inner;
 }

@@ -15,14 +15,14 @@ const deepest = 12;
  * An object as a document of settings, so that readers of YAML know it: fields become keys, each at its value; what is not known is left
  * out. `modules` are the files that the values are in.
  */
-export function documentOf(own: PythonModule, modules: readonly PythonModule[], object: PythonObject): YamlDocument {
+export function toYamlDocument(own: PythonModule, modules: readonly PythonModule[], object: PythonObject): YamlDocument {
   const documents = new Map([...modules, own].map(({ file, text }) => [file, { file, text, root: emptyMap, replaced: [] }] as const));
   let made = 0;
 
-  const mapOf = (each: PythonObject, depth: number): YamlMap => {
+  const toYamlMap = (each: PythonObject, depth: number): YamlMap => {
     const entries = new Map<string, YamlEntry>();
     const add = (name: string, key: Place, value: PythonValue): void => {
-      const node = nodeOf(value, depth + 1);
+      const node = toYamlNode(value, depth + 1);
       const document = documents.get(value.place.file);
       if (node === null || document === undefined) return;
       entries.set(name, { key: name, keyRange: key.range, value: node, end: value.place.range.end, flow: false, isOnly: true, document });
@@ -35,24 +35,24 @@ export function documentOf(own: PythonModule, modules: readonly PythonModule[], 
     return { kind: 'map', range: each.place.range, entries };
   };
 
-  const nodeOf = (value: PythonValue, depth: number): YamlNode | null => {
+  const toYamlNode = (value: PythonValue, depth: number): YamlNode | null => {
     made += 1;
     if (made > mostEntries || depth > deepest) return null;
     const { range } = value.place;
     if (value.kind === 'plain') return { kind: 'scalar', range, text: value.value === null ? 'null' : String(value.value), quoted: false };
     if (value.kind === 'name') return { kind: 'scalar', range, text: value.name, quoted: false };
     if (value.kind === 'unknown') return null;
-    if (value.kind === 'object') return mapOf(value, depth);
+    if (value.kind === 'object') return toYamlMap(value, depth);
     const items: YamlNode[] = [];
     for (const item of value.items) {
-      const node = nodeOf(item, depth + 1);
+      const node = toYamlNode(item, depth + 1);
       if (node === null) return null;
       items.push(node);
     }
     return { kind: 'list', range, items };
   };
 
-  return { file: own.file, text: own.text, root: mapOf(object, 0), replaced: [] };
+  return { file: own.file, text: own.text, root: toYamlMap(object, 0), replaced: [] };
 }
 
 const emptyMap: YamlMap = { kind: 'map', range: { start: 0, end: 0 }, entries: new Map() };

@@ -2,8 +2,8 @@ import type { Finding } from '../../findings';
 import { sentence } from '../../sentence';
 import { orList, quoted } from '../../text';
 import type { Base, Layer } from '../layers';
-import { resultOf } from './evaluate';
-import { parsePython, pathsOf, type PythonModule } from './module';
+import { evaluateFunction } from './evaluate';
+import { parsePython, modulePaths, type PythonModule } from './module';
 
 /** A config of a module that defines several, and findings on the choice. */
 export interface PickedConfig {
@@ -25,7 +25,7 @@ export function importedConfigs(layer: Layer, isConfigModule: (module: string) =
   const { imports } = parsePython(layer);
   const modules = new Map([...imports.values()].filter(({ module }) => isConfigModule(module)).map((each) => [each.module, each]));
   return [...modules.values()].flatMap(({ module, node }) => {
-    const paths = pathsOf(module);
+    const paths = modulePaths(module);
     return paths.length === 0 ? [] : [{ written: module, place: { file: layer.file, range: { start: node.from, end: node.to } }, paths }];
   });
 }
@@ -35,16 +35,18 @@ export function pickedConfig(layers: readonly Layer[], makes: (header: string) =
   const modules = layers.map(parsePython);
   const own = modules.at(-1);
   if (own === undefined) return null;
-  const names = [...own.functions].filter(([name, node]) => !name.startsWith('_') && makes(headerOf(own, node))).map(([name]) => name);
+  const names = [...own.functions]
+    .filter(([name, node]) => !name.startsWith('_') && makes(functionHeader(own, node)))
+    .map(([name]) => name);
   const [, wanted] = pick.exec(own.text) ?? [];
   const name = names.find((each) => each === wanted) ?? names[0];
   if (name === undefined) return null;
-  const others = names.filter((each) => each !== name && resultOf(modules, own, each) !== null).slice(0, mostOffered);
+  const others = names.filter((each) => each !== name && evaluateFunction(modules, own, each) !== null).slice(0, mostOffered);
   return { own, modules: modules.slice(0, -1), name, remarks: names.length === 1 ? [] : [pickRemark(own, name, names.length, others)] };
 }
 
 /** A function's first line, up to its body. */
-function headerOf({ text }: PythonModule, node: { readonly from: number; readonly to: number }): string {
+function functionHeader({ text }: PythonModule, node: { readonly from: number; readonly to: number }): string {
   return text.slice(node.from, Math.min(node.to, node.from + 1000)).split(/:[ \t]*(?:#[^\n]*)?\n/)[0] ?? '';
 }
 

@@ -1,8 +1,8 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Place } from '../../domain/located';
-import { childrenOf, pathsOf, type PythonModule } from './module';
+import { childNodes, modulePaths, type PythonModule } from './module';
 import { applied, chosen } from './operators';
-import { copyOf, truthOf, type PythonObject, type PythonPlain, type PythonValue } from './values';
+import { deepCopy, truthiness, type PythonObject, type PythonPlain, type PythonValue } from './values';
 
 /** Statements and expressions that one config may take; the longest recipe takes some hundreds. */
 const mostSteps = 50_000;
@@ -20,7 +20,7 @@ interface Scope {
 }
 
 /** What a function of a module returns, followed through functions of these modules; nothing is run. Null where that is not an object. */
-export function resultOf(modules: readonly PythonModule[], own: PythonModule, name: string): PythonObject | null {
+export function evaluateFunction(modules: readonly PythonModule[], own: PythonModule, name: string): PythonObject | null {
   const definition = own.functions.get(name);
   if (definition === undefined) return null;
   const machine: Machine = { modules, steps: 0, nesting: 0 };
@@ -62,11 +62,11 @@ function call(machine: Machine, { module, definition, positional, keywords, dept
 }
 
 function bind(scope: Scope, list: SyntaxNode | null, positional: readonly PythonValue[], keywords: ReadonlyMap<string, PythonValue>) {
-  const nodes = list === null ? [] : childrenOf(list);
+  const nodes = list === null ? [] : childNodes(list);
   let index = 0;
   nodes.forEach((node, at) => {
     if (node.name !== 'VariableName') return;
-    const name = textOf(scope, node);
+    const name = nodeText(scope, node);
     const assign = nodes.slice(at + 1).find((next) => next.name === 'AssignOp' || next.name === ',');
     const fallback = assign?.name === 'AssignOp' ? assign.nextSibling : null;
     const value = keywords.get(name) ?? positional[index] ?? (fallback === null ? null : evaluate(scope, fallback));
@@ -77,7 +77,7 @@ function bind(scope: Scope, list: SyntaxNode | null, positional: readonly Python
 
 /** Runs statements one after the other; what a `return` gives, else null. */
 function run(scope: Scope, body: SyntaxNode): PythonValue | null {
-  for (const statement of childrenOf(body)) {
+  for (const statement of childNodes(body)) {
     const returned = within(scope, () => runOne(scope, statement), null);
     if (returned !== null) return returned;
   }
@@ -112,14 +112,14 @@ function runOne(scope: Scope, statement: SyntaxNode): PythonValue | null {
 }
 
 function runIf(scope: Scope, statement: SyntaxNode): PythonValue | null {
-  const parts = childrenOf(statement);
+  const parts = childNodes(statement);
   let isCertain = scope.isCertain;
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at];
     if (part?.name !== 'Body') continue;
     const isElse = parts[at - 1]?.name === 'else';
     const condition = parts[at - 1];
-    const truth = isElse || condition === undefined ? true : truthOf(evaluate(scope, condition));
+    const truth = isElse || condition === undefined ? true : truthiness(evaluate(scope, condition));
     if (truth === false) continue;
     if (truth === null) isCertain = false;
     const returned = run({ ...scope, isCertain }, part);
@@ -129,7 +129,7 @@ function runIf(scope: Scope, statement: SyntaxNode): PythonValue | null {
 }
 
 function assignAll(scope: Scope, statement: SyntaxNode): void {
-  const parts = childrenOf(statement).filter(({ name }) => name !== 'TypeDef');
+  const parts = childNodes(statement).filter(({ name }) => name !== 'TypeDef');
   const last = parts.at(-1);
   if (last === undefined || last.name === 'AssignOp' || !parts.some(({ name }) => name === 'AssignOp')) return;
   const value = evaluate(scope, last);
@@ -143,10 +143,10 @@ function assignAll(scope: Scope, statement: SyntaxNode): void {
 
 function assign(scope: Scope, target: SyntaxNode, given: PythonValue): void {
   const value: PythonValue = scope.isCertain ? given : { kind: 'unknown', place: given.place };
-  if (target.name === 'VariableName') scope.names.set(textOf(scope, target), value);
+  if (target.name === 'VariableName') scope.names.set(nodeText(scope, target), value);
   if (target.name !== 'MemberExpression' || target.firstChild === null || target.lastChild === null) return;
   const owner = objectAt(scope, target.firstChild);
-  const name = memberOf(scope, target);
+  const name = memberName(scope, target);
   if (owner !== null && name !== null) owner.fields.set(name, { key: placeAt(scope, target), value });
 }
 
@@ -166,9 +166,9 @@ function foundAt(scope: Scope, node: SyntaxNode): PythonObject | null {
 }
 
 /** The name after the dot, or the string between brackets. */
-function memberOf(scope: Scope, node: SyntaxNode): string | null {
+function memberName(scope: Scope, node: SyntaxNode): string | null {
   const property = node.getChild('PropertyName');
-  if (property !== null) return textOf(scope, property);
+  if (property !== null) return nodeText(scope, property);
   const inside = node.getChild('[')?.nextSibling;
   const key = inside === null || inside === undefined ? null : evaluate(scope, inside);
   return key?.kind === 'plain' && key.value !== null ? String(key.value) : null;
@@ -184,15 +184,15 @@ function valueOf(scope: Scope, node: SyntaxNode): PythonValue {
     case 'Number':
     case 'String':
     case 'ContinuedString': {
-      const value = literalOf(node.name, textOf(scope, node));
+      const value = parseLiteral(node.name, nodeText(scope, node));
       return value === null ? unknownAt(scope, node) : plain(value);
     }
     case 'Boolean':
-      return plain(textOf(scope, node) === 'True');
+      return plain(nodeText(scope, node) === 'True');
     case 'None':
       return plain(null);
     case 'VariableName':
-      return nameOf(scope, node);
+      return resolveName(scope, node);
     case 'MemberExpression':
       return memberValue(scope, node);
     case 'CallExpression':
@@ -201,7 +201,7 @@ function valueOf(scope: Scope, node: SyntaxNode): PythonValue {
       return placed(evaluate(scope, node.firstChild?.nextSibling ?? node.firstChild ?? node), placeAt(scope, node));
     case 'ArrayExpression':
     case 'TupleExpression':
-      return { kind: 'list', items: itemsOf(node).map((item) => evaluate(scope, item)), place: placeAt(scope, node) };
+      return { kind: 'list', items: itemNodes(node).map((item) => evaluate(scope, item)), place: placeAt(scope, node) };
     case 'DictionaryExpression':
       return dictionary(scope, node);
     case 'UnaryExpression':
@@ -215,11 +215,11 @@ function valueOf(scope: Scope, node: SyntaxNode): PythonValue {
   }
 }
 
-function nameOf(scope: Scope, node: SyntaxNode): PythonValue {
-  const name = textOf(scope, node);
+function resolveName(scope: Scope, node: SyntaxNode): PythonValue {
+  const name = nodeText(scope, node);
   const local = scope.names.get(name);
   if (local !== undefined) return local;
-  const constant = constantOf(scope, name);
+  const constant = findConstant(scope, name);
   if (constant === null) return { kind: 'name', name, place: placeAt(scope, node) };
   const [module, value] = constant;
   if (scope.depth >= deepestCall) return unknownAt(scope, node);
@@ -228,7 +228,7 @@ function nameOf(scope: Scope, node: SyntaxNode): PythonValue {
 
 function memberValue(scope: Scope, node: SyntaxNode): PythonValue {
   const base = node.firstChild === null ? null : evaluate(scope, node.firstChild);
-  const name = memberOf(scope, node);
+  const name = memberName(scope, node);
   if (base === null || name === null) return unknownAt(scope, node);
   if (base.kind === 'object') return base.fields.get(name)?.value ?? unknownAt(scope, node);
   if (base.kind === 'list') return base.items[Number(name)] ?? unknownAt(scope, node);
@@ -238,9 +238,9 @@ function memberValue(scope: Scope, node: SyntaxNode): PythonValue {
 function callValue(scope: Scope, node: SyntaxNode): PythonValue {
   const [target, list] = [node.firstChild, node.getChild('ArgList')];
   if (target === null) return unknownAt(scope, node);
-  const { positional, keywords, spread } = argumentsOf(scope, list);
+  const { positional, keywords, spread } = evaluateArguments(scope, list);
   const place = placeAt(scope, node);
-  const own = target.name === 'VariableName' ? functionOf(scope, textOf(scope, target)) : null;
+  const own = target.name === 'VariableName' ? findFunction(scope, nodeText(scope, target)) : null;
   if (own !== null) {
     const [module, definition] = own;
     const next = { module, definition, positional, keywords: valuesIn(keywords), depth: scope.depth + 1 };
@@ -248,25 +248,25 @@ function callValue(scope: Scope, node: SyntaxNode): PythonValue {
   }
   const method = target.name === 'MemberExpression' && target.firstChild !== null ? evaluate(scope, target.firstChild) : null;
   const called = method?.kind === 'object' ? method : null;
-  const callee = called === null ? dotted(scope, target) : `${called.callee}.${memberOf(scope, target) ?? ''}`;
+  const callee = called === null ? dotted(scope, target) : `${called.callee}.${memberName(scope, target) ?? ''}`;
   const [first] = positional;
   if (/(^|\.)(deepcopy|replace)$/.test(callee) && called === null && first?.kind === 'object') return overlaid(first, keywords);
   const given = called !== null && positional.length === 0 ? called.positional : positional;
   return { kind: 'object', callee, positional: given, fields: new Map([...spread, ...keywords]), place };
 }
 
-function argumentsOf(scope: Scope, list: SyntaxNode | null) {
+function evaluateArguments(scope: Scope, list: SyntaxNode | null) {
   const positional: PythonValue[] = [];
   const keywords: PythonObject['fields'] = new Map();
   const spread: PythonObject['fields'] = new Map();
-  const nodes = list === null ? [] : childrenOf(list);
+  const nodes = list === null ? [] : childNodes(list);
   nodes.forEach((node, at) => {
     const [before, after] = [nodes[at - 1]?.name, nodes[at + 1]?.name];
     if (/^[(),*]+$|^AssignOp$|^Comment$/.test(node.name) || before === '*') return;
     if (node.name === 'VariableName' && after === 'AssignOp') return;
     const value = evaluate(scope, node);
     const named = before === 'AssignOp' ? nodes[at - 2] : undefined;
-    if (named !== undefined) keywords.set(textOf(scope, named), { key: placeAt(scope, named), value });
+    if (named !== undefined) keywords.set(nodeText(scope, named), { key: placeAt(scope, named), value });
     else if (before !== '**') positional.push(value);
     else if (value.kind === 'object') for (const [name, field] of value.fields) spread.set(name, field);
   });
@@ -275,7 +275,7 @@ function argumentsOf(scope: Scope, list: SyntaxNode | null) {
 
 function dictionary(scope: Scope, node: SyntaxNode): PythonValue {
   const fields: PythonObject['fields'] = new Map();
-  const nodes = childrenOf(node);
+  const nodes = childNodes(node);
   nodes.forEach((value, at) => {
     const key = nodes[at - 2];
     if (nodes[at - 1]?.name === '**') {
@@ -291,9 +291,9 @@ function dictionary(scope: Scope, node: SyntaxNode): PythonValue {
 
 function unary(scope: Scope, node: SyntaxNode): PythonValue {
   if (node.firstChild === null || node.lastChild === null) return unknownAt(scope, node);
-  const operator = textOf(scope, node.firstChild);
+  const operator = nodeText(scope, node.firstChild);
   const value = evaluate(scope, node.lastChild);
-  const truth = truthOf(value);
+  const truth = truthiness(value);
   if (operator === 'not' && truth !== null) return { kind: 'plain', value: !truth, place: placeAt(scope, node) };
   if (operator !== '-' || value.kind !== 'plain' || typeof value.value !== 'number') return unknownAt(scope, node);
   return { kind: 'plain', value: -value.value, place: placeAt(scope, node) };
@@ -312,8 +312,8 @@ function binary(scope: Scope, node: SyntaxNode): PythonValue {
 }
 
 function conditional(scope: Scope, node: SyntaxNode): PythonValue {
-  const [yes, condition, no] = childrenOf(node).filter(({ name }) => name !== 'if' && name !== 'else');
-  const truth = condition === undefined ? null : truthOf(evaluate(scope, condition));
+  const [yes, condition, no] = childNodes(node).filter(({ name }) => name !== 'if' && name !== 'else');
+  const truth = condition === undefined ? null : truthiness(evaluate(scope, condition));
   const branch = truth === null ? undefined : truth ? yes : no;
   return branch === undefined ? unknownAt(scope, node) : evaluate(scope, branch);
 }
@@ -323,10 +323,10 @@ function dotted(scope: Scope, node: SyntaxNode): string {
   return value.kind === 'name' ? value.name : '';
 }
 
-function functionOf(scope: Scope, name: string): readonly [PythonModule, SyntaxNode] | null {
+function findFunction(scope: Scope, name: string): readonly [PythonModule, SyntaxNode] | null {
   return definedIn(scope, name, (each, own) => each.functions.get(own));
 }
-function constantOf(scope: Scope, name: string): readonly [PythonModule, SyntaxNode] | null {
+function findConstant(scope: Scope, name: string): readonly [PythonModule, SyntaxNode] | null {
   return definedIn(scope, name, (each, own) => each.constants.get(own));
 }
 
@@ -348,12 +348,12 @@ function definedIn(
 }
 
 function moduleNamed({ modules }: Machine, name: string): PythonModule | undefined {
-  const end = pathsOf(name)[0]?.replace(/^(\.\.\/)+/, '');
+  const end = modulePaths(name)[0]?.replace(/^(\.\.\/)+/, '');
   return end === undefined ? undefined : modules.find(({ file }) => `/${file.replaceAll('\\', '/')}`.endsWith(`/${end}`));
 }
 
 function overlaid(base: PythonObject, keywords: PythonObject['fields']): PythonValue {
-  const copy = copyOf(base);
+  const copy = deepCopy(base);
   if (copy.kind === 'object') for (const [name, field] of keywords) copy.fields.set(name, field);
   return copy;
 }
@@ -362,11 +362,11 @@ function valuesIn(fields: PythonObject['fields']): ReadonlyMap<string, PythonVal
   return new Map([...fields].map(([name, { value }]) => [name, value]));
 }
 
-function itemsOf(node: SyntaxNode): readonly SyntaxNode[] {
-  return childrenOf(node).filter(({ name }) => !/^[[\](),]$|^Comment$/.test(name));
+function itemNodes(node: SyntaxNode): readonly SyntaxNode[] {
+  return childNodes(node).filter(({ name }) => !/^[[\](),]$|^Comment$/.test(name));
 }
 
-function textOf({ module }: Scope, { from, to }: SyntaxNode): string {
+function nodeText({ module }: Scope, { from, to }: SyntaxNode): string {
   return module.text.slice(from, to);
 }
 
@@ -383,7 +383,7 @@ function unknownAt(scope: Scope, node: SyntaxNode): PythonValue {
 }
 
 /** The value of a number or of strings; null for what is neither plain text nor a finite number. */
-function literalOf(kind: string, text: string): PythonPlain {
+function parseLiteral(kind: string, text: string): PythonPlain {
   if (kind === 'Number') {
     const value = /^[\w.+-]{1,40}$/.test(text) ? Number(text.replaceAll('_', '')) : NaN;
     return Number.isFinite(value) ? value : null;

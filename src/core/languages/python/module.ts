@@ -36,12 +36,12 @@ export function parsePython({ file, text }: Layer): PythonModule {
   const functions = new Map<string, SyntaxNode>();
   const constants = new Map<string, SyntaxNode>();
   const imports = new Map<string, Import>();
-  for (const node of childrenOf(parser.parse(text).topNode)) {
+  for (const node of childNodes(parser.parse(text).topNode)) {
     const definition = node.name === 'DecoratedStatement' ? node.getChild('FunctionDefinition') : node;
     const name = definition?.getChild('VariableName');
     if (definition?.name === 'FunctionDefinition' && name) functions.set(text.slice(name.from, name.to), definition);
     else if (node.name === 'AssignStatement' && name && node.lastChild) constants.set(text.slice(name.from, name.to), node.lastChild);
-    else if (node.name === 'ImportStatement') for (const [own, each] of importsOf(node, text)) imports.set(own, each);
+    else if (node.name === 'ImportStatement') for (const [own, each] of parseFromImport(node, text)) imports.set(own, each);
   }
   return { file, text, functions, constants, imports };
 }
@@ -77,14 +77,14 @@ function refuseUnfit(file: string, text: string): void {
     );
 }
 
-export function childrenOf(node: SyntaxNode): SyntaxNode[] {
+export function childNodes(node: SyntaxNode): SyntaxNode[] {
   const children: SyntaxNode[] = [];
   for (let child = node.firstChild; child !== null; child = child.nextSibling) children.push(child);
   return children;
 }
 
 /** `from a.b import c as d, e`: the names on both sides. */
-function importsOf(node: SyntaxNode, text: string): [string, Import][] {
+function parseFromImport(node: SyntaxNode, text: string): [string, Import][] {
   const [, module = '', names = ''] = /^from\s+([\w.]+)\s+import\s+\(?([\s\S]{0,20000}?)\)?\s*$/.exec(text.slice(node.from, node.to)) ?? [];
   return names
     .replace(/#[^\n]*/g, '')
@@ -96,7 +96,7 @@ function importsOf(node: SyntaxNode, text: string): [string, Import][] {
 }
 
 /** Where the file of an imported module may lie, from the file that imports it. */
-export function pathsOf(module: string): readonly string[] {
+export function modulePaths(module: string): readonly string[] {
   const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(module) ?? [];
   const path = `${rest.replaceAll('.', '/')}.py`;
   if (dots !== '') return rest === '' ? [] : ['../'.repeat(dots.length - 1) + path];

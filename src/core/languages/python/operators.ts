@@ -1,5 +1,5 @@
 import type { PythonPlain, PythonValue } from './values';
-import { truthOf } from './values';
+import { truthiness } from './values';
 
 /** A string that is doubled line by line would not fit memory. */
 const longestString = 10_000;
@@ -38,7 +38,7 @@ export function applied(operator: string, left: PythonValue, right: PythonValue)
 
 /** Which side `and` or `or` evaluates to; null where it is not known. */
 export function chosen(operator: 'and' | 'or', left: PythonValue, right: PythonValue): PythonValue | null {
-  const truth = truthOf(left);
+  const truth = truthiness(left);
   return truth === null ? null : truth === (operator === 'and') ? right : left;
 }
 

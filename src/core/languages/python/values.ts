@@ -27,7 +27,7 @@ interface PythonField {
 }
 
 /** Whether a value is true, as Python's `if` takes it; null where that is not known. */
-export function truthOf(value: PythonValue): boolean | null {
+export function truthiness(value: PythonValue): boolean | null {
   if (value.kind === 'plain') return Boolean(value.value);
   if (value.kind === 'list') return value.items.length > 0;
   return value.kind === 'object' ? true : null;
@@ -37,7 +37,7 @@ const mostCopied = 10_000;
 const deepestCopied = 50;
 
 /** A copy that assignments to either leave the other as it is; unknown within for what is endless or too large. */
-export function copyOf(value: PythonValue): PythonValue {
+export function deepCopy(value: PythonValue): PythonValue {
   let copied = 0;
   const copy = (each: PythonValue, depth: number): PythonValue => {
     copied += 1;

@@ -1,5 +1,5 @@
 import { arithmetic } from './arithmetic';
-import { textOf, type Scope } from './expand';
+import { expandText, type Scope } from './expand';
 import type { ShellNode } from './parser';
 import { valueText } from './words';
 
@@ -41,7 +41,7 @@ function arithmeticHolds(scope: Scope, node: ShellNode): boolean | null {
     const found = scope.get(name);
     return found === undefined ? null : valueText(found.value);
   };
-  const value = arithmetic(node, { text: scope.text, read: (inner) => textOf(scope, inner), variable });
+  const value = arithmetic(node, { text: scope.text, read: (inner) => expandText(scope, inner), variable });
   return value === null ? null : value !== 0;
 }
 
@@ -56,7 +56,7 @@ function joined(scope: Scope, inner: readonly ShellNode[]): boolean | null {
 
 function unary(scope: Scope, [operator, operand]: readonly ShellNode[]): boolean | null {
   const written = operator === undefined ? '' : scope.text.slice(operator.start, operator.end);
-  const value = operand === undefined || !/^-[nz]$/.test(written) ? null : textOf(scope, operand);
+  const value = operand === undefined || !/^-[nz]$/.test(written) ? null : expandText(scope, operand);
   return value === null ? null : (value === '') === (written === '-z');
 }
 
@@ -76,7 +76,7 @@ function binary(scope: Scope, node: ShellNode): boolean | null {
   const operator = scope.text.slice(left.end, right.start).trim();
   if (operator === '&&' || operator === '||' || operator === '-a' || operator === '-o')
     return joined(scope, asList(node, left, right, operator));
-  const [a, b] = [textOf(scope, left), textOf(scope, right)];
+  const [a, b] = [expandText(scope, left), expandText(scope, right)];
   if (a === null || b === null) return null;
   const compare = Object.hasOwn(numeric, operator) ? numeric[operator] : undefined;
   if (compare !== undefined) return /^\s*-?\d{1,15}\s*$/.test(a) && /^\s*-?\d{1,15}\s*$/.test(b) ? compare(Number(a), Number(b)) : null;

@@ -2,7 +2,7 @@ import type { Place, TextRange } from '../../domain/located';
 import { appended, caseItem, isGroup, lineEnd, sameText } from './values';
 import { conditionHolds } from './conditions';
 import type { Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';
-import { elementOf, mixedParts, textOf, valueOf, type Scope, type Variable } from './expand';
+import { expandElement, mixedParts, expandText, valueOf, type Scope, type Variable } from './expand';
 import { commandString, pathWritten, scriptRun, sourcePath } from './inner-scripts';
 import { mappedText } from './mapped-text';
 import type { Origin, ScriptTexts } from './script-texts';
@@ -61,7 +61,7 @@ export function evaluate(texts: ScriptTexts, root: ShellNode, environment: Reado
   return state;
 }
 
-function scopeOf(state: State): Scope {
+function expansionScope(state: State): Scope {
   return { text: state.texts.text(), get: (name) => state.variables.get(name), set: (name, value) => assign(state, name, value) };
 }
 
@@ -113,7 +113,7 @@ function runAssignment(state: State, node: ShellNode): void {
   if (target?.type !== 'variable_name') return;
   const name = state.texts.text().slice(target.start, target.end);
   const source = rest.find(({ type }) => type !== '+=');
-  const value: Value = source === undefined ? { kind: 'scalar', parts: [] } : valueOf(scopeOf(state), source);
+  const value: Value = source === undefined ? { kind: 'scalar', parts: [] } : valueOf(expansionScope(state), source);
   const old = rest[0]?.type === '+=' ? state.variables.get(name) : undefined;
   const next = old === undefined ? value : appended(old.value, value);
   state.variables.set(name, { value: next, ...(old?.condition !== undefined && { condition: old.condition }) });
@@ -127,7 +127,7 @@ function runIf(state: State, node: ShellNode): void {
     const at = clause.children.findIndex(({ type }) => type === 'then');
     const body = clause.children.slice(at + 1).filter((child) => !elseIfs.includes(child));
     const isElse = clause.type === 'else_clause';
-    const holds = isElse || conditionHolds(scopeOf(state), at === 1 ? clause.children[0] : undefined);
+    const holds = isElse || conditionHolds(expansionScope(state), at === 1 ? clause.children[0] : undefined);
     if (holds !== false) branches.push(body);
     decided = holds === true;
     if (decided) break;
@@ -139,7 +139,7 @@ function runIf(state: State, node: ShellNode): void {
 function runCase(state: State, node: ShellNode): void {
   const [subject, ...rest] = node.children;
   const items = rest.filter(({ type }) => type === 'case_item').map((item) => caseItem(state.texts.text(), item));
-  const word = subject === undefined ? null : textOf(scopeOf(state), subject);
+  const word = subject === undefined ? null : expandText(expansionScope(state), subject);
   const isGlob = (pattern: string): boolean => /[*?[$`\\]/.test(pattern);
   const match = word === null ? undefined : items.find(({ patterns }) => patterns.some((pattern) => pattern === word || isGlob(pattern)));
   if (word !== null && match === undefined) return;
@@ -161,7 +161,7 @@ function runFor(state: State, node: ShellNode): void {
   const [variable, , ...words] = node.children.slice(0, Math.max(at, 0));
   const first = words[0];
   if (variable?.type === 'variable_name' && first !== undefined) {
-    const value = valueOf(scopeOf(state), first);
+    const value = valueOf(expansionScope(state), first);
     state.variables.set(state.texts.text().slice(variable.start, variable.end), {
       value,
       ...(words.length > 1 && { condition: variable }),
@@ -184,7 +184,7 @@ function runList(state: State, node: ShellNode): void {
   run(state, left);
   const isTest = left.type === 'test_command' || left.type === 'negated_command' || left.type === 'compound_statement';
   const succeeds = operator.type === '&&' ? true : null;
-  const holds = isTest ? conditionHolds(scopeOf(state), left) : succeeds;
+  const holds = isTest ? conditionHolds(expansionScope(state), left) : succeeds;
   if (holds === null) runBranches(state, [[right]], false, node);
   else if (holds === (operator.type === '&&')) run(state, right);
 }
@@ -236,12 +236,12 @@ function runCommand(state: State, node: ShellNode): void {
   if (name === undefined) return;
   const written = state.texts.text().slice(name.start, name.end);
   const body = state.functions.get(written);
-  const scope = scopeOf(state);
+  const scope = expansionScope(state);
   if (body !== undefined && state.callDepth < maximumCallDepth) {
     call(state, written, body, words.slice(1));
     return;
   }
-  const elements = words.map((word) => elementOf(scope, word));
+  const elements = words.map((word) => expandElement(scope, word));
   if (runSourced(state, elements) || runWritten(state, elements) || runString(state, elements)) return;
   state.commands.push({ start: node.start, end: node.end, words: [...state.starter, ...elements] });
 }
@@ -253,7 +253,7 @@ function runSourced(state: State, words: readonly Element[]): boolean {
   const path = named.path ?? '';
   const isWritten = path !== '' && runWritten(state, words.slice(1));
   const found = isWritten || path === '' || state.innerDepth >= maximumInnerDepth ? null : state.host.sourced(path);
-  if (found !== null) runText(state, found.text, { placeOf: (range) => ({ file: found.file, range }) }, named.range);
+  if (found !== null) runText(state, found.text, { placeInFile: (range) => ({ file: found.file, range }) }, named.range);
   state.sourced.push({ ...named, isFound: isWritten || found !== null });
   return true;
 }
@@ -290,19 +290,19 @@ function inStarter(state: State, starter: readonly Element[], follow: () => void
 }
 
 function runParts(state: State, parts: readonly Part[], range: TextRange): boolean {
-  const { text, sourceOf, conditionOf } = mappedText(state.texts.text(), parts);
-  const placeOf = (inner: TextRange): Place | null => {
-    const source = sourceOf(inner);
-    return source === null ? null : state.texts.placeOf(source);
+  const { text, sourceRange, conditionAt } = mappedText(state.texts.text(), parts);
+  const placeInFile = (inner: TextRange): Place | null => {
+    const source = sourceRange(inner);
+    return source === null ? null : state.texts.placeAt(source);
   };
-  return runText(state, text, { placeOf, conditionOf }, range);
+  return runText(state, text, { placeInFile, conditionAt }, range);
 }
 
 /** Whether a text that the statement at `range` brings in could be followed. */
 function runText(state: State, text: string, origin: Origin, range: TextRange): boolean {
   if (state.innerDepth >= maximumInnerDepth) return false;
   const root = state.host.parse(text);
-  const start = root === null ? null : state.texts.add(text, origin, state.texts.placeOf(range));
+  const start = root === null ? null : state.texts.add(text, origin, state.texts.placeAt(range));
   if (root === null || start === null) {
     state.lost.push(range);
     return false;
@@ -314,11 +314,11 @@ function runText(state: State, text: string, origin: Origin, range: TextRange): 
 }
 
 function call(state: State, name: string, body: ShellNode, words: readonly ShellNode[]): void {
-  const scope = scopeOf(state);
+  const scope = expansionScope(state);
   const outer = state.variables;
   const inner = new Map(outer);
   for (const [index, word] of words.entries()) inner.set(String(index + 1), { value: valueOf(scope, word) });
-  const all: Variable = { value: { kind: 'array', elements: words.map((word) => elementOf(scope, word)) } };
+  const all: Variable = { value: { kind: 'array', elements: words.map((word) => expandElement(scope, word)) } };
   for (const every of allArguments) inner.set(every, all);
   state.variables = inner;
   state.called.add(name);
@@ -349,7 +349,7 @@ function runRedirected(state: State, node: ShellNode): void {
     const parts = hereDocument(state, document);
     if (parts === null) continue;
     if (isShell) runParts(state, parts, command);
-    const path = command === undefined ? null : pathWritten(scopeOf(state), command, file);
+    const path = command === undefined ? null : pathWritten(expansionScope(state), command, file);
     if (path !== null) state.written.set(path, parts);
     runAll(
       state,
@@ -368,7 +368,7 @@ function hereDocument(state: State, { children }: ShellNode): readonly Part[] | 
   const delimiter = children.find(({ type }) => type === 'heredoc_start');
   if (body === undefined || delimiter === undefined) return null;
   const isRaw = /["'\\]/.test(state.texts.text().slice(delimiter.start, delimiter.end));
-  const parts = mixedParts(scopeOf(state), body.start, body.end, isRaw ? [] : body.children, isRaw ? 'raw' : 'quoted');
+  const parts = mixedParts(expansionScope(state), body.start, body.end, isRaw ? [] : body.children, isRaw ? 'raw' : 'quoted');
   state.hereDocuments.push({ start: body.start, end: body.end, parts });
   return parts;
 }

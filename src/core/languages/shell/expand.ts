@@ -26,14 +26,17 @@ const expansions: ReadonlySet<string> = new Set([
 ]);
 
 /** A word of a command or array. */
-export function elementOf(scope: Scope, node: ShellNode): Element {
-  return { start: node.start, end: node.end, parts: partsOf(scope, node, false) };
+export function expandElement(scope: Scope, node: ShellNode): Element {
+  return { start: node.start, end: node.end, parts: expandParts(scope, node, false) };
 }
 
 /** The right side of an assignment: a list for `( ... )`. */
 export function valueOf(scope: Scope, node: ShellNode): Value {
-  if (node.type === 'array') return { kind: 'array', elements: node.children.map((child) => elementOf(scope, child)) };
-  return { kind: 'scalar', parts: [{ kind: 'group', start: node.start, end: node.end, parts: joinedParts(partsOf(scope, node, false)) }] };
+  if (node.type === 'array') return { kind: 'array', elements: node.children.map((child) => expandElement(scope, child)) };
+  return {
+    kind: 'scalar',
+    parts: [{ kind: 'group', start: node.start, end: node.end, parts: joinedParts(expandParts(scope, node, false)) }],
+  };
 }
 
 /** An assignment makes no words: of an array all entries are one text. */
@@ -42,8 +45,8 @@ function joinedParts(parts: readonly Part[]): readonly Part[] {
 }
 
 /** The text of a word without splitting; null where it is not known. */
-export function textOf(scope: Scope, node: ShellNode): string | null {
-  return valueText({ kind: 'scalar', parts: partsOf(scope, node, true) });
+export function expandText(scope: Scope, node: ShellNode): string | null {
+  return valueText({ kind: 'scalar', parts: expandParts(scope, node, true) });
 }
 
 /** Text and expansions between two offsets, as inside double quotes or a here-document. */
@@ -51,14 +54,14 @@ export function mixedParts(scope: Scope, start: number, end: number, children: r
   const parts: Part[] = [];
   let at = start;
   for (const child of children.filter(({ type }) => expansions.has(type))) {
-    parts.push(...literal(scope.text, at, child.start, style), ...partsOf(scope, child, true));
+    parts.push(...literal(scope.text, at, child.start, style), ...expandParts(scope, child, true));
     at = child.end;
   }
   parts.push(...literal(scope.text, at, end, style));
   return parts;
 }
 
-function partsOf(scope: Scope, node: ShellNode, quoted: boolean): readonly Part[] {
+function expandParts(scope: Scope, node: ShellNode, quoted: boolean): readonly Part[] {
   const { text } = scope;
   const { start, end } = node;
   switch (node.type) {
@@ -73,16 +76,16 @@ function partsOf(scope: Scope, node: ShellNode, quoted: boolean): readonly Part[
     case 'string':
       return stringParts(scope, node, start + 1);
     case 'translated_string':
-      return node.children.flatMap((child) => partsOf(scope, child, quoted));
+      return node.children.flatMap((child) => expandParts(scope, child, quoted));
     case 'command_name':
     case 'concatenation':
-      return node.children.flatMap((child) => partsOf(scope, child, quoted));
+      return node.children.flatMap((child) => expandParts(scope, child, quoted));
     case 'simple_expansion':
       return [variablePart(scope, node, node.children[0], quoted)];
     case 'expansion':
       return [parameterPart(scope, node, quoted)];
     case 'arithmetic_expansion': {
-      const value = arithmetic(node, { text, read: (inner) => textOf(scope, inner), variable: (name) => textOfVariable(scope, name) });
+      const value = arithmetic(node, { text, read: (inner) => expandText(scope, inner), variable: (name) => textOfVariable(scope, name) });
       return [{ kind: 'text', start, end, text: value === null ? null : String(value) }];
     }
     default:
@@ -129,11 +132,11 @@ function literal(text: string, start: number, end: number, style: 'bare' | 'quot
 
 function textOfVariable(scope: Scope, name: string): string | null {
   const found = scope.get(name);
-  return found === undefined ? null : valueText(firstOf(found.value));
+  return found === undefined ? null : valueText(firstEntry(found.value));
 }
 
 /** `$ARRAY` is its first entry. */
-function firstOf(value: Value): Value {
+function firstEntry(value: Value): Value {
   return value.kind === 'array' ? { kind: 'array', elements: value.elements.slice(0, 1) } : value;
 }
 
@@ -141,7 +144,7 @@ function variablePart(scope: Scope, site: TextRange, target: ShellNode | undefin
   const name = target === undefined ? '' : scope.text.slice(target.start, target.end);
   const isAll = target?.type === 'special_variable_name' && /^[@*]$/.test(name);
   const found = target?.type === 'variable_name' || isAll ? scope.get(name) : undefined;
-  return found === undefined ? hole(site, name) : refPart(site, isAll ? found.value : firstOf(found.value), quoted, found.condition);
+  return found === undefined ? hole(site, name) : refPart(site, isAll ? found.value : firstEntry(found.value), quoted, found.condition);
 }
 
 function refPart({ start, end }: TextRange, value: Value, quoted: boolean, condition: TextRange | undefined): RefPart {
@@ -171,7 +174,7 @@ function wordParts(scope: Scope, start: number, end: number, children: readonly 
   const parts: Part[] = [];
   let at = start;
   for (const child of children) {
-    parts.push(...literal(scope.text, at, child.start, 'bare'), ...partsOf(scope, child, true));
+    parts.push(...literal(scope.text, at, child.start, 'bare'), ...expandParts(scope, child, true));
     at = child.end;
   }
   parts.push(...literal(scope.text, at, end, 'bare'));
@@ -186,7 +189,7 @@ function entryPart(scope: Scope, site: TextRange, subscript: ShellNode, quoted: 
   const all = refPart(site, found.value, quoted, found.condition);
   if (written === '@') return all;
   if (written === '*') return quoted ? { ...all, joined: true } : all;
-  const at = Number(textOf(scope, index) ?? NaN);
+  const at = Number(expandText(scope, index) ?? NaN);
   const entry = found.value.kind === 'array' ? found.value.elements[at] : undefined;
   return entry === undefined ? hole(site) : refPart(site, { kind: 'array', elements: [entry] }, quoted, found.condition);
 }

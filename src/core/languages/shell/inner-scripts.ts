@@ -1,5 +1,5 @@
 import type { TextRange } from '../../domain/located';
-import { textOf, type Scope } from './expand';
+import { expandText, type Scope } from './expand';
 import type { ShellNode } from './parser';
 import { flatten, wordText, type Element, type FlatWord, type Part } from './words';
 
@@ -21,9 +21,9 @@ interface CommandString {
  */
 export function commandString(words: readonly Element[]): CommandString | null {
   const first = textIn(words[0]);
-  if (first === 'eval') return stringOf(words.slice(1), []);
+  if (first === 'eval') return parseCommandString(words.slice(1), []);
   const at = words.findIndex((word, index) => isCommandOption(textIn(word)) && shell.test(textIn(words[index - 1]) ?? ''));
-  return at === -1 ? null : stringOf(words.slice(at + 1), words.slice(0, at - 1));
+  return at === -1 ? null : parseCommandString(words.slice(at + 1), words.slice(0, at - 1));
 }
 
 /** `-c`, and what people join with it: `-lc`, `-xec`. */
@@ -32,7 +32,7 @@ function isCommandOption(text: string | null): boolean {
 }
 
 /** Of `bash -c` the first word counts; what follows it are its arguments, but `"${ARGS[@]}"` in it makes words of its own. */
-function stringOf(words: readonly Element[], starter: readonly Element[]): CommandString | null {
+function parseCommandString(words: readonly Element[], starter: readonly Element[]): CommandString | null {
   const [first, last] = [words[0], words.at(-1)];
   if (first === undefined || last === undefined) return null;
   const pieces = flatten(words, { left: maximumSteps }).flat();
@@ -81,9 +81,9 @@ const quiet = /^(?:cat|chmod|rm|cp|mv|ls|echo|printf|scp|rsync|sed|grep|tee|pyth
 /** The file that `cat <<EOF > FILE` or `tee FILE <<EOF` writes, as a script of its own could name it; null: none, or it is not known. */
 export function pathWritten(scope: Scope, command: ShellNode, redirect: ShellNode | undefined): string | null {
   const [name, word] = command.children;
-  const written = name === undefined ? null : textOf(scope, name);
+  const written = name === undefined ? null : expandText(scope, name);
   const target = written === 'tee' ? word : redirect?.children.findLast(({ type }) => type !== 'file_descriptor');
-  const path = target === undefined || (written !== 'cat' && written !== 'tee') ? null : textOf(scope, target);
+  const path = target === undefined || (written !== 'cat' && written !== 'tee') ? null : expandText(scope, target);
   return path === null ? null : plainPath(path);
 }
 

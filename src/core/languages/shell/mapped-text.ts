@@ -5,9 +5,9 @@ import { flatten, type FlatWord, type Part, type Piece } from './words';
 interface MappedText {
   readonly text: string;
   /** Where a range of it is in the other one; null when it spans pieces that do not follow each other. */
-  readonly sourceOf: (range: TextRange) => TextRange | null;
+  readonly sourceRange: (range: TextRange) => TextRange | null;
   /** The condition under which a range of it is so, where it is known only at run time. */
-  readonly conditionOf: (range: TextRange) => TextRange | undefined;
+  readonly conditionAt: (range: TextRange) => TextRange | undefined;
 }
 
 /** Of one here-document. */
@@ -32,8 +32,8 @@ export function mappedText(text: string, parts: readonly Part[]): MappedText {
   }
   return {
     text: pieces.join(''),
-    sourceOf: (range) => sourceOf(spans, range),
-    conditionOf: (range) => touchedBy(spans, range).find(({ condition }) => condition !== undefined)?.condition,
+    sourceRange: (range) => sourceRange(spans, range),
+    conditionAt: (range) => touchedBy(spans, range).find(({ condition }) => condition !== undefined)?.condition,
   };
 }
 
@@ -54,7 +54,7 @@ function touchedBy(spans: readonly Span[], { start, end }: TextRange): readonly 
   return spans.filter((span) => span.start < end && span.end > start);
 }
 
-function sourceOf(spans: readonly Span[], { start, end }: TextRange): TextRange | null {
+function sourceRange(spans: readonly Span[], { start, end }: TextRange): TextRange | null {
   const touched = touchedBy(spans, { start, end });
   const [first, last] = [touched[0], touched.at(-1)];
   if (first === undefined || last === undefined) return null;

@@ -126,14 +126,14 @@ function enter(cursor: TreeCursor, types: readonly (string | null)[], text: stri
   if (type === null || type === 'comment' || parent === undefined) return null;
   const [first, end] = [cursor.startIndex, cursor.endIndex];
   // Between two expansions in a string the grammar counts blanks and continued lines to the second one.
-  const start = /(?:expansion|command_substitution)$/.test(type) ? signOf(text, first, end) : first;
+  const start = /(?:expansion|command_substitution)$/.test(type) ? findSigil(text, first, end) : first;
   const node = { type, start, end, children: [] };
   parent.children.push(node);
   return node;
 }
 
 /** Where the `$` or the backtick of an expansion is, which ends at `end`. */
-function signOf(text: string, start: number, end: number): number {
+function findSigil(text: string, start: number, end: number): number {
   const skipped = /^(?:\s|\\\r?\n)*/.exec(text.slice(start, end))?.[0].length ?? 0;
   return /[$`]/.test(text.charAt(start + skipped)) ? start + skipped : start;
 }

@@ -15,9 +15,9 @@ export interface ScriptTexts {
    */
   readonly add: (text: string, origin: Origin, fallback: Place) => number | null;
   /** Where a range is in its file. */
-  readonly placeOf: (range: TextRange) => Place;
+  readonly placeAt: (range: TextRange) => Place;
   /** The condition under which a text that was put together is so at a range, where it is known only at run time. */
-  readonly conditionOf: (range: TextRange) => TextRange | undefined;
+  readonly conditionAt: (range: TextRange) => TextRange | undefined;
   /** The range in the script's own file, if the text is the same there apart from continued lines, so that it can be cut out. */
   readonly ownRange: (range: TextRange) => TextRange | undefined;
 }
@@ -25,8 +25,8 @@ export interface ScriptTexts {
 /** Where a text comes from, by ranges of its own. */
 export interface Origin {
   /** Null where it was put together of pieces that do not follow each other. */
-  readonly placeOf: (range: TextRange) => Place | null;
-  readonly conditionOf?: (range: TextRange) => TextRange | undefined;
+  readonly placeInFile: (range: TextRange) => Place | null;
+  readonly conditionAt?: (range: TextRange) => TextRange | undefined;
 }
 
 interface Part extends TextRange, Origin {
@@ -41,7 +41,7 @@ const maximumParts = 200;
 export function scriptTexts(file: string, own: string): ScriptTexts {
   let all = own;
   const inOwn = (range: TextRange): Place => ({ file, range });
-  const first: Part = { start: 0, end: own.length, placeOf: inOwn, fallback: inOwn({ start: 0, end: 0 }) };
+  const first: Part = { start: 0, end: own.length, placeInFile: inOwn, fallback: inOwn({ start: 0, end: 0 }) };
   const parts = [first];
   const partAt = (offset: number): Part => parts.findLast(({ start }) => start <= offset) ?? first;
   return {
@@ -54,18 +54,18 @@ export function scriptTexts(file: string, own: string): ScriptTexts {
       parts.push({ ...origin, start, end: start + text.length, fallback });
       return start;
     },
-    placeOf: (range) => {
+    placeAt: (range) => {
       const part = partAt(range.start);
       const end = Math.max(Math.min(range.end, part.end), range.start);
-      return part.placeOf({ start: range.start - part.start, end: end - part.start }) ?? part.fallback;
+      return part.placeInFile({ start: range.start - part.start, end: end - part.start }) ?? part.fallback;
     },
-    conditionOf: ({ start, end }) => {
+    conditionAt: ({ start, end }) => {
       const part = partAt(start);
-      return part.conditionOf?.({ start: start - part.start, end: end - part.start });
+      return part.conditionAt?.({ start: start - part.start, end: end - part.start });
     },
     ownRange: ({ start, end }) => {
       const part = partAt(start);
-      const place = end > part.end ? null : part.placeOf({ start: start - part.start, end: end - part.start });
+      const place = end > part.end ? null : part.placeInFile({ start: start - part.start, end: end - part.start });
       if (place?.file !== file) return undefined;
       const [written, meant] = [own.slice(place.range.start, place.range.end), all.slice(start, end)];
       // within quotes a line that is continued is one with the next

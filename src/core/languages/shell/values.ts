@@ -11,13 +11,13 @@ export function appended(old: Value, more: Value): Value {
     const parts: readonly Part[] = [{ kind: 'ref', start: 0, end: 0, quoted: true, value: old }];
     return old.kind === 'scalar' && more.kind === 'scalar'
       ? { kind: 'scalar', parts: [...parts, ...more.parts] }
-      : { kind: 'array', elements: [{ start: 0, end: 0, parts }, ...elementsOf(more)] };
+      : { kind: 'array', elements: [{ start: 0, end: 0, parts }, ...valueElements(more)] };
   }
   if (old.kind === 'scalar' && more.kind === 'scalar') return { kind: 'scalar', parts: [...old.parts, ...more.parts] };
-  return { kind: 'array', elements: [...elementsOf(old), ...elementsOf(more)] };
+  return { kind: 'array', elements: [...valueElements(old), ...valueElements(more)] };
 }
 
-function elementsOf(value: Value): readonly Element[] {
+function valueElements(value: Value): readonly Element[] {
   if (value.kind === 'array') return value.elements;
   const [first, last] = [value.parts[0], value.parts.at(-1)];
   return first === undefined || last === undefined ? [] : [{ start: first.start, end: last.end, parts: value.parts }];

@@ -1,5 +1,5 @@
 import type { TextRange } from '../../domain/located';
-import { pathOf, type FlatWord, type Piece, type Site } from './words';
+import { sitePath, type FlatWord, type Piece, type Site } from './words';
 
 type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };
 
@@ -8,18 +8,18 @@ type Step = TextRange & { readonly kind: Site['kind'] | 'literal' };
  * are.
  * Undefined where they come from different places, or where something else would go with them.
  */
-export function wholeOf(text: string, words: readonly FlatWord[], from: number, to: number): TextRange | undefined {
-  const paths = words.slice(from, to).flatMap((word) => word.map(stepsOf));
+export function removableRange(text: string, words: readonly FlatWord[], from: number, to: number): TextRange | undefined {
+  const paths = words.slice(from, to).flatMap((word) => word.map(pieceSteps));
   const first = paths[0];
   if (first === undefined) return undefined;
-  const level = levelOf(paths, [words[from - 1]?.at(-1), words[to]?.[0]]);
+  const level = deepestCommonLevel(paths, [words[from - 1]?.at(-1), words[to]?.[0]]);
   const start = first[level];
   const ends = paths.map((path) => path[level]?.end ?? NaN);
   const isApart = start === undefined || paths.some((path) => path[level]?.kind === 'group') || start.kind === 'expansion';
   if (isApart || ends.some((end, index) => !(end >= start.start && end >= (ends[index - 1] ?? 0)))) return undefined;
   const range = withQuotes(text, { start: start.start, end: ends.at(-1) ?? NaN });
   if (range === undefined) return undefined;
-  const neighbours = [words[from - 1]?.at(-1), words[to]?.[0]].map((piece) => (piece === undefined ? undefined : stepsOf(piece)[level]));
+  const neighbours = [words[from - 1]?.at(-1), words[to]?.[0]].map((piece) => (piece === undefined ? undefined : pieceSteps(piece)[level]));
   if (neighbours.some((step) => step !== undefined && step.kind !== 'literal' && paths.some((path) => same(path[level], step))))
     return undefined;
   return withSpaces(text, range);
@@ -43,17 +43,17 @@ function withQuotes(text: string, { start, end }: TextRange): TextRange | undefi
  * The deepest level at which the pieces are siblings; one up where the element around them holds nothing else, so that no empty quotes are
  * left.
  */
-function levelOf(paths: readonly (readonly Step[])[], neighbours: readonly (Piece | undefined)[]): number {
+function deepestCommonLevel(paths: readonly (readonly Step[])[], neighbours: readonly (Piece | undefined)[]): number {
   const [first = [], ...rest] = paths;
   let level = 0;
   while (level < first.length - 1 && rest.every((path) => level < path.length - 1 && same(path[level], first[level]))) level += 1;
   const around = first[level - 1];
-  const isShared = neighbours.some((piece) => piece !== undefined && same(stepsOf(piece)[level - 1], around));
+  const isShared = neighbours.some((piece) => piece !== undefined && same(pieceSteps(piece)[level - 1], around));
   return around?.kind === 'element' && !isShared ? level - 1 : level;
 }
 
-function stepsOf(piece: Piece): readonly Step[] {
-  return [...pathOf(piece), { kind: 'literal', start: piece.start, end: piece.end }];
+function pieceSteps(piece: Piece): readonly Step[] {
+  return [...sitePath(piece), { kind: 'literal', start: piece.start, end: piece.end }];
 }
 
 function same(a: Step | undefined, b: Step | undefined): boolean {

@@ -90,7 +90,7 @@ export function flatten(elements: readonly Element[], budget: Budget): readonly 
     const { part } = task;
     if (part === 'break') finish();
     else if (part.kind !== 'text') for (const inner of inside(part, task).reverse()) stack.push(inner);
-    else if (part.text === null || !task.split) word.push(pieceOf(part, task));
+    else if (part.text === null || !task.split) word.push(slicePiece(part, task));
     else splitInto(part, part.text, task, finish, (piece) => word.push(piece));
   }
   finish();
@@ -127,11 +127,11 @@ function inside(part: RefPart | GroupPart, task: Task): Task[] {
   return part.value.parts.map((inner) => ({ part: inner, split, inElement: false, site, condition }));
 }
 
-function pieceOf(part: TextPart, task: Task, from = 0, to = part.text?.length ?? 0): Piece {
-  return { ...sliceRange(part, part.text, from, to), text: part.text?.slice(from, to) ?? null, ...originOf(part, task) };
+function slicePiece(part: TextPart, task: Task, from = 0, to = part.text?.length ?? 0): Piece {
+  return { ...sliceRange(part, part.text, from, to), text: part.text?.slice(from, to) ?? null, ...pieceOrigin(part, task) };
 }
 
-function originOf(part: TextPart, task: Task): Pick<Piece, 'site' | 'condition' | 'variable'> {
+function pieceOrigin(part: TextPart, task: Task): Pick<Piece, 'site' | 'condition' | 'variable'> {
   return { site: task.site, condition: task.condition, variable: part.variable };
 }
 
@@ -139,7 +139,7 @@ function splitInto(part: TextPart, text: string, task: Task, finish: () => void,
   let at = 0;
   for (const match of text.matchAll(/\s+|\S+/g)) {
     if (/^\s/.test(match[0])) finish();
-    else add(pieceOf(part, task, at, at + match[0].length));
+    else add(slicePiece(part, task, at, at + match[0].length));
     at += match[0].length;
   }
 }
@@ -163,7 +163,7 @@ export function valueText(value: Value): string | null {
 }
 
 /** The sites of a piece from the outside in. */
-export function pathOf(piece: Piece): readonly Site[] {
+export function sitePath(piece: Piece): readonly Site[] {
   const path: Site[] = [];
   for (let { site } = piece; site !== null; site = site.outer) path.push(site);
   return path.reverse();
@@ -178,12 +178,12 @@ export function argumentWords(text: string): readonly FlatWord[] {
   for (const match of text.matchAll(/#[^\n]*|"[^"\n]*"|'[^'\n]*'|(?:[^\s"'#]|(?<=\S)#)+(?:"[^"\n]*"|'[^'\n]*')?|["']/g)) {
     const [token] = match;
     if (/^(#|\\$|["']$)/.test(token)) continue;
-    words.push(wordOf(token, match.index));
+    words.push(argumentWord(token, match.index));
   }
   return words;
 }
 
-function wordOf(token: string, start: number): FlatWord {
+function argumentWord(token: string, start: number): FlatWord {
   const site: Site = { kind: 'element', start, end: start + token.length, outer: null };
   const pieces: Piece[] = [];
   for (const match of token.matchAll(/[^"']+/g)) {

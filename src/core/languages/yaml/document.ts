@@ -2,7 +2,7 @@ import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser, type Document
 import type { Place, TextRange } from '../../domain/located';
 import { printable, quoted } from '../../text';
 import { ExpectedError, configError } from '../../errors';
-import { startOf } from '../json/document';
+import { fileStart } from '../json/document';
 import { sentence, type Sentence } from '../../sentence';
 
 /** A value in no collection. `text` is without quotes; empty for a key without a value. */
@@ -88,7 +88,7 @@ export function parseYaml(file: string, text: string, repeated: Repeated = 'refu
       'config-wrong-type',
       sentence`A launcher config is a mapping, not ${root === null || root.range.end === root.range.start ? sentence`nothing` : sentence`a ${root.kind}`}`,
       sentence`write it as key: value lines`,
-      root === null ? startOf(file) : { file, range: root.range },
+      root === null ? fileStart(file) : { file, range: root.range },
     );
   return { file, text, root, replaced: state.replaced };
 }
@@ -138,8 +138,8 @@ interface Conversion {
 }
 
 function convert(state: Conversion, node: Node): YamlNode {
-  if (isAlias(node)) return resolveAlias(state, node.source, rangeOf(node));
-  const range = rangeOf(node);
+  if (isAlias(node)) return resolveAlias(state, node.source, toTextRange(node));
+  const range = toTextRange(node);
   const converted = isMap(node)
     ? convertMap(state, node)
     : isSeq(node)
@@ -167,16 +167,16 @@ function convertMap(state: Conversion, map: YAMLMap): YamlMap {
   for (const pair of pairs) {
     const { key } = pair;
     if (!isScalar(key) || typeof key.value !== 'string') continue;
-    const keyRange = rangeOf(key);
+    const keyRange = toTextRange(key);
     const name = key.value;
     refuseKey(state, entries, name, keyRange);
     const value = pair.value === null ? convertScalar(key, { start: keyRange.end, end: keyRange.end }) : convert(state, pair.value);
-    const end = pair.value === null ? keyRange.end : rangeOf(pair.value).end;
+    const end = pair.value === null ? keyRange.end : toTextRange(pair.value).end;
     if (name === '<<' && key.type === 'PLAIN') merged.push(value);
     else entries.set(name, { key: name, keyRange, value, end, flow: map.flow === true, isOnly: pairs.length === 1 });
   }
   for (const part of merged.flatMap(mergeable)) addMerged(state, entries, part);
-  return { kind: 'map', range: rangeOf(map), entries };
+  return { kind: 'map', range: toTextRange(map), entries };
 }
 
 function mergeable(node: YamlNode): readonly YamlMap[] {
@@ -241,16 +241,16 @@ function resolveAlias(state: Conversion, name: string, range: TextRange): YamlNo
   return target.kind === 'scalar' ? { ...target, range } : target;
 }
 
-function rangeOf({ range }: { readonly range?: readonly [number, number, number] | null }): TextRange {
+function toTextRange({ range }: { readonly range?: readonly [number, number, number] | null }): TextRange {
   return { start: range?.[0] ?? 0, end: range?.[1] ?? 0 };
 }
 
 function refuseUnfit(file: string, text: string): void {
   if (text.length > maximumSize) throw tooLarge(file);
   if (text.replace(/^\uFEFF/, '').trim() === '')
-    throw configError('config-empty', sentence`The file is empty`, sentence`write a launcher config`, startOf(file));
+    throw configError('config-empty', sentence`The file is empty`, sentence`write a launcher config`, fileStart(file));
   if (text.includes('\0') || /(?![\t\n\f\r])\p{Cc}/u.test(text.slice(0, 4096)))
-    throw configError('config-binary', sentence`The file is not text`, sentence`name a YAML config file`, startOf(file));
+    throw configError('config-binary', sentence`The file is not text`, sentence`name a YAML config file`, fileStart(file));
 }
 
 function tooLarge(file: string): Error {
@@ -258,7 +258,7 @@ function tooLarge(file: string): Error {
     'config-too-large',
     sentence`The file is over 1 MB or has over 10,000 settings, too large for a launcher config`,
     sentence`name the config file itself`,
-    startOf(file),
+    fileStart(file),
   );
 }
 

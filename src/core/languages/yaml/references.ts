@@ -14,7 +14,7 @@ const longestExpression = 1000;
 const longestNumber = 40;
 
 /** A resolver that knows no references: Megatron and GPT-NeoX take `${NAME}` from the environment, which no file gives. */
-export const environmentOnly: Resolver = (scalar) => (scalar.text.includes('${') ? unknown : known(plainOf(scalar)));
+export const environmentOnly: Resolver = (scalar) => (scalar.text.includes('${') ? unknown : known(scalarValue(scalar)));
 
 /**
  * OmegaConf interpolations as NeMo uses them: `${model.hidden_size}` from the root, `${.x}` next to the value, `${..x}` a level up, and
@@ -26,7 +26,7 @@ export function createResolver(root: YamlMap): Resolver {
   const chain = new Set<string>();
 
   const resolve: Resolver = (scalar, path) => {
-    if (!scalar.text.includes('${')) return known(plainOf(scalar));
+    if (!scalar.text.includes('${')) return known(scalarValue(scalar));
     const id = JSON.stringify(path);
     const before = resolved.get(id);
     if (before !== undefined) return before;
@@ -44,15 +44,15 @@ export function createResolver(root: YamlMap): Resolver {
     const inner = text.slice(2, -1).trim();
     const call = /^([A-Za-z_][\w.]*):(.*)$/s.exec(inner);
     if (call !== null) {
-      const args = splitArguments(call[2] ?? '').map((argument) => argumentOf(argument, parents, depth));
+      const args = splitArguments(call[2] ?? '').map((argument) => resolveArgument(argument, parents, depth));
       return args.find(({ kind }) => kind === 'cycle') ?? apply(call[1] ?? '', args);
     }
-    const target = targetOf(inner, parents, root);
+    const target = resolveReferencePath(inner, parents, root);
     const entry = target === null ? null : entryAt(root, target);
     return target === null || entry?.value.kind !== 'scalar' ? unknown : resolve(entry.value, target);
   };
 
-  const argumentOf = (written: string, parents: readonly string[], depth: number): Resolution => {
+  const resolveArgument = (written: string, parents: readonly string[], depth: number): Resolution => {
     if (written.startsWith('${')) return evaluate(written, parents, depth + 1);
     const unquoted = /^(["'])(.*)\1$/s.exec(written)?.[2];
     return known(unquoted ?? plainOfText(written));
@@ -62,7 +62,7 @@ export function createResolver(root: YamlMap): Resolver {
 }
 
 /** A scalar as PyYAML's safe loader reads it, as far as configs need: null, booleans, decimal numbers, text. */
-export function plainOf({ text, quoted }: YamlScalar): Plain {
+export function scalarValue({ text, quoted }: YamlScalar): Plain {
   return quoted ? text : plainOfText(text);
 }
 
@@ -103,7 +103,7 @@ function splitArguments(text: string): readonly string[] {
 }
 
 /** Keys from the root. One leading dot is the mapping of the value itself, each further one its parent. */
-function targetOf(written: string, parents: readonly string[], root: YamlMap): readonly string[] | null {
+function resolveReferencePath(written: string, parents: readonly string[], root: YamlMap): readonly string[] | null {
   const [, dots = '', rest = ''] = /^(\.*)([\w-]+(?:\.[\w-]+)*)$/.exec(written) ?? [];
   if (rest === '' || dots.length > parents.length + 1) return null;
   const keys = rest.split('.');

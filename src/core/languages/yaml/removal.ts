@@ -6,7 +6,7 @@ import type { YamlEntry } from './document';
  * entry with its comma. Comments on other lines stay. Undefined where no such cut is safe: the only entry of a block mapping (its parent
  * would turn null), an entry behind `-` or `?`, one that defines an anchor.
  */
-export function removalOf(text: string, entry: YamlEntry): TextRange | undefined {
+export function entryRemovalRange(text: string, entry: YamlEntry): TextRange | undefined {
   const { start } = entry.keyRange;
   if (/(^|[\s:,[{])&[^\s,[\]{}]/.test(text.slice(start, entry.end))) return undefined;
   return entry.flow ? flowRemoval(text, start, entry.end) : entry.isOnly ? undefined : blockRemoval(text, start, entry.end);

@@ -5,7 +5,7 @@ import type { Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
 import type { Facts, Program } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
-import { isJson, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
+import { isJson, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
 import { row, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -74,7 +74,7 @@ const ofType: Readonly<Record<string, Table>> = {
 
 /** A DeepSpeed JSON that the file names is searched next to it and above it: the path is from where the launcher is started. */
 export const accelerateFiles: Composition = {
-  basesOf: (layer) => {
+  findBases: (layer) => {
     if (isJson(layer)) return [];
     const { root } = parsed(layer);
     const type = entryAt(root, ['distributed_type'])?.value;
@@ -87,24 +87,30 @@ export const accelerateFiles: Composition = {
     const own = ownLayer(layers);
     const document = parsed(own);
     const reader = createKeyReader(document, environmentOnly);
-    const program = accelerateProgram(typeOf(reader));
-    return { ...launcherFile(document, 'accelerate', factsOf(reader, layers), reader), ...(program && { program }), isPart: true };
+    const program = accelerateProgram(readDistributedType(reader));
+    return {
+      ...launcherFile(document, 'accelerate', readAccelerateFacts(reader, layers), reader),
+      ...(program && { program }),
+      isPart: true,
+    };
   },
 };
 
 /** What the file of `--config_file` sets, together with the DeepSpeed JSON that it names; nothing where it is not Accelerate's. */
 export function accelerateFacts(own: Layer, layers: readonly Layer[]): Facts {
-  return ofAccelerate(own, {}, () => factsOf(createKeyReader(parsed(own), environmentOnly), layers));
+  return ofAccelerate(own, {}, () => readAccelerateFacts(createKeyReader(parsed(own), environmentOnly), layers));
 }
 
 /** The program that such a file starts. */
-export function accelerateProgramOf(own: Layer): Program | undefined {
-  return ofAccelerate<Program | undefined>(own, undefined, () => accelerateProgram(typeOf(createKeyReader(parsed(own), environmentOnly))));
+export function detectAccelerateProgram(own: Layer): Program | undefined {
+  return ofAccelerate<Program | undefined>(own, undefined, () =>
+    accelerateProgram(readDistributedType(createKeyReader(parsed(own), environmentOnly))),
+  );
 }
 
 /** What such a file builds on. */
 export function accelerateBases(own: Layer): readonly Base[] {
-  return ofAccelerate<readonly Base[]>(own, [], () => accelerateFiles.basesOf(own));
+  return ofAccelerate<readonly Base[]>(own, [], () => accelerateFiles.findBases(own));
 }
 
 function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
@@ -116,13 +122,13 @@ function ofAccelerate<T>({ text }: Layer, otherwise: T, read: () => T): T {
   }
 }
 
-function typeOf(reader: KeyReader): string {
+function readDistributedType(reader: KeyReader): string {
   return reader.one('distributed_type', word)?.value.toUpperCase() ?? 'NO';
 }
 
-function factsOf(reader: KeyReader, layers: readonly Layer[]): Facts {
-  const type = typeOf(reader);
-  const [sharding = {}] = layers.filter(isJson).map(shardingOf);
+function readAccelerateFacts(reader: KeyReader, layers: readonly Layer[]): Facts {
+  const type = readDistributedType(reader);
+  const [sharding = {}] = layers.filter(isJson).map(readShardingFacts);
   const facts = {
     ...unsaid(type),
     ...reader.facts(ofAll),

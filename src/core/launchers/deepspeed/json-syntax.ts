@@ -1,5 +1,5 @@
 import { changeJson, type JsonChange } from '../../terapipe/change-json';
-import { deepspeedFactsOf } from './reader';
+import { readEmbeddedDeepSpeed } from './reader';
 import { fillTemplate } from '../../languages/json/template';
 import type { FactName, LauncherFile } from '../../run/facts';
 import type { KeyNames } from '../writing/key-names';
@@ -19,7 +19,7 @@ export const jsonSyntax = (keys: KeyNames): Syntax => ({
 
 function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, string> {
   return new Map(
-    deepspeedFactsOf(text, file, 0).open.flatMap(({ fact, written }) => (fact === undefined ? [] : [[fact, written] as const])),
+    readEmbeddedDeepSpeed(text, file, 0).open.flatMap(({ fact, written }) => (fact === undefined ? [] : [[fact, written] as const])),
   );
 }
 

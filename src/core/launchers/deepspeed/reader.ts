@@ -37,10 +37,10 @@ export interface DeepSpeedFacts {
 /**
  * What a DeepSpeed config file, or a template of one, sets for a run. `"auto"` is unset.
  * Values that cannot be are remarks of severity error at the value, and no facts.
- * @throws ExpectedError for text that is not JSON even with its placeholders filled; see `parseDocument` and `membersOf`.
+ * @throws ExpectedError for text that is not JSON even with its placeholders filled; see `parseDocument` and `readMembers`.
  */
 export function readDeepSpeed(file: string, text: string): LauncherFile {
-  const { facts, remarks, placeholders } = deepspeedFactsOf(text, file, 0);
+  const { facts, remarks, placeholders } = readEmbeddedDeepSpeed(text, file, 0);
   return { file, format: 'deepspeed', text, place: firstPlace(file, facts), facts, remarks, modelFiles: [], placeholders };
 }
 
@@ -48,9 +48,9 @@ export function readDeepSpeed(file: string, text: string): LauncherFile {
  * The same for a text that is at `offset` of a file: the body of a here-document. All places are places of the file.
  * @throws ExpectedError as `readDeepSpeed`.
  */
-export function deepspeedFactsOf(text: string, file: string, offset: number): DeepSpeedFacts {
+export function readEmbeddedDeepSpeed(text: string, file: string, offset: number): DeepSpeedFacts {
   try {
-    return factsOf(text, file, offset);
+    return readDeepSpeedFacts(text, file, offset);
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place === undefined) throw error;
     const place = { file, range: shifted(error.place.range, offset) };
@@ -58,7 +58,7 @@ export function deepspeedFactsOf(text: string, file: string, offset: number): De
   }
 }
 
-function factsOf(text: string, file: string, offset: number): DeepSpeedFacts {
+function readDeepSpeedFacts(text: string, file: string, offset: number): DeepSpeedFacts {
   const template = fillTemplate(text);
   const { document, broken } = parsed(file, template.text);
   const settings = new Map<string, Setting>();

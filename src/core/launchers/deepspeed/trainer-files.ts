@@ -11,7 +11,7 @@ export function isJson({ file }: Pick<Layer, 'file'>): boolean {
 }
 
 /** What the DeepSpeed JSON of a Trainer's run sets of sharding; the Trainer's own arguments decide the batch and the precision. */
-export function shardingOf(layer: Layer): Facts {
+export function readShardingFacts(layer: Layer): Facts {
   return deepSpeedFacts(layer, ['zeroStage', 'offloadOptimizer', 'offloadParameters', 'gradAccumulationFp32']);
 }
 

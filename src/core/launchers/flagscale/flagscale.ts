@@ -8,7 +8,7 @@ import { mapAt, parseYaml, type YamlDocument, type YamlMap } from '../../languag
  * Megatron-LM in sections (`flagscale/runner/utils.py` flattens them to flags).
  */
 export const flagScaleFiles: Composition = {
-  basesOf: (layer) => groupsOf(parsed(layer)),
+  findBases: (layer) => groupBases(parsed(layer)),
   read: (layers) => {
     const all = noArguments();
     const documents = layers.map(parsed);
@@ -39,7 +39,7 @@ function add(all: Arguments, document: YamlDocument, map: YamlMap | null): void 
 }
 
 /** Entries `- group: name` of a defaults list: `group/name.yaml` next to the file. */
-function groupsOf(document: YamlDocument): Base[] {
+function groupBases(document: YamlDocument): Base[] {
   const list = document.root.entries.get('defaults')?.value;
   if (list?.kind !== 'list') return [];
   return list.items.flatMap((item) => {

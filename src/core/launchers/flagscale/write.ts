@@ -9,18 +9,18 @@ import { yamlSyntax } from '../writing/yaml-syntax';
 /** FlagScale's tasks, and files of their group `train`. */
 export const flagScaleEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits),
-  syntax: yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainOf(document), 'system', name] }),
+  syntax: yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainSection(document), 'system', name] }),
 };
 
 /** A task has its training in a section; a file of the group `train` is that section. */
-function trainOf({ root }: YamlDocument): readonly string[] {
+function trainSection({ root }: YamlDocument): readonly string[] {
   return root.entries.has('experiment') ? ['train'] : [];
 }
 
 const inModel: readonly FactName[] = ['layers', 'sequenceLength', 'maxPositions', 'microBatch', 'globalBatch'];
 
 function flagScaleKeys(document: YamlDocument): KeyNames {
-  const train = [...trainOf(document), ''].join('.');
+  const train = [...trainSection(document), ''].join('.');
   const named = Object.entries(argumentNames) as [FactName, readonly string[]][];
   return {
     ...Object.fromEntries(

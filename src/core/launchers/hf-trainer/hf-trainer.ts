@@ -4,10 +4,10 @@ import type { Composition } from '../composition';
 import { ownLayer, upwards, type Layer } from '../../languages/layers';
 import { kindSettings, libraryDefaults, loraSettings } from '../tables/adapters';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
-import { axolotl, llamaFactory, trainerProgramOf, trl } from './programs';
+import { axolotl, llamaFactory, buildTrainerProgram, trl } from './programs';
 import { count, fixed, on } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
-import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
+import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
 import { row, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -73,7 +73,7 @@ const trainerKeys: Table = {
 
 /** A DeepSpeed JSON is named by a path from where the launcher is started, so it is searched next to the file and above it. */
 export const trainerFiles: Composition = {
-  basesOf: (layer) => {
+  findBases: (layer) => {
     if (isJson(layer)) return [];
     const entry = parsed(layer).root.entries.get('deepspeed');
     if (entry?.value.kind !== 'scalar' || !/\.json$/i.test(entry.value.text)) return [];
@@ -83,15 +83,15 @@ export const trainerFiles: Composition = {
   read: (layers) => {
     const own = parsed(ownLayer(layers));
     const reader = createKeyReader(own, environmentOnly);
-    const [sharding] = layers.filter(isJson).map(shardingOf);
+    const [sharding] = layers.filter(isJson).map(readShardingFacts);
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
     const ofTrainer = reader.facts(trainerKeys);
-    const written: Facts = { ...fsdpOf(own), ...sharding, ...rankOf(ofTrainer), ...ofTrainer, ...optimizer };
+    const written: Facts = { ...fsdpDefaults(own), ...sharding, ...defaultOptimizerRank(ofTrainer), ...ofTrainer, ...optimizer };
     const facts = withCheckpointing(written);
     return {
       ...launcherFile(own, 'hf-trainer', facts, reader),
-      program: programOf(own, facts, reader.one('pure_bf16', on(true))?.value === true),
-      ...adaptersOf(reader),
+      program: detectTrainerProgram(own, facts, reader.one('pure_bf16', on(true))?.value === true),
+      ...readTrainerAdapters(reader),
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
   },
@@ -102,23 +102,23 @@ function parsed({ file, text }: Layer): YamlDocument {
 }
 
 /** Axolotl has `base_model`, LLaMA-Factory keys of its own; any other file is TRL's. */
-function programOf(own: YamlDocument, facts: Facts, isPure: boolean): Program {
+function detectTrainerProgram(own: YamlDocument, facts: Facts, isPure: boolean): Program {
   const { entries } = own.root;
   const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
   const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
   const named = own.root.entries.get('deepspeed')?.value;
   const hasDeepSpeed = named !== undefined && !(named.kind === 'scalar' && /^(null|~|)$/.test(named.text));
   const runtime = isFsdp(own) ? 'fsdp1' : hasDeepSpeed ? 'deepspeed' : 'ddp';
-  return trainerProgramOf(capabilities, runtime, facts, isPure);
+  return buildTrainerProgram(capabilities, runtime, facts, isPure);
 }
 
 /** LLaMA-Factory's own rank of GaLore and APOLLO (hparams/finetuning_args.py). */
-function rankOf({ optimizer }: Facts): Facts {
+function defaultOptimizerRank({ optimizer }: Facts): Facts {
   return /^use_(galore|apollo)$/.test(optimizer?.name ?? '') ? { optimizerRank: byDefault(16, sentence`LLaMA-Factory's default`) } : {};
 }
 
 /** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */
-function fsdpOf(own: YamlDocument): Facts {
+function fsdpDefaults(own: YamlDocument): Facts {
   return isFsdp(own) ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
 }
 
@@ -130,7 +130,7 @@ function isFsdp({ root }: YamlDocument): boolean {
 }
 
 /** Adapters of Axolotl (`adapter`), LLaMA-Factory (`finetuning_type`) or TRL (`use_peft`). */
-function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+function readTrainerAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const axolotl = reader.one('adapter', word);
   const factory = reader.one('finetuning_type', word);
   const trl = reader.one('use_peft', on(true));

@@ -58,7 +58,7 @@ type TrainerRuntime = 'deepspeed' | 'fsdp1' | 'ddp';
  * are in 16 bits are updated as they are: there is no master copy, and gradients have their type.
  * @param isPure `pure_bf16`: weights are in 16 bits whatever the program does otherwise.
  */
-export function trainerProgramOf(capabilities: Capabilities, runtime: TrainerRuntime, facts: Facts, isPure: boolean): Program {
+export function buildTrainerProgram(capabilities: Capabilities, runtime: TrainerRuntime, facts: Facts, isPure: boolean): Program {
   const { name, silent, refuses } = capabilities;
   if (runtime === 'deepspeed') return { name, traits: {}, capabilities };
   const isHalf = isPure || (runtime === 'ddp' && keepsHalf(name, facts));

@@ -1,10 +1,10 @@
 import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
 import { configError } from '../../errors';
-import { startOf } from '../../languages/json/document';
-import { documentOf } from '../../languages/python/as-settings';
+import { fileStart } from '../../languages/json/document';
+import { toYamlDocument } from '../../languages/python/as-settings';
 import { importedConfigs, pickedConfig } from '../../languages/python/configs';
-import { resultOf } from '../../languages/python/evaluate';
+import { evaluateFunction } from '../../languages/python/evaluate';
 import { bridgeFile } from './megatron-bridge';
 
 /** Whether a function's header is that of a recipe. */
@@ -16,18 +16,18 @@ const makesRecipe = (header: string): boolean => /->\s*"?(?:\w+\.)*ConfigContain
  * @throws ExpectedError as `parsePython`; `config-unknown-format` for a module without a recipe that can be followed.
  */
 export const recipeFiles: Composition = {
-  basesOf: (layer) => importedConfigs(layer, (module) => /(^|\.)recipes\.(?!utils\.)|^\.+\w/.test(module)),
+  findBases: (layer) => importedConfigs(layer, (module) => /(^|\.)recipes\.(?!utils\.)|^\.+\w/.test(module)),
   read: (layers) => {
     const picked = pickedConfig(layers, makesRecipe);
-    const result = picked === null ? null : resultOf([...picked.modules, picked.own], picked.own, picked.name);
+    const result = picked === null ? null : evaluateFunction([...picked.modules, picked.own], picked.own, picked.name);
     if (picked === null || result === null)
       throw configError(
         'config-unknown-format',
         sentence`No recipe of this module can be followed`,
         sentence`name a module whose functions return a ConfigContainer`,
-        startOf(layers.at(-1)?.file ?? ''),
+        fileStart(layers.at(-1)?.file ?? ''),
       );
-    const launcher = bridgeFile(documentOf(picked.own, picked.modules, result), 'bridge-python');
+    const launcher = bridgeFile(toYamlDocument(picked.own, picked.modules, result), 'bridge-python');
     return { ...launcher, remarks: [...launcher.remarks, ...picked.remarks] };
   },
 };

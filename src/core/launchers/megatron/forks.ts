@@ -27,16 +27,16 @@ const sniffedLength = 262_144;
  * `unknownFork`, to which only the checks apply that all forks share.
  * @param flags keys of the flags that the launch takes.
  */
-export function forkOf(file: string, text: string, flags: ReadonlySet<string>): MegatronFork {
+export function detectFork(file: string, text: string, flags: ReadonlySet<string>): MegatronFork {
   const head = text.slice(0, sniffedLength);
   const path = file.replaceAll('\\', '/');
-  const scored = forks.map((fork) => ({ fork, score: scoreOf(fork, head, path, flags) }));
+  const scored = forks.map((fork) => ({ fork, score: forkScore(fork, head, path, flags) }));
   const best = scored.reduce((most, each) => (each.score > most.score ? each : most));
   return best.score > 0 ? best.fork : unknownFork;
 }
 
 /** Flags weigh most: a script may name the repository of another fork whose tools it uses. */
-function scoreOf({ signs }: MegatronFork, text: string, path: string, flags: ReadonlySet<string>): number {
+function forkScore({ signs }: MegatronFork, text: string, path: string, flags: ReadonlySet<string>): number {
   const own = signs.flags.filter((flag) => flags.has(flag)).length;
   const byFlags = own > 0 ? 3 + Math.min(own, 4) : 0;
   const byText = signs.text?.test(text) === true ? 3 : 0;

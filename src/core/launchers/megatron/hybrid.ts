@@ -22,7 +22,7 @@ interface HybridLayers {
 }
 
 /** Takes a `--hybrid-layer-pattern` apart; null for letters that are not known here, and for a pattern without layers. */
-export function hybridLayersOf(pattern: string): HybridLayers | null {
+export function parseHybridPattern(pattern: string): HybridLayers | null {
   const [main = '', ...prediction] = pattern.trim().split('/');
   const letters = main.replaceAll('|', '');
   if (letters === '' || Array.from(letters).some((letter) => !Object.hasOwn(letterNames, letter))) return null;
@@ -95,7 +95,7 @@ export interface HybridRun {
 }
 
 /** See `HybridRun`. */
-export function hybridRunOf(facts: Facts): HybridRun | null {
+export function readHybridRun(facts: Facts): HybridRun | null {
   const state = stateOfFacts(facts);
   if (!isHybrid(facts) || state === null) return null;
   const layers = facts.layers?.value;
@@ -108,10 +108,10 @@ export function hybridRunOf(facts: Facts): HybridRun | null {
   const pattern = facts.hybridPattern?.value;
   const read =
     pattern !== undefined
-      ? hybridLayersOf(pattern)
+      ? parseHybridPattern(pattern)
       : layers === undefined
         ? null
-        : hybridLayersOf(patternOfRatios(layers, facts.hybridAttentionRatio?.value ?? 0, facts.hybridMlpRatio?.value ?? 0));
+        : parseHybridPattern(patternOfRatios(layers, facts.hybridAttentionRatio?.value ?? 0, facts.hybridMlpRatio?.value ?? 0));
   // States of two kinds in one model have no word here.
   if (read === null || (read.letters.includes('M') && read.letters.includes('G'))) return null;
   const kinds = Array.from(read.letters, (letter) => letterNames[letter] ?? 'mamba');

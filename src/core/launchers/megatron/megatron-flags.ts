@@ -5,13 +5,13 @@ import type { Fact, Facts } from '../../run/facts';
 import { isHybrid } from './hybrid';
 import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
-import { scalingOf } from './rope-scaling';
+import { readRopeScaling } from './rope-scaling';
 import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
-import { factOf, outcomeOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
+import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
-import { scheduleOf, slicedFacts } from './schedule-flags';
-import { factsOfTable, joined, lenient, readsOf, renamed, row, type FlagTable } from '../tables/table';
+import { readScheduleFlags, slicedFacts } from './schedule-flags';
+import { factsOfTable, joined, lenient, tableReads, renamed, row, type FlagTable } from '../tables/table';
 import { sliceFlags } from '../../slice-runtimes/flags';
 import {
   any,
@@ -231,7 +231,7 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
 };
 
 const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
-  ...readsOf(flagTable),
+  ...tableReads(flagTable),
   ...Object.entries(otherFlags),
 ]);
 
@@ -256,7 +256,7 @@ export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
 /** Flags whose value the program that a script starts will refuse. */
 export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>, fork: MegatronFork): readonly Finding[] {
   return [...flags].flatMap(([key, flag]) => {
-    const expects = expectsOf(key, flag, fork);
+    const expects = expectedValue(key, flag, fork);
     if (expects === null) return [];
     const given =
       flag.words.length === 0 ? sentence`has no value` : sentence`is ${quoted(flag.words.map((entry) => entry.text).join(' '))}`;
@@ -274,7 +274,7 @@ export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>, fork: M
 }
 
 /** What a flag should have been given instead of its value; null: the value is taken, or not known, or a place to fill in. */
-function expectsOf(key: string, flag: LocatedFlag, { choices }: MegatronFork): Value | null {
+function expectedValue(key: string, flag: LocatedFlag, { choices }: MegatronFork): Value | null {
   if (flag.words.some((entry) => entry.text !== null && placeholder.test(entry.text))) return null;
   if (flagsThatDiffer.has(key)) {
     const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
@@ -282,7 +282,7 @@ function expectsOf(key: string, flag: LocatedFlag, { choices }: MegatronFork): V
     return allowed === undefined || word?.text === null || allowed.includes(word?.text ?? '') ? null : anyOf(allowed);
   }
   const read = readsByFlag.get(key);
-  const outcome = read === undefined ? null : outcomeOf(flag, read);
+  const outcome = read === undefined ? null : flagOutcome(flag, read);
   return outcome !== null && 'expects' in outcome ? outcome.expects : null;
 }
 
@@ -292,9 +292,9 @@ const placeholder = /^your?[_-]|^<.*>$|^\[.*\]$|^x{3,}$/i;
 /** Megatron's own rules between flags (`validate_args`). */
 function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const grouped = flags.get('group-query-attention');
-  const isGrouped = factOf(grouped, on(true));
+  const isGrouped = flagFact(grouped, on(true));
   const { kvHeads, world, ...rest } = facts;
-  const half = factOf(flags.get('bf16'), fixed('bf16')) && factOf(flags.get('fp16'), fixed('fp16'));
+  const half = flagFact(flags.get('bf16'), fixed('bf16')) && flagFact(flags.get('fp16'), fixed('fp16'));
   const isPerNode = flags.has('nproc-per-node');
   const usedKvHeads =
     kvHeads?.name === undefined || flagKey(kvHeads.name) !== 'num-query-groups' || isGrouped?.value === true ? kvHeads : undefined;
@@ -309,7 +309,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   const encoderLayers = facts.encoderLayers ?? (decoderLayers === undefined ? undefined : facts.layers);
   // in examples/multimodal `--seq-length` is that of the images (model.py 234 at d98e8a64)
   const ofText = flags.has('language-model-type') ? facts.decoderSequenceLength : undefined;
-  const hybrid = factOf(flags.get('is-hybrid-model'), on(true));
+  const hybrid = flagFact(flags.get('is-hybrid-model'), on(true));
   const isBareHybrid = hybrid?.value === true && !isHybrid(facts);
   return {
     ...rest,
@@ -323,8 +323,8 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...emptied(facts),
     ...partitioned(facts),
     ...paddedWidth(facts),
-    ...scheduleOf(flags),
-    ...scalingOf(facts, flags),
+    ...readScheduleFlags(flags),
+    ...readRopeScaling(facts, flags),
     ...slicedFacts(flags),
     ...(encoderLayers && { encoderLayers }),
     ...(encoderLayers && decoderLayers && { decoderLayers }),
@@ -336,7 +336,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
 
 /** MindSpeed-LLM's `--n-shared-experts`, each as wide as a routed one. */
 function sharedWidth(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fact<number> | undefined {
-  const shared = factOf(flags.get('n-shared-experts'), count(0));
+  const shared = flagFact(flags.get('n-shared-experts'), count(0));
   const width = (facts.expertFfn ?? facts.ffn)?.value;
   return shared === undefined || shared.value === 0 || width === undefined
     ? undefined

@@ -10,8 +10,8 @@ import { sharedExperts, withoutIdleExperts } from '../tables/derived';
 import { joined, row, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { environmentOnly, plainOf } from '../../languages/yaml/references';
-import { removalOf } from '../../languages/yaml/removal';
+import { environmentOnly, scalarValue } from '../../languages/yaml/references';
+import { entryRemovalRange } from '../../languages/yaml/removal';
 import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 
@@ -45,14 +45,14 @@ export function readMegatronYaml(file: string, text: string): LauncherFile {
 }
 
 function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): LauncherFile {
-  const given = entries.filter(({ value }) => value.kind !== 'scalar' || plainOf(value) !== null);
-  const flags = new Map(given.map((entry) => [flagKey(entry.key), flagOf(document, entry)]));
+  const given = entries.filter(({ value }) => value.kind !== 'scalar' || scalarValue(value) !== null);
+  const flags = new Map(given.map((entry) => [flagKey(entry.key), entryFlag(document, entry)]));
   const facts = megatronFacts(flags);
   return launcherFile(
     document,
     'megatron-yaml',
     { ...defaultsFor(facts), ...facts },
-    { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholdersOf(document, flags) },
+    { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholderNames(document, flags) },
   );
 }
 
@@ -63,23 +63,23 @@ function readConfig(document: YamlDocument): LauncherFile {
   return launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, reader);
 }
 
-function flagOf(document: YamlDocument, entry: YamlEntry): LocatedFlag {
+function entryFlag(document: YamlDocument, entry: YamlEntry): LocatedFlag {
   const { file, text } = document;
-  const whole = removalOf(text, entry);
-  const words = wordsOf(file, entry.value);
+  const whole = entryRemovalRange(text, entry);
+  const words = nodeWords(file, entry.value);
   return { name: entry.key, place: { file, range: entry.keyRange }, words, ...(whole && { whole }) };
 }
 
-function wordsOf(file: string, node: YamlNode): readonly FlagWord[] {
+function nodeWords(file: string, node: YamlNode): readonly FlagWord[] {
   if (node.kind === 'map') return [];
-  if (node.kind === 'list') return node.items.flatMap((item) => wordsOf(file, item));
+  if (node.kind === 'list') return node.items.flatMap((item) => nodeWords(file, item));
   return [{ text: variable.test(node.text) ? null : node.text, place: { file, range: node.range } }];
 }
 
 /** `${NAME}` or `$NAME`, which the test runner fills from the environment. */
 const variable = /\$(?:\{(\w+)\}|([A-Za-z_]\w*))/;
 
-function placeholdersOf(document: YamlDocument, flags: ReadonlyMap<string, LocatedFlag>): readonly string[] {
+function placeholderNames(document: YamlDocument, flags: ReadonlyMap<string, LocatedFlag>): readonly string[] {
   const unknown = [...flags].flatMap(([name, { words }]) =>
     flagWords(name) === undefined ? [] : words.filter(({ text }) => text === null),
   );

@@ -111,9 +111,9 @@ function rotaryGaps(model: ModelSpec): readonly Sentence[] {
 export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): string | null {
   if (state?.kind !== 'mamba2' || state.convolution !== 4 || !state.convolutionBias || state.projectionBias) return null;
   if (layerKinds.length !== layers || layerKinds.some((kind) => sublayers(kind) !== 1 || kind.mixer === 'both')) return null;
-  const letterOf = ({ mixer, feedForward }: LayerKind): string =>
+  const layerLetter = ({ mixer, feedForward }: LayerKind): string =>
     mixer === 'state' ? 'M' : mixer !== 'none' ? '*' : feedForward === 'experts' ? 'E' : '-';
-  return layerKinds.map(letterOf).join('');
+  return layerKinds.map(layerLetter).join('');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { hybridLetters, modelFlags } from './model-flags';
 import { megatronDefaultValues } from './megatron-defaults';
-import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags } from './written-keys';
 import type { SettingEdit } from '../writing/desired-setting';
@@ -43,7 +43,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
-  const words = edits.flatMap((edit) => flagOf(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
+  const words = edits.flatMap((edit) => spellFlag(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
@@ -130,7 +130,7 @@ function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
 
 /** Flags that the runtime of slices does not know, with the value that is as good as none. */
 function lackedBy({ sliced }: LaunchSettings): Readonly<Record<string, string | null>> {
-  return sliceRuntimeOf(sliced?.runtime ?? '')?.lacks ?? {};
+  return findSliceRuntime(sliced?.runtime ?? '')?.lacks ?? {};
 }
 
 function lines(flags: readonly string[]): string {
@@ -139,7 +139,7 @@ function lines(flags: readonly string[]): string {
 
 const narrowFlags: Readonly<Record<string, string>> = { fp8: '--fp8-format hybrid', nvfp4: '--fp4-format e2m1' };
 
-function flagOf({ fact, value, flag: own }: SettingEdit): string | null {
+function spellFlag({ fact, value, flag: own }: SettingEdit): string | null {
   if (fact === 'precision') return narrowFlags[String(value)] ?? `--${String(value)}`;
   const flag = own ?? megatronFlags[fact]?.[0];
   if (flag === undefined || value === false) return null;

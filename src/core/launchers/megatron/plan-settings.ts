@@ -5,7 +5,7 @@ import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
 import { silentSize, type LauncherTraits } from '../traits';
 import { plainName } from '../../schedules/on-layout';
 import { runtimeSchedules } from '../../schedules/registry';
-import { gpusSetting, nodesOf } from '../writing/common-settings';
+import { gpusSetting, nodeSettings } from '../writing/common-settings';
 import { recomputeSetting } from './recompute-setting';
 import { plainDialect, stagesSetting, type MegatronDialect } from './stages-setting';
 import { sliceSettings } from './slice-settings';
@@ -93,7 +93,7 @@ function precisionSetting({ precision }: LaunchSettings, { leavesOpen: isOpen }:
 
 function shardingSetting({ zeroStage }: LaunchSettings, { leavesOpen: isOpen }: LauncherTraits): DesiredSetting {
   const hasStages = (facts: Facts): boolean => isGiven(facts, 'zeroStage') || isOpen;
-  const stageOf = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
+  const zeroStageFrom = ({ zeroStage: stage, distributedOptimizer: distributed }: Facts): number | null =>
     stage?.value ?? (distributed === undefined ? (isOpen ? null : 0) : distributed.value ? 1 : 0);
   return {
     what:
@@ -103,7 +103,7 @@ function shardingSetting({ zeroStage }: LaunchSettings, { leavesOpen: isOpen }: 
           ? sentence`ZeRO 1 (distributed optimizer)`
           : sentence`ZeRO ${zeroStage}`,
     facts: ['zeroStage', 'distributedOptimizer'],
-    isMet: (facts) => stageOf(facts) === zeroStage,
+    isMet: (facts) => zeroStageFrom(facts) === zeroStage,
     alternatives: (facts) => {
       if (!isOpen && isGiven(facts, 'zeroStage')) return [[{ fact: 'zeroStage', value: zeroStage }]];
       const distributed: SettingEdit = { fact: 'distributedOptimizer', value: zeroStage > 0 };
@@ -126,7 +126,7 @@ function activationOffloadSettings(
       sentence`activations on the host`,
       sentence`Megatron offloads whole layers only on one pipeline stage and without recompute`,
     );
-  const givenOf = ({ cpuOffloading, activationOffloadLayers: layers }: Facts): number =>
+  const offloadedLayerCount = ({ cpuOffloading, activationOffloadLayers: layers }: Facts): number =>
     cpuOffloading?.value === true ? (layers?.value ?? 0) : 0;
   return [
     {
@@ -135,7 +135,7 @@ function activationOffloadSettings(
           ? sentence`no activations on the host`
           : sentence`activations of ${counted(activationOffloadLayers, 'layer')} on the host`,
       facts: ['cpuOffloading', 'activationOffloadLayers'],
-      isMet: (facts) => givenOf(facts) === activationOffloadLayers,
+      isMet: (facts) => offloadedLayerCount(facts) === activationOffloadLayers,
       alternatives: () => {
         if (activationOffloadLayers === 0) return [removed('cpuOffloading', 'activationOffloadLayers')];
         const layers: SettingEdit = { fact: 'activationOffloadLayers', value: activationOffloadLayers };
@@ -195,7 +195,7 @@ function worldSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSe
     alternatives: (facts) => {
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialect.hasNodes;
-      return isThere && plan.nodes * plan.gpusPerNode === gpus ? [nodesOf(plan)] : [];
+      return isThere && plan.nodes * plan.gpusPerNode === gpus ? [nodeSettings(plan)] : [];
     },
   });
 }

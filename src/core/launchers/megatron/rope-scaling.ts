@@ -1,11 +1,11 @@
 import type { Facts } from '../../run/facts';
 import { count, positiveNumber } from '../../languages/reads';
-import { factOf, type LocatedFlag } from '../tables/located-flag';
+import { flagFact, type LocatedFlag } from '../tables/located-flag';
 
 /** Llama 3's scaling with a factor of its own, or positions divided by a number. */
-export function scalingOf({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
-  const factor = factOf(flags.get('rope-scaling-factor'), positiveNumber);
-  const divided = factOf(flags.get('rotary-seq-len-interpolation-factor'), count(1));
+export function readRopeScaling({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+  const factor = flagFact(flags.get('rope-scaling-factor'), positiveNumber);
+  const divided = flagFact(flags.get('rotary-seq-len-interpolation-factor'), count(1));
   if (ropeScaling !== undefined && factor !== undefined)
     return { ropeScaling: { ...ropeScaling, value: { ...ropeScaling.value, factor: factor.value } } };
   return ropeScaling === undefined && divided !== undefined

@@ -3,7 +3,7 @@ import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './written-keys';
 import type { Syntax } from '../writing/editor';
-import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import { spellLike, detectLineBreak, lineEnd, lineStart, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
@@ -67,7 +67,7 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   const written = text.slice(range.start, range.end);
   const bare = /["']/.test(text.charAt(range.start - 1)) ? plainText(value) : shellValue(value);
   return [
-    spliced(text, range, inPlaceOf(written, given.value, value, bare)),
+    spliced(text, range, spellLike(written, given.value, value, bare)),
     // Where others take the same variable and must keep it: the number in place of the variable.
     ...(given.whole === undefined ? [] : detached(text, given.whole, given.name ?? '', shellValue(value))),
   ];
@@ -121,7 +121,7 @@ function separatorBefore(text: string, start: number): string {
   if (indent.trim() !== '') return ' ';
   const isContinued = (from: number, to: number): boolean => /\\\s*$/.test(text.slice(from, to));
   const continues = isContinued(lineStart(text, Math.max(line - 1, 0)), line) || isContinued(start, lineEnd(text, start));
-  return `${continues ? ' \\' : ''}${lineBreakOf(text)}${indent}`;
+  return `${continues ? ' \\' : ''}${detectLineBreak(text)}${indent}`;
 }
 
 /** A value as one word of a command. */

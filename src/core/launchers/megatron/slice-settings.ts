@@ -1,4 +1,4 @@
-import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import { findSliceRuntime } from '../../slice-runtimes/registry';
 import type { FlagWord } from '../../slice-runtimes/slice-runtime';
 import type { Facts } from '../../run/facts';
 import { splitName, type SequenceSplit } from '../../domain/scheme';
@@ -7,7 +7,7 @@ import { sentence } from '../../sentence';
 
 /** The flags with which a runtime cuts every sequence as a plan does; none for a runtime that is not known. */
 export function sliceSettings(split: SequenceSplit): readonly DesiredSetting[] {
-  const runtime = sliceRuntimeOf(split.runtime);
+  const runtime = findSliceRuntime(split.runtime);
   if (runtime === undefined) return [];
   const { on, splits, rule, lengths, needs } = runtime;
   const word = (fact: SettingEdit['fact'], { flag, word: value }: FlagWord): SettingEdit => ({

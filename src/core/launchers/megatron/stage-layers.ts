@@ -1,7 +1,7 @@
 import { sum } from '../../numbers';
 import type { Facts } from '../../run/facts';
 import { assignedLayersOf, countOf, quotient } from '../counts';
-import { hybridLayersOf } from './hybrid';
+import { parseHybridPattern } from './hybrid';
 
 /** No pipeline has more stages, virtual ones counted, or layers; a layout that unrolls to more is none. */
 const maximumStages = 100_000;
@@ -50,7 +50,7 @@ export function megatronStages(facts: Facts, silent: number | null, layers: numb
   const total = facts.layers === undefined ? layers : countOf(facts, 'layers');
   if (pipeline === null || total === null) return null;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return splitStages(facts, pipeline);
-  const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
+  const segments = facts.hybridPattern === undefined ? null : (parseHybridPattern(facts.hybridPattern.value)?.stages ?? null);
   if (segments !== null) return segments.length % pipeline === 0 && sum(segments) === total ? segments : null;
   if (facts.pipelineLayout !== undefined) {
     const stages = stagesOfPattern(facts.pipelineLayout.value);

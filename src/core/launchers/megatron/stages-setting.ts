@@ -1,5 +1,5 @@
 import type { Facts } from '../../run/facts';
-import { hybridLayersOf } from './hybrid';
+import { parseHybridPattern } from './hybrid';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';
@@ -134,7 +134,7 @@ function splitAlternatives({ model, stageLayers, pipeline }: LaunchSettings): re
 
 /** The pattern of a hybrid that the file describes, or that a new file is to; null where it is none. */
 function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern, hybridAttentionRatio }: Facts): string | null {
-  const own = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  const own = hybridPattern === undefined ? null : parseHybridPattern(hybridPattern.value);
   const letters = own?.letters ?? (hybridAttentionRatio === undefined ? hybridLetters(model) : null);
   return letters?.length === sum(stageLayers) ? letters : null;
 }

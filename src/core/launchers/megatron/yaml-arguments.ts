@@ -3,7 +3,7 @@ import type { LauncherFormat } from '../../run/config-format';
 import { ownLayer, type Layer } from '../../languages/layers';
 import { firstPlace } from '../tables/keys';
 import { replacedKeys } from '../tables/launcher-file';
-import { removalOf } from '../../languages/yaml/removal';
+import { entryRemovalRange } from '../../languages/yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';
 import { unknownFork } from './forks/others';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';
@@ -34,28 +34,28 @@ export function addArguments({ flags, unknown }: Arguments, document: YamlDocume
       continue;
     }
     const name = flagKey(entry.key);
-    const flag = flagOf(document, entry, expand);
+    const flag = expandedEntryFlag(document, entry, expand);
     if (entry.value.kind === 'scalar' && /^(null|~|none|)$/i.test(flag.words[0]?.text ?? '-')) flags.delete(name);
     else flags.set(name, flag);
     if (flagWords(name) !== undefined && flag.words.some(({ text }) => text === null))
-      for (const variable of variablesOf(entry.value)) unknown.add(variable);
+      for (const variable of variableNames(entry.value)) unknown.add(variable);
   }
 }
 
-function flagOf(document: YamlDocument, entry: YamlEntry, expand: Expand): LocatedFlag {
+function expandedEntryFlag(document: YamlDocument, entry: YamlEntry, expand: Expand): LocatedFlag {
   const { file, text } = document;
-  const whole = removalOf(text, entry);
-  const words = wordsOf(file, entry.value, expand);
+  const whole = entryRemovalRange(text, entry);
+  const words = expandedNodeWords(file, entry.value, expand);
   return { name: entry.key, place: { file, range: entry.keyRange }, words, ...(whole && { whole }) };
 }
 
-function wordsOf(file: string, node: YamlNode, expand: Expand): readonly FlagWord[] {
+function expandedNodeWords(file: string, node: YamlNode, expand: Expand): readonly FlagWord[] {
   if (node.kind === 'map') return [];
-  if (node.kind === 'list') return node.items.flatMap((item) => wordsOf(file, item, expand));
+  if (node.kind === 'list') return node.items.flatMap((item) => expandedNodeWords(file, item, expand));
   return [{ text: expand(node.text), place: { file, range: node.range } }];
 }
 
-function variablesOf(node: YamlNode): string[] {
+function variableNames(node: YamlNode): string[] {
   if (node.kind !== 'scalar') return [];
   return [...node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?([\w.]+)/g)].flatMap(([, name]) => name ?? []);
 }

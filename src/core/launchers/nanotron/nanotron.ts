@@ -77,10 +77,10 @@ export function readNanotron(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
   const facts = reader.facts(nanotronKeys);
-  return launcherFile(document, 'nanotron', { ...defaultsOf(facts), ...facts }, reader);
+  return launcherFile(document, 'nanotron', { ...nanotronDefaults(facts), ...facts }, reader);
 }
 
-function defaultsOf({ heads, recomputeGranularity }: Facts): Facts {
+function nanotronDefaults({ heads, recomputeGranularity }: Facts): Facts {
   const reason = sentence`nanotron's Llama has it`;
   const byLayer = sentence`nanotron recomputes layer by layer`;
   return {

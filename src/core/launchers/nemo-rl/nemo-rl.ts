@@ -73,7 +73,7 @@ const onTensors: Program = {
  * paths next to it (`nemo_rl/utils/config.py`); the model is one of Hugging Face, by its name or a folder.
  */
 export const nemoRlFiles: Composition = {
-  basesOf: (layer) => {
+  findBases: (layer) => {
     const value = parsed(layer).root.entries.get('defaults')?.value;
     const items = value === undefined || value.kind === 'map' ? [] : value.kind === 'list' ? value.items : [value];
     return items.flatMap((item) => {
@@ -91,7 +91,7 @@ export const nemoRlFiles: Composition = {
     const facts = usesMegatron ? trained : withLocalBatch(trained);
     const launcher = launcherFile(document, 'nemo-rl', facts, { ...reader, also: [policyOnly(placeOfPolicy(document, facts))] });
     const program = usesMegatron ? {} : { program: onTensors };
-    return { ...launcher, ...program, modelFiles: modelOf(facts), ...adaptersOf(reader, usesMegatron) };
+    return { ...launcher, ...program, modelFiles: modelFolders(facts), ...readNemoRlAdapters(reader, usesMegatron) };
   },
 };
 
@@ -158,7 +158,7 @@ function less(all: Fact<number> | undefined, taken: Fact<number> | undefined): F
   return all === undefined || taken === undefined || taken.value >= all.value ? all : { ...all, value: all.value - taken.value };
 }
 
-function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile, 'adapters'> {
+function readNemoRlAdapters(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile, 'adapters'> {
   const name = usesMegatron ? 'policy.megatron_cfg.peft' : 'policy.dtensor_cfg.lora_cfg';
   const setting = reader.one(`${name}.enabled`, on(true));
   if (setting?.value !== true || setting.source.kind !== 'file') return {};
@@ -173,7 +173,7 @@ function adaptersOf(reader: KeyReader, usesMegatron: boolean): Pick<LauncherFile
 }
 
 /** A folder of the model; a name of Hugging Face's hub is one only where somebody keeps it so. */
-function modelOf({ flavor }: Facts): LauncherFile['modelFiles'] {
+function modelFolders({ flavor }: Facts): LauncherFile['modelFiles'] {
   return flavor === undefined || /\s/.test(flavor.value) ? [] : [flavor];
 }
 

@@ -11,13 +11,13 @@ interface Default extends Base {
  * What a defaults list names: `- .@model.encoder: megatron_model_base_config`, `- group: option`, `- config`. Those that are optional,
  * override what Hydra itself has or are the file are left out.
  */
-export function defaultsOf({ file, root }: YamlDocument): readonly Default[] {
+export function readDefaultsList({ file, root }: YamlDocument): readonly Default[] {
   const list = root.entries.get('defaults')?.value;
   const items = list?.kind === 'list' ? list.items : [];
-  return items.flatMap((item) => defaultOf(file, item) ?? []);
+  return items.flatMap((item) => readDefault(file, item) ?? []);
 }
 
-function defaultOf(file: string, item: YamlNode): Default | null {
+function readDefault(file: string, item: YamlNode): Default | null {
   const [entry] = item.kind === 'map' ? item.entries.values() : [];
   const option = item.kind === 'map' ? entry?.value : item;
   if (option?.kind !== 'scalar' || !/^[\w./@-]{1,200}$/.test(option.text) || /^(?:null|_self_)$/.test(option.text)) return null;
@@ -35,7 +35,7 @@ export function withDefaults(layers: readonly Layer[], parse: (layer: Layer) => 
   const own = layers.at(-1);
   if (own === undefined) return [];
   const document = parse(own);
-  const found = defaultsOf(document).flatMap(({ paths, at }) => {
+  const found = readDefaultsList(document).flatMap(({ paths, at }) => {
     const layer = layers
       .slice(0, -1)
       .find(({ file }) => paths.some((path) => file === path || file.endsWith(`/${path}`) || file.endsWith(`\\${path}`)));

@@ -13,7 +13,7 @@ import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, devices, word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
-import { defaultsOf, withDefaults } from './hydra';
+import { readDefaultsList, withDefaults } from './hydra';
 import { entryAt, parseYaml, mergedDocument, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 
@@ -101,7 +101,7 @@ export function readNemo(file: string, text: string): LauncherFile {
 }
 
 /** The same over the files of its Hydra defaults list. */
-export const nemoFiles: Composition = { basesOf: (layer) => defaultsOf(parsed(layer)), read: readLayers };
+export const nemoFiles: Composition = { findBases: (layer) => readDefaultsList(parsed(layer)), read: readLayers };
 
 function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text);
@@ -112,12 +112,12 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const given = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
   const shared = sharedExperts(given);
-  const facts = { ...given, ...shared, ...attentionOf(reader, given), ...encoderLength(given) };
+  const facts = { ...given, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given) };
   const purpose = purposeIn(document);
   return {
     ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
     ...(purpose && { purpose }),
-    ...adaptersOf(reader),
+    ...readNemoAdapters(reader),
   };
 }
 
@@ -143,7 +143,7 @@ function trainsNothing(root: YamlMap): boolean {
 }
 
 /** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */
-function attentionOf(reader: KeyReader, facts: Facts): Pick<Facts, 'attention'> {
+function attentionWithoutEngine(reader: KeyReader, facts: Facts): Pick<Facts, 'attention'> {
   const flash = reader.one('model.use_flash_attention', on(true));
   const engine = reader.one('model.transformer_engine', on(true));
   if (facts.attention !== undefined || flash?.value !== false || engine?.value === true) return {};
@@ -166,7 +166,7 @@ function withoutLoneLayers(facts: Facts): Facts {
 }
 
 /** Adapters of NeMo's parameter-efficient fine-tuning. */
-function adaptersOf(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+function readNemoAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const scheme = reader.one('model.peft.peft_scheme', word);
   if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
   const isLora = /^lora$/i.test(scheme.value);

@@ -128,7 +128,7 @@ export function readGptNeox(file: string, text: string): LauncherFile {
     tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
     pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, a single stage`),
   };
-  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...ffnOf(reader, given) }, reader);
+  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...readFfnWidth(reader, given) }, reader);
 }
 
 /** Finds root keys however they are spelled; the file's own spelling wins where it has both. */
@@ -145,7 +145,7 @@ function spelledEither(root: YamlMap): typeof entryAt {
  * Width of one matrix of the feed-forward (`ParallelMLP` of megatron/model/transformer.py): `intermediate_size`, a third of which is left
  * for each matrix of a gated activation, rounded up to `mlp_multiple_of`; the older LLaMA-like MLP takes it as it is.
  */
-function ffnOf(reader: KeyReader, { gatedMlp }: Facts): Pick<Facts, 'ffn'> {
+function readFfnWidth(reader: KeyReader, { gatedMlp }: Facts): Pick<Facts, 'ffn'> {
   const size = reader.one('intermediate_size', count(1)) ?? reader.one('feedforward_size', count(1));
   if (size === undefined) return {};
   if (gatedMlp?.value !== true || gatedMlp.name?.replaceAll('-', '_') === 'mlp_type') return { ffn: size };

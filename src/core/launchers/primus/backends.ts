@@ -12,15 +12,15 @@ import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile, replacedKeys } from '../tables/launcher-file';
 import { word, phrase } from '../tables/reads';
 import type { YamlDocument } from '../../languages/yaml/document';
-import { settingsOf } from '../tables/settings';
-import { adaptersOf, environmentDefaults, mergedSettings, namedWithoutSizes, parsed, presetsOf } from './presets';
+import { readSettings } from '../tables/settings';
+import { readPrimusAdapters, environmentDefaults, mergedSettings, namedWithoutSizes, parsed, findPresets } from './presets';
 
 /** Experiments whose trainer is TorchTitan: its settings by the names of its `JobConfig`, in YAML. */
 export const primusTitanFiles: Composition = {
-  basesOf: (layer) => presetsOf(layer, 'torchtitan'),
+  findBases: (layer) => findPresets(layer, 'torchtitan'),
   read: (layers) => {
     const document = mergedSettings(layers, 'torchtitan');
-    const settings = settingsOf(document, environmentDefaults);
+    const settings = readSettings(document, environmentDefaults);
     const launcher = titanFile(document.file, document.text, settings);
     const facts = { ...launcher.facts, ...namedWithoutSizes(parsed(ownLayer(layers)), 'torchtitan', launcher.facts) };
     return { ...launcher, facts, format: 'primus-torchtitan', remarks: [...launcher.remarks, ...replacedKeys(document)] };
@@ -45,7 +45,7 @@ const bridgeKeys: Table = joined(
 
 /** Experiments whose trainer is Megatron-Bridge: arguments of one of its recipes, which is Python and sets what they leave out. */
 export const primusBridgeFiles: Composition = {
-  basesOf: (layer) => presetsOf(layer, 'megatron_bridge'),
+  findBases: (layer) => findPresets(layer, 'megatron_bridge'),
   read: (layers) => {
     const document = mergedSettings(layers, 'megatron_bridge');
     const reader = createKeyReader(document, environmentDefaults);
@@ -53,7 +53,7 @@ export const primusBridgeFiles: Composition = {
     const facts = { ...written, ...namedWithoutSizes(parsed(ownLayer(layers)), 'megatron_bridge', written) };
     return {
       ...launcherFile(document, 'primus-bridge', facts, { ...reader, also: [sizesRemark(document, facts)] }),
-      ...adaptersOf(document),
+      ...readPrimusAdapters(document),
     };
   },
 };

@@ -7,7 +7,7 @@ import { on } from '../../languages/reads';
 import { createKeyReader } from '../tables/keys';
 import { word } from '../tables/reads';
 import { withEnvironment } from '../megatron/yaml-arguments';
-import { plainOf, type Resolver } from '../../languages/yaml/references';
+import { scalarValue, type Resolver } from '../../languages/yaml/references';
 import { mapAt, parseYaml, mergedDocument, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 
 /** The trainer that an experiment hands its settings to: its presets lie in a folder of this name. */
@@ -18,17 +18,17 @@ export function parsed({ file, text }: Layer): YamlDocument {
 }
 
 /** What a file builds on: an experiment on a preset of its trainer and one of its model, a preset on those that it extends. */
-export function presetsOf(layer: Layer, backend: Backend): readonly Base[] {
+export function findPresets(layer: Layer, backend: Backend): readonly Base[] {
   const document = parsed(layer);
-  const module = moduleOf(document.root, backend);
+  const module = findModule(document.root, backend);
   return module === null
-    ? extendsOf(document)
-    : [...presetOf(document, module, 'config', `modules/${backend}`), ...presetOf(document, module, 'model', `models/${backend}`)];
+    ? extendedPresets(document)
+    : [...modulePreset(document, module, 'config', `modules/${backend}`), ...modulePreset(document, module, 'model', `models/${backend}`)];
 }
 
 /** The settings of a preset, or what an experiment overrides; null for an experiment that overrides nothing. */
 export function settingsIn(document: YamlDocument, backend: Backend): YamlMap | null {
-  const module = moduleOf(document.root, backend);
+  const module = findModule(document.root, backend);
   return module === null ? document.root : mapAt(module, ['overrides']);
 }
 
@@ -48,19 +48,19 @@ export const environmentDefaults: Resolver = (scalar) => {
   const text = withEnvironment(scalar.text);
   if (text === null) return { kind: 'unknown' };
   const isExpanded = text !== scalar.text;
-  return { kind: 'value', value: plainOf({ ...scalar, text, quoted: scalar.quoted && !isExpanded }) };
+  return { kind: 'value', value: scalarValue({ ...scalar, text, quoted: scalar.quoted && !isExpanded }) };
 };
 
 /** The module of an experiment that trains with a backend; null in a preset. */
-function moduleOf(root: YamlMap, backend: Backend): YamlMap | null {
+function findModule(root: YamlMap, backend: Backend): YamlMap | null {
   const modules = mapAt(root, ['modules']);
   const maps = [...(modules?.entries.values() ?? [])].flatMap(({ value }) => (value.kind === 'map' ? [value] : []));
   return maps.find((map) => scalarAt(map, 'framework')?.text === backend) ?? null;
 }
 
 /** The preset of a model that an experiment names, as it writes it; null where it names none. */
-function modelNameOf(document: YamlDocument, backend: Backend): Fact<string> | null {
-  const value = moduleOf(document.root, backend)?.entries.get('model')?.value;
+function readModelPreset(document: YamlDocument, backend: Backend): Fact<string> | null {
+  const value = findModule(document.root, backend)?.entries.get('model')?.value;
   const written = value?.kind === 'scalar' ? withEnvironment(value.text) : null;
   if (value === undefined || written === null || written === '') return null;
   return {
@@ -70,7 +70,7 @@ function modelNameOf(document: YamlDocument, backend: Backend): Fact<string> | n
   };
 }
 
-function presetOf({ file }: YamlDocument, module: YamlMap, key: string, folder: string): readonly Base[] {
+function modulePreset({ file }: YamlDocument, module: YamlMap, key: string, folder: string): readonly Base[] {
   const value = module.entries.get(key)?.value;
   const written = value?.kind === 'scalar' ? withEnvironment(value.text) : null;
   if (value === undefined || written === null || written === '') return [];
@@ -78,7 +78,7 @@ function presetOf({ file }: YamlDocument, module: YamlMap, key: string, folder: 
   return [{ written, place: { file, range: value.range }, paths: upwards(`primus/configs/${folder}/${name}`) }];
 }
 
-function extendsOf(document: YamlDocument): readonly Base[] {
+function extendedPresets(document: YamlDocument): readonly Base[] {
   const entry = document.root.entries.get('extends');
   if (entry === undefined) return [];
   const items = entry.value.kind === 'list' ? entry.value.items : [entry.value];
@@ -99,12 +99,12 @@ export function namedWithoutSizes(
   { layers, hidden, heads, flavor }: Facts,
 ): Pick<Facts, 'flavor'> {
   if (layers !== undefined || hidden !== undefined || heads !== undefined || flavor !== undefined) return {};
-  const name = modelNameOf(document, backend);
+  const name = readModelPreset(document, backend);
   return name === null ? {} : { flavor: name };
 }
 
 /** The setting by which an experiment trains only adapters: `lora: { enabled: true }` with Megatron, `peft: lora` with Megatron-Bridge. */
-export function adaptersOf(document: YamlDocument): Pick<LauncherFile, 'adapters'> {
+export function readPrimusAdapters(document: YamlDocument): Pick<LauncherFile, 'adapters'> {
   const reader = createKeyReader(document, environmentDefaults);
   const peft = reader.one('peft', word);
   const isPeft = peft !== undefined && !/^(?:none|null|false)$/i.test(peft.value);

@@ -2,7 +2,7 @@ import type { Composition } from '../composition';
 import type { Layer } from '../../languages/layers';
 import type { LauncherFile } from '../../run/facts';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, withEnvironment, type Arguments } from '../megatron/yaml-arguments';
-import { adaptersOf, mergedSettings, namedWithoutSizes, parsed, presetsOf, settingsIn } from './presets';
+import { readPrimusAdapters, mergedSettings, namedWithoutSizes, parsed, findPresets, settingsIn } from './presets';
 import { own } from '../../records';
 
 /**
@@ -10,7 +10,7 @@ import { own } from '../../records';
  * `extends`, and overrides them (`primus/core/config/preset_loader.py`). Read here are runs of its Megatron backend: all of these are
  * arguments of Megatron-LM.
  */
-export const primusFiles: Composition = { basesOf: (layer) => presetsOf(layer, 'megatron'), read: readPrimus };
+export const primusFiles: Composition = { findBases: (layer) => findPresets(layer, 'megatron'), read: readPrimus };
 
 function readPrimus(layers: readonly Layer[]): LauncherFile {
   const all = noArguments();
@@ -26,7 +26,7 @@ function readPrimus(layers: readonly Layer[]): LauncherFile {
   return {
     ...launcher,
     facts: { ...facts, ...namedWithoutSizes(own, 'megatron', facts) },
-    ...adaptersOf(mergedSettings(layers, 'megatron')),
+    ...readPrimusAdapters(mergedSettings(layers, 'megatron')),
   };
 }
 

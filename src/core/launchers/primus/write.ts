@@ -5,15 +5,15 @@ import { plainDialect } from '../megatron/stages-setting';
 import { argumentNames } from '../megatron/written-keys';
 import { titanNames, titanSettings, titanSpellings } from '../torchtitan/write';
 import type { Editor } from '../writing/editor';
-import { keysUnder, leavesOf } from '../writing/key-names';
+import { keysUnder, withoutSections } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
 
 /** Primus with Megatron-LM. */
 export const primusEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits),
   syntax: yamlSyntax({
-    keys: (document) => keysUnder(overridesOf(document, 'megatron'), argumentNames),
-    precisionSwitch: (document, name) => [...overridesOf(document, 'megatron').split('.').slice(0, -1), name],
+    keys: (document) => keysUnder(moduleOverridesPrefix(document, 'megatron'), argumentNames),
+    precisionSwitch: (document, name) => [...moduleOverridesPrefix(document, 'megatron').split('.').slice(0, -1), name],
   }),
 };
 
@@ -22,7 +22,7 @@ export const primusBridgeEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits, { ...plainDialect, countsVirtualStages: true }),
   syntax: yamlSyntax({
     ...bridgeDialect,
-    keys: (document) => keysUnder(overridesOf(document, 'megatron_bridge'), leavesOf(bridgeNames)),
+    keys: (document) => keysUnder(moduleOverridesPrefix(document, 'megatron_bridge'), withoutSections(bridgeNames)),
   }),
 };
 
@@ -30,13 +30,13 @@ export const primusBridgeEditor: Editor = {
 export const primusTorchtitanEditor: Editor = {
   settings: titanSettings,
   syntax: yamlSyntax({
-    keys: (document) => keysUnder(overridesOf(document, 'torchtitan'), titanNames),
+    keys: (document) => keysUnder(moduleOverridesPrefix(document, 'torchtitan'), titanNames),
     spelled: titanSpellings,
   }),
 };
 
 /** `modules.pre_trainer.overrides.` of a Primus experiment; nothing for a preset, whose settings are at its root. */
-function overridesOf({ root }: YamlDocument, backend: string): string {
+function moduleOverridesPrefix({ root }: YamlDocument, backend: string): string {
   const modules = [...(mapAt(root, ['modules'])?.entries ?? [])];
   const own = modules.find(([, { value }]) => value.kind === 'map' && textAt(value, 'framework') === backend);
   return own === undefined ? '' : `modules.${own[0]}.overrides.`;

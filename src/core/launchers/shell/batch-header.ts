@@ -37,7 +37,7 @@ function plain(text: string): Value {
 }
 
 /** The variables that a script finds: its folders, and those that the batch system sets from the script's header. */
-export function environmentOf(text: string): ReadonlyMap<string, Value> {
+export function scriptEnvironment(text: string): ReadonlyMap<string, Value> {
   const variables = new Map<string, Value>([
     ['HOME', plain('~')],
     ['PWD', plain('.')],

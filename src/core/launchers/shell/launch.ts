@@ -4,8 +4,8 @@ import type { ScriptTexts } from '../../languages/shell/script-texts';
 import type { LocatedFlag } from '../tables/located-flag';
 import { flagKey, flagWords } from '../megatron/megatron-flags';
 import type { Settings } from './program';
-import { wholeOf } from '../../languages/shell/whole-flag';
-import { flatten, pathOf, sliceRange, wordText, type Element, type FlatWord, type Piece } from '../../languages/shell/words';
+import { removableRange } from '../../languages/shell/whole-flag';
+import { flatten, sitePath, sliceRange, wordText, type Element, type FlatWord, type Piece } from '../../languages/shell/words';
 
 /** A flag of the launch command with what its value depends on. */
 export interface LaunchFlag extends LocatedFlag {
@@ -69,17 +69,17 @@ interface OpenWord {
  * The command that starts the training: the one with the most flags of the program. Where there is no such command, the flags in all lists
  * that the script sets.
  */
-export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
+export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
   const budget = { left: maximumSteps };
   let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), rest: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
     const words = flatten(command.words, budget);
-    const flags = flagsOf(texts, words, settings);
+    const flags = readLaunchFlags(texts, words, settings);
     const score = [...flags.keys()].filter((key) => settings.words(key) !== undefined && !clusterFlags.has(key)).length;
     if (score <= bestScore) continue;
-    [best, bestScore] = [{ flags, ...programOf(words), isCommand: true, rest: openWords(texts, words) }, score];
+    [best, bestScore] = [{ flags, ...startedProgram(words), isCommand: true, rest: openWords(texts, words) }, score];
   }
   if (bestScore > 0) return best;
   const lists = [...variables.values()].map(({ value }): Element => ({
@@ -87,7 +87,7 @@ export function launchOf(texts: ScriptTexts, { commands, variables }: Evaluation
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
-  const flags = flagsOf(texts, flatten(lists, budget), settings);
+  const flags = readLaunchFlags(texts, flatten(lists, budget), settings);
   return { flags, program: null, isCommand: false, own: new Set(flags.keys()), rest: [] };
 }
 
@@ -98,9 +98,9 @@ function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly Ope
   return words.flatMap((word, index) => {
     const [piece] = word;
     const before = words[index - 1];
-    const isValue = before !== undefined && headOf(before, noShortFlags) !== null;
+    const isValue = before !== undefined && flagHead(before, noShortFlags) !== null;
     if (word.length !== 1 || piece?.variable === undefined || piece.text !== null || isValue || !holdsFlags.test(piece.variable)) return [];
-    return [{ place: placeOf(texts, word), variable: piece.variable }];
+    return [{ place: wordPlace(texts, word), variable: piece.variable }];
   });
 }
 
@@ -108,11 +108,11 @@ function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly Ope
 const starters = /^(?:torch\.|deepspeed|coverage|accelerate|torchrun|intel_extension|torch_npu|nsys|pdb|debugpy|msrun)/;
 
 /** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other; and its own flags. */
-function programOf(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> {
+function startedProgram(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> {
   const flat = given.flatMap(commandInWord);
   const words = flat.map((word) => word.map(({ text }) => text ?? '$').join(''));
   const ownFrom = (index: number): ReadonlySet<string> =>
-    new Set(flat.slice(index).flatMap((word) => flagKey(headOf(word, noShortFlags)?.name ?? '') || []));
+    new Set(flat.slice(index).flatMap((word) => flagKey(flagHead(word, noShortFlags)?.name ?? '') || []));
   for (const [index, word] of words.entries()) {
     if (word.endsWith('.py') && word !== '.py') return { program: word, own: ownFrom(index) };
     if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word))
@@ -127,14 +127,14 @@ function isQuiet({ words }: Command): boolean {
 }
 
 /** Flags with their words, by key; of a repeated one the last. */
-export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settings = megatronSettings): LaunchFlags {
+export function readLaunchFlags(texts: ScriptTexts, command: readonly FlatWord[], settings = megatronSettings): LaunchFlags {
   const text = texts.text();
   const words = command.flatMap(commandInWord).map((word) => word.map((piece) => withCondition(texts, piece)));
   const flags = new Map<string, LaunchFlag>();
   const isOfScheduler = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
   const short = settings.short ?? (isOfScheduler ? shortFlags : noShortFlags);
   for (let index = 0; index < words.length;) {
-    const head = overrideOf(words[index] ?? [], settings) ?? headOf(words[index] ?? [], short);
+    const head = overrideHead(words[index] ?? [], settings) ?? flagHead(words[index] ?? [], short);
     if (head === null) {
       index += 1;
       continue;
@@ -142,12 +142,12 @@ export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settin
     const key = flagKey(head.name);
     const end = head.value === null ? valuesEnd(words, index + 1, settings.words(key)) : index + 1;
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
-    const range = settings.words(key) === undefined ? undefined : wholeOf(text, words, index, end);
-    const place = placeOf(texts, head.pieces);
+    const range = settings.words(key) === undefined ? undefined : removableRange(text, words, index, end);
+    const place = wordPlace(texts, head.pieces);
     const given = values.map((word) => ({
       text: wordText(word),
-      ...pathEndOf(word),
-      place: word.length === 0 ? place : placeOf(texts, word),
+      ...knownPathEnd(word),
+      place: word.length === 0 ? place : wordPlace(texts, word),
     }));
     // a fix changes one file: what another one sets is changed there
     const isOwn = given.every((word) => word.place.file === texts.file);
@@ -167,14 +167,14 @@ export function flagsOf(texts: ScriptTexts, command: readonly FlatWord[], settin
 }
 
 /** What follows a folder that only a run knows. */
-function pathEndOf(word: FlatWord): { readonly pathEnd?: string } {
+function knownPathEnd(word: FlatWord): { readonly pathEnd?: string } {
   const hole = word.findLastIndex(({ text }) => text === null);
   const known = word.slice(hole + 1).map(({ text }) => text ?? '').join(''); // prettier-ignore
   return hole !== -1 && known.startsWith('/') ? { pathEnd: `.${known}` } : {};
 }
 
 function withCondition(texts: ScriptTexts, piece: Piece): Piece {
-  const condition = piece.condition ?? texts.conditionOf(piece);
+  const condition = piece.condition ?? texts.conditionAt(piece);
   return condition === undefined ? piece : { ...piece, condition };
 }
 
@@ -185,7 +185,7 @@ interface Head {
   readonly value: FlatWord | null;
 }
 
-function headOf(word: FlatWord, short: ReadonlyMap<string, string>): Head | null {
+function flagHead(word: FlatWord, short: ReadonlyMap<string, string>): Head | null {
   const hole = word.findIndex(({ text }) => text === null);
   const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
   const long = hole === -1 ? short.get(known) : undefined;
@@ -198,7 +198,7 @@ function headOf(word: FlatWord, short: ReadonlyMap<string, string>): Head | null
 }
 
 /** `data.max_length=4096`, as Hydra takes settings; `+` and `++` in front add one. */
-function overrideOf(word: FlatWord, { override }: Settings): Head | null {
+function overrideHead(word: FlatWord, { override }: Settings): Head | null {
   if (override === undefined) return null;
   const hole = word.findIndex(({ text }) => text === null);
   const known = (hole === -1 ? word : word.slice(0, hole)).map(({ text }) => text ?? '').join('');
@@ -232,20 +232,20 @@ function valuesEnd(words: readonly FlatWord[], from: number, arity: ReturnType<t
 /** Not the next flag, nor the script that follows the launcher's own flags. */
 function isValue(word: FlatWord): boolean {
   const text = wordText(word);
-  return text === null ? headOf(word, noShortFlags) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
+  return text === null ? flagHead(word, noShortFlags) === null : !/^--?[A-Za-z]/.test(text) && !text.endsWith('.py');
 }
 
-function placeOf(texts: ScriptTexts, word: FlatWord): Place {
+function wordPlace(texts: ScriptTexts, word: FlatWord): Place {
   const [first, last] = [word[0], word.at(-1)];
-  return texts.placeOf(first === undefined || last === undefined ? { start: 0, end: 0 } : commonRange(first, last));
+  return texts.placeAt(first === undefined || last === undefined ? { start: 0, end: 0 } : commonRange(first, last));
 }
 
 /** From one piece to another in the innermost text that holds both. */
 function commonRange(first: Piece, last: Piece): TextRange {
   if (first.site === last.site && first.start <= last.end) return { start: first.start, end: last.end };
   const [a, b] = [
-    [...pathOf(first), first],
-    [...pathOf(last), last],
+    [...sitePath(first), first],
+    [...sitePath(last), last],
   ];
   const level = a.findIndex((step, index) => step.start !== b[index]?.start || step.end !== b[index].end);
   const [from, to] = [a[level] ?? first, b[level] ?? first];

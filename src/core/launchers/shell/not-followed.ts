@@ -24,7 +24,7 @@ export function notFollowedRemarks(texts: ScriptTexts, launch: Launch, { sourced
   const missing = sourced.filter(({ isFound, path, isWhole }) => !isFound && !isOfSystem(path ?? '', isWhole));
   return [
     ...(isOpen || !launch.isCommand ? missing.map((each) => notHere(texts, each)) : []),
-    ...lost.map((range) => remark(texts.placeOf(range), sentence`This command line is too long or nested too deep to be followed`)),
+    ...lost.map((range) => remark(texts.placeAt(range), sentence`This command line is too long or nested too deep to be followed`)),
     ...restRemarks(launch),
   ];
 }
@@ -39,7 +39,7 @@ function notHere(texts: ScriptTexts, { path, range }: Sourced): Finding {
     path === null
       ? sentence`Which file is sourced here is only known when the script runs, and so is what it sets`
       : sentence`${quoted(path)} is missing, so its settings are unknown`;
-  return { ...remark(texts.placeOf(range), message), remedy: sentence`open the folder that holds it too` };
+  return { ...remark(texts.placeAt(range), message), remedy: sentence`open the folder that holds it too` };
 }
 
 /** Words that may be more flags: `"$@"`, `$EXTRA_ARGS` that nobody sets. One remark for all. */

@@ -22,7 +22,7 @@ export interface ShellProgram {
   readonly isIts: (text: string) => boolean;
   readonly settings: Settings;
   /** Paths of files of settings that its launch names, as it writes them. */
-  readonly filesOf?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
+  readonly settingFiles?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
   /** What such a file builds on. */
   readonly basesOfFile?: (layer: Layer) => readonly Base[];
   /** What the settings of its launch say, by `flagKey`, and those of the files that it names, of which `layers` were found. */

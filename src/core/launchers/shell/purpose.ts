@@ -13,7 +13,7 @@ const purposes: readonly (readonly [Purpose, RegExp])[] = [
 ];
 
 /** What a program does, by its path or module and the flags it takes; null: unknown from its name. */
-export function purposeOf(program: string, flags: ReadonlySet<string>): Purpose | null {
+export function detectPurpose(program: string, flags: ReadonlySet<string>): Purpose | null {
   const name = program.toLowerCase().replaceAll('-', '_').split('/').slice(-3).join('/');
   const own = name.slice(name.lastIndexOf('/') + 1);
   // Megatron-LM's tasks: without data to train on they evaluate

@@ -4,19 +4,19 @@ import { readDeepSpeed } from '../deepspeed/reader';
 import { coreModules, type GivenAdapters } from '../../run/adapters';
 import { configError } from '../../errors';
 import type { Fact, FactName, Facts, LauncherFile } from '../../run/facts';
-import { maximumConfigSize, startOf } from '../../languages/json/document';
+import { maximumConfigSize, fileStart } from '../../languages/json/document';
 import type { ComposingReader, Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
 import { argumentWords } from '../../languages/shell/words';
-import { clusterOfScheduler, environmentOf } from './batch-header';
+import { clusterOfScheduler, scriptEnvironment } from './batch-header';
 import { evaluate } from '../../languages/shell/evaluate';
 import { loraFlags } from '../tables/adapters';
 import type { Evaluation, HereDocument } from '../../languages/shell/evaluation';
-import { flagsOf, launchOf, type Launch, type LaunchFlags } from './launch';
+import { readLaunchFlags, findLaunch, type Launch, type LaunchFlags } from './launch';
 import { mappedText } from '../../languages/shell/mapped-text';
-import { forkOf } from '../megatron/forks';
+import { detectFork } from '../megatron/forks';
 import type { FlagWord } from '../tables/located-flag';
-import { purposeOf } from './purpose';
+import { detectPurpose } from './purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { leftOutFlags } from '../megatron/left-out-flags';
 import { unknownFlags } from '../megatron/unknown-flags';
@@ -28,7 +28,7 @@ import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from '../../languages/shell/script-texts';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from '../../languages/shell/parser';
-import { isJson, optimizerOfDeepSpeed, shardingOf } from '../deepspeed/trainer-files';
+import { isJson, optimizerOfDeepSpeed, readShardingFacts } from '../deepspeed/trainer-files';
 import { sentence } from '../../sentence';
 
 /** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
@@ -41,7 +41,7 @@ const shellPrograms: readonly ShellProgram[] = [verlProgram, trainerProgram];
  */
 export function createShellReader(parser: ShellParser): ComposingReader {
   const composition: Composition = {
-    basesOf: (layer) => basesOf(parser, layer),
+    findBases: (layer) => findScriptBases(parser, layer),
     read: (layers) => readScript(parser, layers),
     reportsMissing: true,
   };
@@ -54,18 +54,18 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   refuseUnfit(file, text);
   const texts = scriptTexts(file, text);
   if (isArgumentFile(text)) {
-    const flags = flagsOf(texts, argumentWords(text));
+    const flags = readLaunchFlags(texts, argumentWords(text));
     return launcherFile(texts, text, { flags, program: null, isCommand: true, own: new Set(flags.keys()), rest: [] }, {}, []);
   }
   const root = parser.parse(text);
   if (root === null)
-    throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, startOf(file));
+    throw configError('shell-too-complex', sentence`The script is too tangled to be read`, sentence`name a launch script`, fileStart(file));
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
-  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced });
-  const other = programOf(text);
+  const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced });
+  const other = findShellProgram(text);
   if (other !== undefined)
-    return fileOfProgram(other, texts, layers, launchOf(texts, evaluation, other.settings), syntaxRemarks(file, root));
-  const launch = launchOf(texts, evaluation);
+    return fileOfProgram(other, texts, layers, findLaunch(texts, evaluation, other.settings), syntaxRemarks(file, root));
+  const launch = findLaunch(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
   const remarks = [
@@ -75,13 +75,13 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     ...syntaxRemarks(file, root),
   ];
   const jsonFiles = layers.slice(0, -1).filter(isJson);
-  const ofJson = jsonFiles.map((layer) => ({ ...shardingOf(layer), ...optimizerOfDeepSpeed(layer) }));
+  const ofJson = jsonFiles.map((layer) => ({ ...readShardingFacts(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
   return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
 }
 
 /** The program other than Megatron-LM that a script starts. */
-function programOf(text: string): ShellProgram | undefined {
+function findShellProgram(text: string): ShellProgram | undefined {
   return isMegatronShell(text) ? undefined : shellPrograms.find(({ isIts }) => isIts(text));
 }
 
@@ -92,25 +92,25 @@ function isAt(file: string, path: string): boolean {
 }
 
 /** What a script sources, and the settings that its launch names; one without either is not parsed. */
-function basesOf(parser: ShellParser, layer: Layer): readonly Base[] {
+function findScriptBases(parser: ShellParser, layer: Layer): readonly Base[] {
   const { file, text } = layer;
   if (/\.(?:ya?ml|json)$/i.test(file)) return shellPrograms.flatMap(({ basesOfFile }) => basesOfFile?.(layer) ?? []);
-  const program = programOf(text);
+  const program = findShellProgram(text);
   const sources = /(?:^|[\s;&|({"'`])(?:source|\.)[ \t]/m.test(text);
   const namesJson = program === undefined && /--deepspeed[-_]config\b/.test(text);
-  if (!(sources || namesJson || program?.filesOf !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
+  if (!(sources || namesJson || program?.settingFiles !== undefined) || text.length > maximumConfigSize || text.includes('\0')) return [];
   const root = parser.parse(text);
   if (root === null) return [];
   const texts = scriptTexts(file, text);
-  const evaluation = evaluate(texts, root, environmentOf(text), { parse: parser.parse, sourced: () => null });
-  const named = filesOf(program, launchOf(texts, evaluation, program?.settings).flags);
+  const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced: () => null });
+  const named = launchSettingFiles(program, findLaunch(texts, evaluation, program?.settings).flags);
   const settings = named.flatMap(({ text: path, place }) => (path === null ? [] : [{ written: path, place, paths: upwards(path) }]));
   return [...settings, ...sourcedBases(texts, evaluation)];
 }
 
 /** Files of settings that a launch names: of Megatron-DeepSpeed its DeepSpeed JSON. */
-function filesOf(program: ShellProgram | undefined, flags: LaunchFlags): readonly FlagWord[] {
-  if (program !== undefined) return program.filesOf?.(flags) ?? [];
+function launchSettingFiles(program: ShellProgram | undefined, flags: LaunchFlags): readonly FlagWord[] {
+  if (program !== undefined) return program.settingFiles?.(flags) ?? [];
   const [path] = flags.get('deepspeed-config')?.words ?? [];
   return path !== undefined && /^[^/].*\.json$/i.test(path.text ?? '') ? [path] : [];
 }
@@ -118,7 +118,7 @@ function filesOf(program: ShellProgram | undefined, flags: LaunchFlags): readonl
 /** The files that a script sources and that may lie next to it. */
 function sourcedBases(texts: ScriptTexts, { sourced }: Evaluation): readonly Base[] {
   return sourced.flatMap(({ path, range, isWhole, isFound }) =>
-    path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeOf(range), paths: upwards(path) }],
+    path === null || isFound || isOfSystem(path, isWhole) ? [] : [{ written: path, place: texts.placeAt(range), paths: upwards(path) }],
   );
 }
 
@@ -131,10 +131,10 @@ function launcherFile(
 ): LauncherFile {
   const facts: Facts = { ...written, ...megatronFacts(flags) };
   const keys = new Set(flags.keys());
-  const fork = forkOf(file, text, keys);
-  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const fork = detectFork(file, text, keys);
+  const purpose = detectPurpose(program ?? '', keys) ?? 'training';
   const isTraining = purpose === 'training';
-  const adapters = adaptersOf(flags);
+  const adapters = readLoraAdapters(flags);
   const ownFlags = new Map([...flags].filter(([key]) => own.has(key)));
   const [unknown, known] = [unknownFlags(file, ownFlags), leftOutFlags(ownFlags)];
   const leftOut = [...unknown.names, ...known.names];
@@ -168,14 +168,14 @@ function fileOfProgram(
   const { text } = ownLayer(layers);
   const all = withScheduler(file, text, flags);
   const keys = new Set(all.keys());
-  const purpose = purposeOf(program ?? '', keys) ?? 'training';
+  const purpose = detectPurpose(program ?? '', keys) ?? 'training';
   const { notes = [], facts, ...own } = read(all, layers);
   const places = [...flags].filter(([key]) => settings.words(key) !== undefined).map(([, { place }]) => place);
   return {
     file,
     format,
     text,
-    place: earliest(places) ?? startOf(file),
+    place: earliest(places) ?? fileStart(file),
     purpose,
     remarks: purpose === 'training' ? [...notes, ...remarks] : [],
     placeholders: [],
@@ -186,7 +186,7 @@ function fileOfProgram(
 }
 
 /** LoRA: MindSpeed-LLM and Pai-Megatron-Patch train the adapters of the modules that a flag lists. */
-function adaptersOf(flags: LaunchFlags): GivenAdapters | undefined {
+function readLoraAdapters(flags: LaunchFlags): GivenAdapters | undefined {
   const flag = flags.get('lora-target-modules') ?? flags.get('lora-r');
   if (flag === undefined) return undefined;
   const defaults = { rank: 16, targets: coreModules, reason: sentence`MindSpeed-LLM's default` };
@@ -200,7 +200,7 @@ function withScheduler(file: string, text: string, flags: LaunchFlags): LaunchFl
 
 function firstPlace(file: string, flags: LaunchFlags): Place {
   const places = [...flags].filter(([key]) => flagWords(key) !== undefined).map(([, { place }]) => place);
-  return earliest(places) ?? startOf(file);
+  return earliest(places) ?? fileStart(file);
 }
 
 function earliest(places: readonly Place[]): Place | undefined {
@@ -216,11 +216,11 @@ function refuseUnfit(file: string, text: string): void {
       'config-too-large',
       sentence`The file is over 5 MB, too large for a launch script`,
       sentence`name the launch script itself`,
-      startOf(file),
+      fileStart(file),
     );
-  if (text.trim() === '') throw configError('config-empty', sentence`The file is empty`, sentence`write a launch script`, startOf(file));
+  if (text.trim() === '') throw configError('config-empty', sentence`The file is empty`, sentence`write a launch script`, fileStart(file));
   if (text.includes('\0') || (text.slice(0, 1000).match(/\uFFFD/g)?.length ?? 0) > 100)
-    throw configError('config-binary', sentence`The file is not text`, sentence`name a launch script`, startOf(file));
+    throw configError('config-binary', sentence`The file is not text`, sentence`name a launch script`, fileStart(file));
 }
 
 /** One remark for all that the grammar could not place, at the first of it. */
@@ -256,7 +256,7 @@ function readHereDocument(texts: ScriptTexts, { parts }: HereDocument): Pick<Lau
   if (!/"(train_batch_size|train_micro_batch_size_per_gpu|zero_optimization)"/.test(document.text)) return null;
   try {
     const { facts, remarks } = readDeepSpeed(texts.file, document.text);
-    const place = (inner: Place): Place => texts.placeOf(document.sourceOf(inner.range) ?? { start: 0, end: 0 });
+    const place = (inner: Place): Place => texts.placeAt(document.sourceRange(inner.range) ?? { start: 0, end: 0 });
     return {
       facts: Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name as FactName, relocated(fact as Fact<unknown>, place)])),
       remarks: remarks.map((remark) => ({ ...remark, place: place(remark.place), fixes: [] })),

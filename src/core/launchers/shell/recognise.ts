@@ -15,7 +15,7 @@ const sniffedLength = 262_144;
 const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w+)\w*\.py\b/;
 
 /** Distinct matches outside comments near the start of a text, up to `enough`. */
-export function mentionsOf(text: string, pattern: RegExp, enough: number): ReadonlySet<string> {
+export function findMentions(text: string, pattern: RegExp, enough: number): ReadonlySet<string> {
   const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
   const seen = new Set<string>();
   for (const match of head.matchAll(pattern)) {
@@ -35,7 +35,7 @@ export function isMegatronShell(text: string): boolean {
   const head = text.length > sniffedLength ? text.slice(0, sniffedLength) : text;
   if (megatronProgram.test(head) && mentionsMegatron(head)) return true;
   if (!head.includes('-size') && !head.includes('--num-layers')) return false;
-  return mentionsOf(head, megatronFlag, 2).size === 2;
+  return findMentions(head, megatronFlag, 2).size === 2;
 }
 
 /** Whether a text mentions a flag of Megatron: enough for a script that the user named. */

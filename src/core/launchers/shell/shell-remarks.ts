@@ -2,7 +2,7 @@ import type { Finding } from '../../findings';
 import type { TextRange } from '../../domain/located';
 import { printable } from '../../text';
 import type { Evaluation } from '../../languages/shell/evaluation';
-import { flagsOf, type LaunchFlag, type LaunchFlags } from './launch';
+import { readLaunchFlags, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
 import { isOfTokenizer } from '../tables/tokenizers';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
@@ -67,7 +67,7 @@ export function conditionalRemarks(texts: ScriptTexts, flags: LaunchFlags, { may
   const budget = { left: maximumSteps };
   for (const { value, condition } of maybe) {
     const words = flatten([{ start: 0, end: 0, parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }] }], budget);
-    for (const [key, flag] of knownFlags(flagsOf(texts, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
+    for (const [key, flag] of knownFlags(readLaunchFlags(texts, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
   }
   return [...names.values()].map(({ condition, flags: found }) => remark(texts, condition, [...found.values()]));
 }
@@ -79,7 +79,7 @@ function isSame(a: LaunchFlag | undefined, b: LaunchFlag): boolean {
 function remark(texts: ScriptTexts, condition: TextRange, flags: readonly LaunchFlag[]): Finding {
   const names = flags.map(({ name }) => name);
   const shown = names.length > 4 ? sentence`${names.slice(0, 4).join(', ')} and ${names.length - 4} more` : names.join(', ');
-  const place = flags[0]?.words[0]?.place ?? flags[0]?.place ?? texts.placeOf(condition);
+  const place = flags[0]?.words[0]?.place ?? flags[0]?.place ?? texts.placeAt(condition);
   return {
     code: 'flag-conditional',
     severity: 'information',

@@ -3,7 +3,7 @@ import { count, names, on, share, type FlagRead } from '../../languages/reads';
 import { own } from '../../records';
 import { allLinear, coreModules, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
 import { sentence } from '../../sentence';
-import { factOf, type LocatedFlag } from './located-flag';
+import { flagFact, type LocatedFlag } from './located-flag';
 
 /** What libraries take that are started by files of several formats. */
 export const libraryDefaults = {
@@ -54,7 +54,7 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
   const dropout = find('lora_dropout', share);
   const rank = first(rankNames, count(1));
   const saved = first(savedNames, names);
-  const bits = bitsOf(first(bitNames, count(1)), isOn(fourBitNames), isOn(eightBitNames));
+  const bits = readQuantizationBits(first(bitNames, count(1)), isOn(fourBitNames), isOn(eightBitNames));
   const double = first(doubleNames, toggle);
   const unlike = isOn(unlikeNames);
   return {
@@ -70,7 +70,7 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
 
 /** Settings of LoRA as flags give them. */
 export function loraFlags(flags: ReadonlyMap<string, LocatedFlag>): Omit<GivenAdapters, 'place' | 'name'> {
-  return loraSettings((name, read) => factOf(flags.get(name.replaceAll('_', '-')), read));
+  return loraSettings((name, read) => flagFact(flags.get(name.replaceAll('_', '-')), read));
 }
 
 /**
@@ -105,7 +105,7 @@ const nemoModules: Readonly<Record<string, readonly string[]>> = {
   mlp: ['linear_fc1', 'linear_fc2'],
 };
 
-function bitsOf(
+function readQuantizationBits(
   bits: Setting<number> | undefined,
   four: Setting<boolean> | undefined,
   eight: Setting<boolean> | undefined,

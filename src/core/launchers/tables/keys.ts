@@ -5,7 +5,7 @@ import type { Fact, FactName, Facts } from '../../run/facts';
 import type { FlagOutcome } from '../../languages/reads';
 import type { Row, Table, Read } from './table';
 import type { Plain, Resolver } from '../../languages/yaml/references';
-import { removalOf } from '../../languages/yaml/removal';
+import { entryRemovalRange } from '../../languages/yaml/removal';
 import { entryAt, type YamlDocument, type YamlEntry, type YamlScalar } from '../../languages/yaml/document';
 import { sentence, type Value } from '../../sentence';
 
@@ -23,7 +23,7 @@ export interface KeyReader {
 /** Reads facts from a document; `find` may know the keys by other spellings than the table's. */
 export function createKeyReader(document: YamlDocument, resolve: Resolver, find = entryAt): KeyReader {
   const remarks = new Map<string, Finding>();
-  const idOf = ({ file, range }: Place): string => JSON.stringify([file, range.start]);
+  const placeId = ({ file, range }: Place): string => JSON.stringify([file, range.start]);
   const placeholders = new Set<string>();
 
   const one = <T>(path: string, read: Read<T>): Fact<T> | undefined => {
@@ -32,15 +32,15 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
     if (entry === null) return undefined;
     const { file, text } = entry.document ?? document;
     const place = { file, range: entry.value.range };
-    const outcome = outcomeOf(entry, keys, read);
-    if ('expects' in outcome) remarks.set(idOf(place), refusal(entry, path, outcome.expects, place));
+    const outcome = entryOutcome(entry, keys, read);
+    if ('expects' in outcome) remarks.set(placeId(place), refusal(entry, path, outcome.expects, place));
     if (!('value' in outcome)) return undefined;
-    const whole = removalOf(text, entry);
+    const whole = entryRemovalRange(text, entry);
     const name = [...keys.slice(0, -1), entry.key].join('.');
     return { value: outcome.value, source: { kind: 'file', place, key: name }, name, ...(whole && { whole }) };
   };
 
-  const outcomeOf = <T>(entry: YamlEntry, keys: readonly string[], read: Read<T>): FlagOutcome<T> => {
+  const entryOutcome = <T>(entry: YamlEntry, keys: readonly string[], read: Read<T>): FlagOutcome<T> => {
     if ('ofNode' in read) return read.ofNode(entry.value);
     const nodes = entry.value.kind === 'list' ? entry.value.items : [entry.value];
     const words: string[] = [];
@@ -59,7 +59,7 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
   const plainAt = (node: YamlScalar, keys: readonly string[]): Plain | undefined => {
     const resolution = resolve(node, keys);
     if (resolution.kind === 'value') return plainText(node, resolution.value);
-    if (resolution.kind === 'cycle') remarks.set(idOf({ file: document.file, range: node.range }), cycleRemark(document, node, keys));
+    if (resolution.kind === 'cycle') remarks.set(placeId({ file: document.file, range: node.range }), cycleRemark(document, node, keys));
     else
       for (const [, name] of node.text.slice(0, 1000).matchAll(/\$\{(?:oc\.env:)?(\w+)[,}]/g))
         if (name !== undefined) placeholders.add(name);
@@ -68,11 +68,11 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
 
   const facts = (table: Table): Facts => {
     const rows = Object.entries(table) as [FactName, readonly Row<unknown>[]][];
-    const found = rows.map(([name, rules]) => [name, firstOf(rules)] as const);
+    const found = rows.map(([name, rules]) => [name, firstFact(rules)] as const);
     return Object.fromEntries(found.filter(([, fact]) => fact !== undefined));
   };
 
-  const firstOf = (rules: readonly Row<unknown>[]): Fact<unknown> | undefined => {
+  const firstFact = (rules: readonly Row<unknown>[]): Fact<unknown> | undefined => {
     for (const { name, read } of rules) {
       const fact = one(name, read);
       if (fact !== undefined) return fact;

@@ -26,8 +26,8 @@ export interface LocatedFlag {
 }
 
 /** A flag as a fact; undefined where it is missing, or sets nothing that the fact can hold. */
-export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
-  const outcome = flag === undefined ? null : outcomeOf(flag, read);
+export function flagFact<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fact<T> | undefined {
+  const outcome = flag === undefined ? null : flagOutcome(flag, read);
   if (flag === undefined || outcome === null || !('value' in outcome)) return undefined;
   const source = { kind: 'file', place: placeOfValue(flag), key: flag.name } as const;
   const { name, whole, isConditional } = flag;
@@ -35,7 +35,7 @@ export function factOf<T>(flag: LocatedFlag | undefined, read: FlagRead<T>): Fac
 }
 
 /** What its words mean; null where it is known only at run time. */
-export function outcomeOf<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
+export function flagOutcome<T>({ words }: LocatedFlag, read: FlagRead<T>): ReturnType<FlagRead<T>['of']> | null {
   const texts = words.map((entry) => entry.text ?? (read.isPath === true ? (entry.pathEnd ?? null) : null));
   return texts.every((entry) => entry !== null) ? read.of(texts) : null;
 }

@@ -62,12 +62,12 @@ export const factorySwitches = {
 } as const;
 
 /** The optimizer of a launcher's file as planning takes it; nothing of one that is not known (`optimizerRemarks`). */
-export function optimizerOf(
+export function readOptimizer(
   facts: Facts,
 ): LocatedPartial<Pick<TrainingSpec, 'optimizer' | 'optimizerStateBytes' | 'masterWeightBytes' | 'optimizerRank'>> {
   const { optimizer, optimizerRank } = facts;
   const name = optimizer === undefined ? null : optimizerNamed(optimizer.value);
-  const [states, master] = [stateOf(facts), masterOf(facts)];
+  const [states, master] = [optimizerStateBytes(facts), masterWeightBytes(facts)];
   return {
     ...(optimizer && name !== null && { optimizer: from(optimizer, name) }),
     ...(states && { optimizerStateBytes: states }),
@@ -77,7 +77,7 @@ export function optimizerOf(
 }
 
 /** Both moments, where a file gives the type of one: the other is in fp32. */
-function stateOf({ firstMomentBytes, secondMomentBytes, precisionAware }: Facts): Located<number> | undefined {
+function optimizerStateBytes({ firstMomentBytes, secondMomentBytes, precisionAware }: Facts): Located<number> | undefined {
   const given = firstMomentBytes ?? secondMomentBytes ?? (precisionAware?.value === true ? precisionAware : undefined);
   return given && from(given, (firstMomentBytes?.value ?? 4) + (secondMomentBytes?.value ?? 4));
 }
@@ -87,7 +87,7 @@ function stateOf({ firstMomentBytes, secondMomentBytes, precisionAware }: Facts)
  * (`store_param_remainders` of `OptimizerConfig`, on by default). With FP8 weights that are not scaled by history Megatron Core keeps whole
  * master weights (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).
  */
-function masterOf({ masterWeightBytes, precisionAware, precision, fp8Recipe }: Facts): Located<MasterBytes> | undefined {
+function masterWeightBytes({ masterWeightBytes, precisionAware, precision, fp8Recipe }: Facts): Located<MasterBytes> | undefined {
   const isDelayed = fp8Recipe === undefined || fp8Recipe.value === 'delayed';
   const keepsRemainder = precision?.value === 'bf16' || (precision?.value === 'fp8' && isDelayed);
   if (precisionAware?.value === true && keepsRemainder) return from(masterWeightBytes ?? precisionAware, 2);

@@ -6,7 +6,7 @@ import { own } from '../../records';
 /** `[0, 1, 1]` or a period or a Python expression, as Megatron's `moe_layer_freq` takes them; a list becomes `[0,1,1]`. */
 export const layerPattern: NodeRead<string> = {
   ofNode: (node) => {
-    const written = node.kind === 'list' ? `[${scalarsOf(node).join(',')}]` : node.kind === 'scalar' ? node.text : '';
+    const written = node.kind === 'list' ? `[${scalarTexts(node).join(',')}]` : node.kind === 'scalar' ? node.text : '';
     return /\d/.test(written) ? { value: written } : { silent: true };
   },
 };
@@ -18,7 +18,7 @@ export const layoutPattern: NodeRead<string> = {
   ofNode: (node) => {
     if (node.kind === 'scalar') return /[tEL]/.test(node.text) && !/^null$/i.test(node.text) ? { value: node.text } : { silent: true };
     if (node.kind === 'map') return { silent: true };
-    const stages = node.items.map((stage) => scalarsOf(stage).map((name) => own(layoutLetters, name)));
+    const stages = node.items.map((stage) => scalarTexts(stage).map((name) => own(layoutLetters, name)));
     return stages.flat().includes(undefined) ? { silent: true } : { value: stages.map((letters) => letters.join('')).join('|') };
   },
 };
@@ -26,7 +26,7 @@ export const layoutPattern: NodeRead<string> = {
 /** The first of `[128, 0]`: tokens that attention looks back; a plain number too. */
 export const windowSize: NodeRead<number> = {
   ofNode: (node) => {
-    const [first = ''] = node.kind === 'scalar' ? [node.text] : scalarsOf(node);
+    const [first = ''] = node.kind === 'scalar' ? [node.text] : scalarTexts(node);
     const value = /^\d{1,12}$/.test(first) ? Number(first) : 0;
     return value > 0 ? { value } : { silent: true };
   },
@@ -73,7 +73,7 @@ export const sizedClass: FlagRead<string> = anyOf((written) => {
   return /\d/.test(name) ? name : undefined;
 });
 
-function scalarsOf(node: YamlNode): readonly string[] {
+function scalarTexts(node: YamlNode): readonly string[] {
   if (node.kind === 'scalar') return [node.text];
   return node.kind === 'list' ? node.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : [])) : [];
 }

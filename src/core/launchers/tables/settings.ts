@@ -2,22 +2,22 @@ import { sentence } from '../../sentence';
 import { quoted } from '../../text';
 import type { Setting, Settings } from './values';
 import type { Resolver } from '../../languages/yaml/references';
-import { removalOf } from '../../languages/yaml/removal';
+import { entryRemovalRange } from '../../languages/yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';
 
 /** Every setting of a document by its dotted name; null and what is not known are left out. */
-export function settingsOf(document: YamlDocument, resolve: Resolver): Settings {
+export function readSettings(document: YamlDocument, resolve: Resolver): Settings {
   const of = (map: YamlMap, prefix: string): (readonly [string, Setting])[] =>
     [...map.entries.values()].flatMap((entry) => {
       const name = prefix + entry.key;
       if (entry.value.kind === 'map') return of(entry.value, `${name}.`);
-      const setting = settingOf(entry.document ?? document, entry, name, resolve);
+      const setting = readSetting(entry.document ?? document, entry, name, resolve);
       return setting === null ? [] : [[name, setting] as const];
     });
   return new Map(of(document.root, ''));
 }
 
-function settingOf({ file, text }: YamlDocument, entry: YamlEntry, name: string, resolve: Resolver): Setting | null {
+function readSetting({ file, text }: YamlDocument, entry: YamlEntry, name: string, resolve: Resolver): Setting | null {
   const { value: node } = entry;
   const value = valueOf(node, resolve);
   if (node.kind !== 'list' && (value ?? null) === null) return null;
@@ -26,7 +26,7 @@ function settingOf({ file, text }: YamlDocument, entry: YamlEntry, name: string,
     value,
     described: node.kind === 'list' ? sentence`a list` : quoted(String(value)),
     place: { file, range: node.range },
-    whole: removalOf(text, entry) ?? { start: entry.keyRange.start, end: entry.end },
+    whole: entryRemovalRange(text, entry) ?? { start: entry.keyRange.start, end: entry.end },
   };
 }
 

@@ -2,7 +2,7 @@ import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { FlagOutcome, FlagRead } from '../../languages/reads';
 import type { SettingValue } from '../../languages/text-edits';
 import type { YamlNode } from '../../languages/yaml/document';
-import { factOf, type LocatedFlag } from './located-flag';
+import { flagFact, type LocatedFlag } from './located-flag';
 import type { Setting, Settings, Sheet, ValueRead } from './values';
 import { ExpectedError } from '../../errors';
 import type { Finding } from '../../findings';
@@ -89,7 +89,7 @@ export function factNamed(table: NamedTable, name: string): FactName | undefined
 }
 
 /** Every flag of a table with how it is read. */
-export function readsOf(table: FlagTable): [string, FlagRead<unknown>][] {
+export function tableReads(table: FlagTable): [string, FlagRead<unknown>][] {
   return Object.values(table).flatMap((each) => each.map(({ name, read }): [string, FlagRead<unknown>] => [name, read]));
 }
 
@@ -97,7 +97,7 @@ export function readsOf(table: FlagTable): [string, FlagRead<unknown>][] {
 export function factsOfTable(table: FlagTable, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const facts: Partial<Record<FactName, Fact<unknown>>> = {};
   for (const [fact, each] of Object.entries(table) as [FactName, readonly Row<unknown, FlagRead<unknown>>[]][]) {
-    const given = each.map(({ name, read }) => factOf(flags.get(name), read)).find((found) => found !== undefined);
+    const given = each.map(({ name, read }) => flagFact(flags.get(name), read)).find((found) => found !== undefined);
     if (given !== undefined) facts[fact] = given;
   }
   return facts as Facts;

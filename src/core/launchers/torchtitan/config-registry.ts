@@ -4,13 +4,13 @@ import type { Composition } from '../composition';
 import { configError } from '../../errors';
 import type { Setting, Settings } from '../tables/values';
 import type { Facts } from '../../run/facts';
-import { startOf } from '../../languages/json/document';
-import { documentOf } from '../../languages/python/as-settings';
+import { fileStart } from '../../languages/json/document';
+import { toYamlDocument } from '../../languages/python/as-settings';
 import { importedConfigs, pickedConfig, type PickedConfig } from '../../languages/python/configs';
-import { resultOf } from '../../languages/python/evaluate';
+import { evaluateFunction } from '../../languages/python/evaluate';
 import type { PythonObject, PythonValue } from '../../languages/python/values';
 import { environmentOnly } from '../../languages/yaml/references';
-import { settingsOf } from '../tables/settings';
+import { readSettings } from '../tables/settings';
 import { titanFile } from './reader';
 
 const selectiveByDefault: Pick<Facts, 'recomputeGranularity' | 'recomputeOption'> = {
@@ -27,16 +27,16 @@ const makesTrainer = (header: string): boolean => /->\s*"?(?:\w+\.)*Trainer\.Con
  * @throws ExpectedError as `parsePython`; `config-unknown-format` for a module without a config that can be followed.
  */
 export const registryFiles: Composition = {
-  basesOf: (layer) => importedConfigs(layer, (module) => /(^|\.)config_registry$/.test(module)),
+  findBases: (layer) => importedConfigs(layer, (module) => /(^|\.)config_registry$/.test(module)),
   read: (layers) => {
     const picked = pickedConfig(layers, makesTrainer);
-    const result = picked === null ? null : resultOf([...picked.modules, picked.own], picked.own, picked.name);
+    const result = picked === null ? null : evaluateFunction([...picked.modules, picked.own], picked.own, picked.name);
     if (picked === null || result === null)
       throw configError(
         'config-unknown-format',
         sentence`No config of this module can be followed`,
         sentence`name a config_registry.py whose functions return a Trainer.Config`,
-        startOf(layers.at(-1)?.file ?? ''),
+        fileStart(layers.at(-1)?.file ?? ''),
       );
     const { file, text } = picked.own;
     const launcher = titanFile(file, text, withModel(picked, result));
@@ -47,7 +47,7 @@ export const registryFiles: Composition = {
 
 /** The settings by the names of TOML's sections, with those translated that newer versions write in another form. */
 function withModel({ own, modules }: PickedConfig, result: PythonObject): Settings {
-  const settings = new Map(settingsOf(documentOf(own, modules, result), environmentOnly));
+  const settings = new Map(readSettings(toYamlDocument(own, modules, result), environmentOnly));
   const add = (name: string, value: unknown, from: Pick<Setting, 'place'>): void => {
     const whole = from.place.range;
     settings.set(name, { name, value, described: String(value), place: from.place, whole });
@@ -92,19 +92,19 @@ function addModel(result: PythonObject, file: string, add: Add): void {
   if (name !== undefined) add('model.name', name, model);
   if (flavor?.kind === 'plain' && typeof flavor.value === 'string') add('model.flavor', flavor.value, flavor);
   const converters = model.fields.get('converters')?.value;
-  if (converters?.kind === 'list') add('model.converters', converters.items.map(classOf), converters);
+  if (converters?.kind === 'list') add('model.converters', converters.items.map(className), converters);
 }
 
 /** Classes say how: `FullAC.Config()`, `SelectiveAC.Config()`; none means that nothing is recomputed. */
 function addRecompute(result: PythonObject, add: Add): void {
   const given = result.fields.get('activation_checkpoint')?.value;
   if (given === undefined) return;
-  const mode = classOf(given).includes('FullAC') ? 'full' : classOf(given).includes('SelectiveAC') ? 'selective' : null;
+  const mode = className(given).includes('FullAC') ? 'full' : className(given).includes('SelectiveAC') ? 'selective' : null;
   if (mode !== null) add('activation_checkpoint.mode', mode, given);
   if (mode === 'selective') add('activation_checkpoint.selective_ac_option', 'op', given);
   if (given.kind === 'plain' && given.value === null) add('activation_checkpoint.mode', 'none', given);
 }
 
-function classOf(value: PythonValue): string {
+function className(value: PythonValue): string {
   return value.kind === 'object' ? value.callee : '';
 }

@@ -48,8 +48,8 @@ function deriveBatches(settings: Settings, facts: Draft): void {
   if (localBatch === undefined) return;
   const reason = (other: Fact<number>) =>
     other.name === undefined
-      ? sentence`${nameOf(localBatch)} ${localBatch.value} over the default of ${other.value}`
-      : sentence`${nameOf(localBatch)} ${localBatch.value} over ${other.name} ${other.value}`;
+      ? sentence`${writtenName(localBatch)} ${localBatch.value} over the default of ${other.value}`
+      : sentence`${writtenName(localBatch)} ${localBatch.value} over ${other.name} ${other.value}`;
   if (microBatch !== undefined && whole(localBatch.value / microBatch.value))
     derive(facts, 'microBatches', localBatch.value / microBatch.value, reason(microBatch));
   else if (microBatches !== undefined && whole(localBatch.value / microBatches.value))
@@ -63,7 +63,7 @@ function deriveBatches(settings: Settings, facts: Draft): void {
 function assumeMicroBatch(settings: Settings, facts: Draft, pipeline: Fact<number>): void {
   if (settings.has('training.local_batch_size'))
     derive(facts, 'microBatch', 1, sentence`TorchTitan default: pipeline_parallel_microbatch_size 1`);
-  else if (/^(experimental|training)\./.test(nameOf(pipeline)))
+  else if (/^(experimental|training)\./.test(writtenName(pipeline)))
     derive(facts, 'microBatches', pipeline.value, sentence`TorchTitan default of 2024: as many micro-batches as pipeline_parallel_degree`);
 }
 
@@ -92,7 +92,7 @@ function drop(facts: Draft, ...names: readonly FactName[]): void {
   for (const name of names) Reflect.deleteProperty(facts, name);
 }
 
-function nameOf({ name }: Fact<unknown>): string {
+function writtenName({ name }: Fact<unknown>): string {
   return name ?? '';
 }
 

@@ -62,7 +62,7 @@ function qwen(base: Sizes, layers: number, hidden: number, heads: number, ffn: n
   return { ...base, num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, ...width };
 }
 
-function deepseekOf(layers: number, hidden: number, heads: number, ffn: number, vocab: number): Sizes {
+function deepseekSizes(layers: number, hidden: number, heads: number, ffn: number, vocab: number): Sizes {
   return {
     ...deepseek,
     num_hidden_layers: layers,
@@ -117,10 +117,10 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '120B': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   },
   deepseek_v3: {
-    debugmodel: { ...deepseekOf(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), q_lora_rank: null },
-    '16B': { ...deepseekOf(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), q_lora_rank: null },
-    '236B': { ...deepseekOf(60, 5120, 128, 12288, 102400), ...routed(160, 6, 2, 1536), q_lora_rank: 1536 },
-    '671B': { ...deepseekOf(61, 7168, 128, 18432, 129280), ...routed(256, 8, 1, 2048), q_lora_rank: 1536, first_k_dense_replace: 3 },
+    debugmodel: { ...deepseekSizes(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), q_lora_rank: null },
+    '16B': { ...deepseekSizes(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), q_lora_rank: null },
+    '236B': { ...deepseekSizes(60, 5120, 128, 12288, 102400), ...routed(160, 6, 2, 1536), q_lora_rank: 1536 },
+    '671B': { ...deepseekSizes(61, 7168, 128, 18432, 129280), ...routed(256, 8, 1, 2048), q_lora_rank: 1536, first_k_dense_replace: 3 },
   },
 };
 

@@ -29,7 +29,7 @@ export function readTorchTitan(file: string, text: string): LauncherFile {
 export function titanFile(file: string, text: string, settings: Settings): LauncherFile {
   const { facts, remarks } = factsOfSettings(titanKeys, settings);
   deriveFacts(settings, facts);
-  const modelFiles = modelFilesOf(settings);
+  const modelFiles = readModelPaths(settings);
   const sizes = sizesRemark(settings, modelFiles);
   const place = firstPlace(file, facts);
   return {
@@ -44,7 +44,7 @@ export function titanFile(file: string, text: string, settings: Settings): Launc
   };
 }
 
-function modelFilesOf(settings: Settings): readonly Located<string>[] {
+function readModelPaths(settings: Settings): readonly Located<string>[] {
   return modelPaths.flatMap((name) => {
     const setting = settings.get(name);
     if (typeof setting?.value !== 'string' || setting.value === '') return [];

@@ -56,18 +56,18 @@ const whenOn =
   (on: boolean): T | null =>
     on ? value : null;
 const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
-const precisionOf = (name: string) => own<(typeof precisions)[keyof typeof precisions]>(precisions, name) ?? null;
+const toPrecision = (name: string) => own<(typeof precisions)[keyof typeof precisions]>(precisions, name) ?? null;
 
 /** Converters of linear layers (`float8`, `quantize.linear.mx`) and their classes (`MXFP8LinearConverter`), by version. */
 const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
 const converts = (names: readonly string[] | string, kind: RegExp): boolean => [names].flat().some((name) => kind.test(name));
-const formatOf = (names: readonly string[] | string) =>
+const toNarrowFormat = (names: readonly string[] | string) =>
   converts(names, /nvfp4/i) ? 'nvfp4' : converts(names, /float8/i) || converts(names, mxfp8Converter) ? 'fp8' : null;
 /** The classes of 2026 scale by rows by default; the names before them by `recipe_name`, without one by tensors. */
 const recipeOfConverters = (names: readonly string[] | string) =>
   converts(names, mxfp8Converter) ? 'mxfp8' : [names].flat().some((name) => name.startsWith('Float8LinearConverter')) ? 'rowwise' : null;
 /** `rowwise_with_gw_hp` computes gradients of weights in bf16. */
-const recipeOf = (name: string) => (name === 'tensorwise' ? 'tensorwise' : name.startsWith('rowwise') ? 'rowwise' : null);
+const toFp8Recipe = (name: string) => (name === 'tensorwise' ? 'tensorwise' : name.startsWith('rowwise') ? 'rowwise' : null);
 
 /**
  * What a TorchTitan TOML can set for a run, by the names its versions have used (newest first). Source: JobConfig of torchtitan from
@@ -80,20 +80,20 @@ export const titanKeys: ValueTable = {
   localBatch: rows(value(integer(1, 1_000_000)), 'training.local_batch_size', 'training.batch_size'),
   globalBatch: [row('training.global_batch_size', value(size, given))],
   precision: [
-    row('model.converters', value(words, formatOf)),
+    row('model.converters', value(words, toNarrowFormat)),
     ...rows(value(boolean, whenOn('fp8')), 'float8.enable_float8_linear', 'training.fp8_linear'),
     row(
       'training.dtype',
-      value(word, (name) => (name === 'float32' ? null : precisionOf(name))),
+      value(word, (name) => (name === 'float32' ? null : toPrecision(name))),
     ),
     row(
       'training.mixed_precision_param',
-      written(value(word, precisionOf), (precision) => wordFor(precisions, precision)),
+      written(value(word, toPrecision), (precision) => wordFor(precisions, precision)),
     ),
   ],
   fp8Recipe: [
     row('model.converters', value(words, recipeOfConverters)),
-    ...rows(value(word, recipeOf), 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
+    ...rows(value(word, toFp8Recipe), 'quantize.linear.float8.recipe_name', 'float8.recipe_name'),
   ],
   optimizer: [
     row(

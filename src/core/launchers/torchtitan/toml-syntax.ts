@@ -3,7 +3,7 @@ import type { Settings } from '../tables/values';
 import { parseToml } from './toml';
 import type { KeyNames, Spellings } from '../writing/key-names';
 import type { Syntax } from '../writing/editor';
-import { inPlaceOf, lineBreakOf, lineEnd, spliced } from '../../languages/text-edits';
+import { spellLike, detectLineBreak, lineEnd, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
@@ -21,7 +21,7 @@ function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, 
   const spelled = tomlValue(value);
   if (setting !== undefined) {
     const { range } = setting.place;
-    return [spliced(text, range, inPlaceOf(text.slice(range.start, range.end), setting.value, value, spelled))];
+    return [spliced(text, range, spellLike(text.slice(range.start, range.end), setting.value, value, spelled))];
   }
   // Split points are a plain list, modules a list of lists.
   const keys = keysFor(known, fact, facts);
@@ -40,7 +40,7 @@ function keysFor(known: KeyNames, fact: SettingEdit['fact'], facts: LauncherFile
 function inserted(text: string, settings: Settings, name: string, spelled: string): string {
   const at = name.lastIndexOf('.');
   const [section, key] = [name.slice(0, at), name.slice(at + 1)];
-  const lineBreak = lineBreakOf(text);
+  const lineBreak = detectLineBreak(text);
   const line = `${key} = ${spelled}${lineBreak}`;
   const inside = [...settings.values()].filter((setting) => setting.name.slice(0, setting.name.lastIndexOf('.')) === section);
   const header = new RegExp(`^[ \\t]*\\[[ \\t]*${section.replaceAll('.', '\\.')}[ \\t]*\\]`, 'm').exec(text);

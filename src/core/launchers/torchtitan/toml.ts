@@ -41,7 +41,7 @@ function addTable(document: Document, table: AST.TOMLTable): void {
   for (const part of table.body) addSetting(document, path, part, lineRange);
 }
 
-function addSetting(document: Document, prefix: readonly string[], node: AST.TOMLKeyValue, wholeOf: WholeOf): void {
+function addSetting(document: Document, prefix: readonly string[], node: AST.TOMLKeyValue, findWhole: WholeOf): void {
   const { file, text, settings } = document;
   refuseForbidden(file, node.key);
   const path = [...prefix, ...node.key.keys.map((key) => (key.type === 'TOMLBare' ? key.name : key.value))];
@@ -50,8 +50,8 @@ function addSetting(document: Document, prefix: readonly string[], node: AST.TOM
   if (value.type === 'TOMLInlineTable') for (const member of value.body) addSetting(document, path, member, memberRange);
   if (path.some((key) => key.includes('.'))) return;
   const name = path.join('.');
-  const place = { file, range: rangeOf(value) };
-  settings.set(name, { name, value: plain(value), described: described(text, value), place, whole: wholeOf(text, node) });
+  const place = { file, range: nodeRange(value) };
+  settings.set(name, { name, value: plain(value), described: described(text, value), place, whole: findWhole(text, node) });
 }
 
 /** The lines of a setting with their newline and a comment after it. TOML has one setting a line. */
@@ -73,11 +73,11 @@ function memberRange(_text: string, node: AST.TOMLKeyValue): TextRange {
 function refuseForbidden(file: string, key: AST.TOMLKey): void {
   const bad = key.keys.find((part) => (part.type === 'TOMLBare' ? part.name : part.value) === '__proto__');
   if (bad === undefined) return;
-  const place = { file, range: rangeOf(bad) };
+  const place = { file, range: nodeRange(bad) };
   throw configError('config-forbidden-key', sentence`"__proto__" is not a key that a config may have`, sentence`remove it`, place);
 }
 
-function rangeOf({ range: [start, end] }: AST.TOMLNode): TextRange {
+function nodeRange({ range: [start, end] }: AST.TOMLNode): TextRange {
   return { start, end };
 }
 

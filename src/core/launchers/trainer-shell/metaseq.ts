@@ -26,14 +26,14 @@ const sizes: Readonly<Record<string, Size>> = {
 const tokensOfSample = 2048;
 const reason = sentence`opt_baselines of metaseq sets it for this size`;
 
-function sizeOf({ flavor }: Facts): Size | null {
+function metaseqSize({ flavor }: Facts): Size | null {
   if (flavor === undefined || flagKey(flavor.name ?? '') !== 'model-size') return null;
   return Object.hasOwn(sizes, flavor.value) ? (sizes[flavor.value] ?? null) : null;
 }
 
 /** What `opt_baselines.py` computes of `--model-size` and the GPUs: one pass of a replica takes its whole share of the batch. */
 export function metaseqFacts(facts: Facts): Facts {
-  const size = sizeOf(facts);
+  const size = metaseqSize(facts);
   if (size === null) return {};
   const [, , , batchTokens, tensor] = size;
   const globalBatch = batchTokens / tokensOfSample;
@@ -54,18 +54,18 @@ export function metaseqFacts(facts: Facts): Facts {
 
 /** The model that `--model-size` means, where metaseq is started. */
 export function modelOfMetaseq(name: string, facts: Facts): ModelOfLauncher | null {
-  const size = sizeOf(facts);
-  return size === null ? null : { name: `OPT ${name}`, home: { launcher: 'metaseq' }, config: configOf(size) };
+  const size = metaseqSize(facts);
+  return size === null ? null : { name: `OPT ${name}`, home: { launcher: 'metaseq' }, config: optConfigJson(size) };
 }
 
 /** OPT by its name on the hub; but the one of 350M, which has norms elsewhere and a narrower embedding. */
 export function optOfHub(name: string): ModelOfLauncher | null {
   const size = /^facebook\/opt-(?:iml-)?(\d[\d.]*[mb])$/.exec(name)?.[1] ?? '';
   const known = size !== '350m' && Object.hasOwn(sizes, size) ? sizes[size] : undefined;
-  return known === undefined ? null : { name, home: 'hub', config: configOf(known) };
+  return known === undefined ? null : { name, home: 'hub', config: optConfigJson(known) };
 }
 
-function configOf([layers, hidden, heads]: Size): string {
+function optConfigJson([layers, hidden, heads]: Size): string {
   return JSON.stringify({
     model_type: 'opt',
     num_hidden_layers: layers,

@@ -1,4 +1,4 @@
-import { mentionsOf } from '../shell/recognise';
+import { findMentions } from '../shell/recognise';
 
 const batches =
   /--(?:per_device|per-device|per_gpu|micro)[_-]train[_-]batch[_-]size(?=[\s=\\"']|$)|--train[_-]batch[_-]size(?=[\s=\\"']|$)/g;
@@ -9,7 +9,7 @@ const metaseqProgram = /\bopt-baselines\b|\bopt_baselines\b/g;
 /** Whether a script starts a program that takes the flags of Hugging Face's Trainer, or metaseq's launcher of OPT: a scan of its text. */
 export function isTrainerScript(text: string): boolean {
   return (
-    (mentionsOf(text, batches, 1).size === 1 && mentionsOf(text, models, 1).size === 1) ||
-    (mentionsOf(text, metaseqProgram, 1).size === 1 && mentionsOf(text, /--model-size(?=[\s=\\"']|$)/g, 1).size === 1)
+    (findMentions(text, batches, 1).size === 1 && findMentions(text, models, 1).size === 1) ||
+    (findMentions(text, metaseqProgram, 1).size === 1 && findMentions(text, /--model-size(?=[\s=\\"']|$)/g, 1).size === 1)
   );
 }

@@ -1,4 +1,4 @@
-import { accelerateBases, accelerateFacts, accelerateProgramOf, fsdpStage, offloaded } from '../accelerate/accelerate';
+import { accelerateBases, accelerateFacts, detectAccelerateProgram, fsdpStage, offloaded } from '../accelerate/accelerate';
 import { allLinear, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
 import { adapterSettings, kindSettings, libraryDefaults, loraFlags } from '../tables/adapters';
 import { ownLayer, type Layer } from '../../languages/layers';
@@ -6,13 +6,13 @@ import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly, zero3WithAutoTensor } from '../../domain/capabilities';
 import { quoted } from '../../text';
 import type { Capabilities, Facts, LauncherFile, Program } from '../../run/facts';
-import { llamaFactory, swift, trainer, trainerProgramOf, trl } from '../hf-trainer/programs';
-import { factOf, type LocatedFlag } from '../tables/located-flag';
+import { llamaFactory, swift, trainer, buildTrainerProgram, trl } from '../hf-trainer/programs';
+import { flagFact, type LocatedFlag } from '../tables/located-flag';
 import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
-import { isJson, optimizerOfDeepSpeed, shardingOf, withCheckpointing } from '../deepspeed/trainer-files';
-import { factsOfTable, readsOf, row, rows, type FlagTable, lenient } from '../tables/table';
+import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
+import { factsOfTable, tableReads, row, rows, type FlagTable, lenient } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
 import { pathWord, word } from '../tables/reads';
@@ -125,7 +125,7 @@ const deepspeedKeys = ['deepspeed', 'deepspeed-config', 'deepspeed-config-file']
 const accelerateKey = 'config-file';
 
 const known = new Map<string, FlagRead<unknown>['words']>([
-  ...readsOf(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
+  ...tableReads(table).map(([key, { words }]): [string, FlagRead<unknown>['words']] => [key, words]),
   ...[...adapterSettings].map(([name, words]) => [name.replaceAll('_', '-'), words] as const),
   ...kinds.map((key): [string, 'one'] => [key, 'one']),
   ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
@@ -162,7 +162,7 @@ export const trainerProgram: ShellProgram = {
       ['-g', '--num-gpus'],
     ]),
   },
-  filesOf: (flags) =>
+  settingFiles: (flags) =>
     [...deepspeedKeys, accelerateKey].flatMap((key) => {
       const [path] = flags.get(key)?.words ?? [];
       return path !== undefined && /^[^/].*\.(?:json|ya?ml)$/i.test(path.text ?? '') ? [path] : [];
@@ -171,16 +171,16 @@ export const trainerProgram: ShellProgram = {
   read: (flags, layers) => {
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
     const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
-    const facts = withCheckpointing({ ...written, ...stageOf(written, flags), ...metaseqFacts(written) });
-    const adapters = adaptersOf(flags);
-    return { facts, modelFiles: modelFilesOf(facts), program: programOf(facts, flags, layers), ...(adapters && { adapters }) };
+    const facts = withCheckpointing({ ...written, ...zeroStageFromFileName(written, flags), ...metaseqFacts(written) });
+    const adapters = readShellAdapters(flags);
+    return { facts, modelFiles: modelPath(facts), program: detectShellTrainer(facts, flags, layers), ...(adapters && { adapters }) };
   },
 };
 
 /** What the files set that the launch names; a DeepSpeed JSON that the training program takes goes before one of Accelerate. */
 function settingsIn(layers: readonly Layer[]): Facts {
   const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
-  return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(shardingOf)) as Facts;
+  return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(readShardingFacts)) as Facts;
 }
 
 /** Programs by how a script calls them, or by flags that only they have. The first that applies is the program. */
@@ -196,17 +196,17 @@ const programs: readonly (readonly [Capabilities, called: RegExp, flags: readonl
 ];
 
 /** The program that a script starts, with what shards its states. */
-function programOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers: readonly Layer[]): Program {
+function detectShellTrainer(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>, layers: readonly Layer[]): Program {
   const { text } = ownLayer(layers);
   const has = (...keys: readonly string[]): boolean => keys.some((key) => flags.has(key));
   const isMetaseq = facts.flavor !== undefined && modelOfMetaseq(facts.flavor.value, facts) !== null;
   const [named = trainer] = programs.find(([, called, keys]) => called.test(text) || has(...keys)) ?? [];
-  const ofAccelerate = layers.map(accelerateProgramOf).find((program) => program !== undefined);
+  const ofAccelerate = layers.map(detectAccelerateProgram).find((program) => program !== undefined);
   const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
   const capabilities = isMetaseq ? metaseq : named;
   const runtime = isFsdp ? 'fsdp1' : isReplicated(capabilities, facts, flags, ofAccelerate) ? 'ddp' : 'deepspeed';
-  const isPure = factOf(flags.get('pure-bf16'), toggle(true))?.value === true;
-  return trainerProgramOf(capabilities, runtime, facts, isPure);
+  const isPure = flagFact(flags.get('pure-bf16'), toggle(true))?.value === true;
+  return buildTrainerProgram(capabilities, runtime, facts, isPure);
 }
 
 /** Whether nothing that the launch names shards states: no DeepSpeed, and no file of Accelerate that is not here to say so. */
@@ -222,16 +222,16 @@ function isReplicated(
 }
 
 function isOn(flag: LocatedFlag | undefined): boolean {
-  return flag !== undefined && factOf(flag, sharding) !== undefined;
+  return flag !== undefined && flagFact(flag, sharding) !== undefined;
 }
 
 /** A folder of the model or its name; a size of metaseq is neither. */
-function modelFilesOf({ flavor }: Facts): LauncherFile['modelFiles'] {
+function modelPath({ flavor }: Facts): LauncherFile['modelFiles'] {
   return flavor === undefined || flagKey(flavor.name ?? '') === 'model-size' ? [] : [flavor];
 }
 
 /** What the name of DeepSpeed's file sets: `ds_zero3.json`, `stage2.conf`, `zero3`. */
-function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+function zeroStageFromFileName({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (zeroStage !== undefined) return {};
   const name = deepspeedKeys.map((key) => flags.get(key)?.words[0]?.text ?? undefined).find((text) => text !== undefined);
   const stage = /(?:zero|stage|_z)[_-]?([0-3])(?!\d)/i.exec(name?.split('/').at(-1) ?? '')?.[1];
@@ -240,15 +240,15 @@ function stageOf({ zeroStage }: Facts, flags: ReadonlyMap<string, LocatedFlag>):
 }
 
 /** LoRA and its kind, by any of the flags that turn them on. */
-function adaptersOf(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | undefined {
-  const isOn = (key: string): boolean => factOf(flags.get(key), toggle(true))?.value === true;
-  const isRank = (key: string): boolean => (factOf(flags.get(key), count(0))?.value ?? 0) > 0;
-  const isKind = (key: string): boolean => !/^(full|freeze|none|)$/i.test(factOf(flags.get(key), word)?.value ?? '');
+function readShellAdapters(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters | undefined {
+  const isOn = (key: string): boolean => flagFact(flags.get(key), toggle(true))?.value === true;
+  const isRank = (key: string): boolean => (flagFact(flags.get(key), count(0))?.value ?? 0) > 0;
+  const isKind = (key: string): boolean => !/^(full|freeze|none|)$/i.test(flagFact(flags.get(key), word)?.value ?? '');
   const isOff = switches.some((key) => flags.has(key) && !isOn(key)) || kinds.some((key) => flags.has(key) && !isKind(key));
   const given = switches.find(isOn) ?? kinds.find(isKind) ?? (isOff ? undefined : ranks.find(isRank));
   const flag = given === undefined ? undefined : flags.get(given);
   if (flag === undefined) return undefined;
-  const kind = kinds.map((key) => factOf(flags.get(key), word)).find((fact) => fact !== undefined);
+  const kind = kinds.map((key) => flagFact(flags.get(key), word)).find((fact) => fact !== undefined);
   return { place: flag.place, name: flag.name, ...kindSettings(kind), ...loraFlags(flags), ...defaultsBy(flags) };
 }
 

@@ -2,11 +2,11 @@ import { allLinear, type GivenAdapters } from '../../run/adapters';
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, Program } from '../../run/facts';
-import { factOf, placeOfValue, type LocatedFlag } from '../tables/located-flag';
+import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { policyOnly } from '../tables/launcher-file';
 import { anyOf, pathWord, word } from '../tables/reads';
 import { count, largestCount, names, on } from '../../languages/reads';
-import { factsOfTable, joined, readsOf, renamed, row, rows, type FlagTable } from '../tables/table';
+import { factsOfTable, joined, tableReads, renamed, row, rows, type FlagTable } from '../tables/table';
 import { coreSizes } from '../megatron/core-keys';
 import type { ShellProgram } from '../shell/program';
 import { isVerlScript } from './recognise';
@@ -58,7 +58,7 @@ const mostTokensOfSft = path('data.max_token_len_per_gpu');
 /** More sequences of a micro-batch than anything trains. */
 const mostPacked = 65536;
 
-const known = new Map(readsOf(table).map(([key, { words }]) => [key, words]));
+const known = new Map(tableReads(table).map(([key, { words }]) => [key, words]));
 for (const key of [
   promptKey,
   responseKey,
@@ -94,33 +94,33 @@ export const verlProgram: ShellProgram = {
   isIts: isVerlScript,
   settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
   read: (flags) => {
-    const written = { ...clusterOf(flags), ...factsOfTable(table, flags) };
-    const sized = { ...written, ...lengthOf(flags), ...batchOf(written, flags) };
+    const written = { ...defaultNodes(flags), ...factsOfTable(table, flags) };
+    const sized = { ...written, ...sampleLength(flags), ...responseBatch(written, flags) };
     const whole = { ...sized, ...wholeBatch(sized) };
-    const facts = { ...whole, ...packedOf(whole, flags), ...backendOf(written, flags), ...recomputeOf(flags) };
-    const rank = rankKeys.map((key) => factOf(flags.get(key), count(0))).find((found) => found !== undefined);
+    const facts = { ...whole, ...packedBatch(whole, flags), ...backendDefaults(written, flags), ...recomputeDefaults(flags) };
+    const rank = rankKeys.map((key) => flagFact(flags.get(key), count(0))).find((found) => found !== undefined);
     const model = flags.get(mainKey);
     return {
       facts,
       notes: model === undefined ? [] : [policyOnly(placeOfValue(model))],
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
       ...(facts.distributedOptimizer === undefined && { program: onFsdp }),
-      ...adaptersOf(rank, flags),
+      ...readActorAdapters(rank, flags),
     };
   },
 };
 
 /** LoRA of the actor where its rank is above 0, on all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml). */
-function adaptersOf(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
+function readActorAdapters(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
   if (rank?.source.kind !== 'file' || rank.value === 0) return {};
-  const targets = targetKeys.map((key) => factOf(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);
+  const targets = targetKeys.map((key) => flagFact(flags.get(key), { ...names, words: 'one' })).find((found) => found !== undefined);
   const defaults = { rank: rank.value, targets: [allLinear], reason: sentence`verl's default` };
   const written = targets && targets.value.length > 0 ? { targets } : {};
   return { adapters: { place: rank.source.place, name: rank.name ?? 'lora_rank', rank, ...written, defaults } };
 }
 
 /** Of reinforcement learning one node of 8 GPUs unless set otherwise (verl/trainer/config/ppo_trainer.yaml). */
-function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+function defaultNodes(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   if (!flags.has(mainKey)) return {};
   const reason = sentence`verl's default`;
   return {
@@ -130,15 +130,15 @@ function clusterOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
 }
 
 /** A sample is its prompt and the response to it. */
-function lengthOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const [prompt, response] = [factOf(flags.get(promptKey), sizes), factOf(flags.get(responseKey), sizes)];
+function sampleLength(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const [prompt, response] = [flagFact(flags.get(promptKey), sizes), flagFact(flags.get(responseKey), sizes)];
   if (prompt === undefined || response === undefined) return {};
   return { sequenceLength: { value: prompt.value + response.value, source: { kind: 'default', reason: sentence`${prompt.value} tokens of the prompt and ${response.value} of the response` } } }; // prettier-ignore
 }
 
 /** A mini-batch is this many prompts, each with as many responses as are drawn (verl/workers/fsdp_workers.py). */
-function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const samples = factOf(flags.get(samplesKey), sizes);
+function responseBatch({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const samples = flagFact(flags.get(samplesKey), sizes);
   if (globalBatch === undefined || samples === undefined || samples.value === 1) return {};
   const value = globalBatch.value * samples.value;
   if (value > largestCount) return {};
@@ -151,7 +151,7 @@ function batchOf({ globalBatch }: Facts, flags: ReadonlyMap<string, LocatedFlag>
 }
 
 /** Replicas of the actor; null where the GPUs are not known, or make no whole number of them. */
-function replicasOf({ nodes, gpusPerNode, tensor, pipeline, context }: Facts): number | null {
+function actorReplicas({ nodes, gpusPerNode, tensor, pipeline, context }: Facts): number | null {
   if (gpusPerNode === undefined) return null;
   const sizes = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1);
   const replicas = ((nodes?.value ?? 1) * gpusPerNode.value) / sizes;
@@ -161,7 +161,7 @@ function replicasOf({ nodes, gpusPerNode, tensor, pipeline, context }: Facts): n
 /** A mini-batch loses what does not make a sample more on every replica (`ppo_mini_batch_size //=` of verl/workers/fsdp_workers.py). */
 function wholeBatch(facts: Facts): Facts {
   const { globalBatch } = facts;
-  const replicas = replicasOf(facts);
+  const replicas = actorReplicas(facts);
   if (globalBatch === undefined || replicas === null || globalBatch.value % replicas === 0 || globalBatch.value < replicas) return {};
   const batch = Math.floor(globalBatch.value / replicas) * replicas;
   return { globalBatch: byDefault(batch, sentence`as many of ${globalBatch.value} samples as ${replicas} replicas share alike`) };
@@ -172,20 +172,20 @@ function wholeBatch(facts: Facts): Facts {
  * (verl/trainer/config/actor/actor.yaml and sft_trainer_engine.yaml, whose numbers of tokens these are; `validate_config` of
  * verl/utils/config.py): planned are as many sequences as fit whole and divide the batch of a replica.
  */
-function packedOf(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  if (!dynamicKeys.some((key) => factOf(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};
+function packedBatch(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  if (!dynamicKeys.some((key) => flagFact(flags.get(key), { ...on(true), words: 'one' })?.value === true)) return {};
   const { sequenceLength, globalBatch, context } = facts;
   const isSft = flags.has(dynamicOfSft);
-  const tokens = factOf(flags.get(isSft ? mostTokensOfSft : mostTokensKey), sizes)?.value ?? (isSft ? 8192 : 16384);
-  const batch = (globalBatch?.value ?? 0) / (replicasOf(facts) ?? 0);
+  const tokens = flagFact(flags.get(isSft ? mostTokensOfSft : mostTokensKey), sizes)?.value ?? (isSft ? 8192 : 16384);
+  const batch = (globalBatch?.value ?? 0) / (actorReplicas(facts) ?? 0);
   const most = Math.floor((tokens * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
   const sequences = Number.isInteger(batch) ? greatestDivisor(batch, Math.min(most, mostPacked)) : 1;
   return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz packs micro-batches by tokens, whatever their size in sequences`) };
 }
 
 /** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */
-function backendOf({ tensor, pipeline, expert, context }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const strategy = factOf(flags.get(strategyKey), word)?.value;
+function backendDefaults({ tensor, pipeline, expert, context }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const strategy = flagFact(flags.get(strategyKey), word)?.value;
   const usesMegatron = strategy === 'megatron' || [tensor, pipeline, expert].some((size) => size !== undefined);
   const precision = byDefault('bf16' as const, sentence`verl trains in bf16`);
   return usesMegatron
@@ -198,8 +198,8 @@ function backendOf({ tensor, pipeline, expert, context }: Facts, flags: Readonly
 }
 
 /** On unless it is turned off (verl/trainer/config/model/hf_model.yaml). */
-function recomputeOf(flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const given = factOf(flags.get(checkpointKey), { ...on(true), words: 'one' });
+function recomputeDefaults(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const given = flagFact(flags.get(checkpointKey), { ...on(true), words: 'one' });
   if (given?.value === false) return {};
   const reason = sentence`verl recomputes layer by layer unless enable_gradient_checkpointing is off`;
   const full: Fact<string> = given === undefined ? byDefault('full', reason) : { ...given, value: 'full' };

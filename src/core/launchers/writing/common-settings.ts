@@ -23,7 +23,7 @@ export function gpusSetting(
 }
 
 /** The plan's nodes and GPUs of each. */
-export function nodesOf({ nodes, gpusPerNode }: LaunchSettings): Alternative {
+export function nodeSettings({ nodes, gpusPerNode }: LaunchSettings): Alternative {
   return [
     { fact: 'nodes', value: nodes },
     { fact: 'gpusPerNode', value: gpusPerNode },
@@ -65,21 +65,21 @@ export function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSett
 export function wholeRecomputeSetting({ recompute }: LaunchSettings, groups = false): DesiredSetting {
   const { granularity, layers, group = 1 } = recompute;
   const isSupported = granularity !== 'selective' && layers === undefined && (group === 1 || groups);
-  const groupOf = (facts: Facts): number => (groups ? (countOf(facts, 'recomputeLayers') ?? 1) : 1);
+  const recomputeGroupSize = (facts: Facts): number => (groups ? (countOf(facts, 'recomputeLayers') ?? 1) : 1);
   const isWhole = granularity === 'full';
   return {
     what: group > 1 ? sentence`recompute ${granularity}, ${formatCount(group)} layers together` : sentence`recompute ${granularity}`,
     facts: ['recomputeGranularity', ...(groups ? (['recomputeLayers'] as const) : [])],
     carries: ['recompute'],
     isMet: (facts) =>
-      isSupported && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || groupOf(facts) === group),
+      isSupported && (facts.recomputeGranularity?.value ?? 'none') === granularity && (!isWhole || recomputeGroupSize(facts) === group),
     alternatives: (facts) => {
       if (!isSupported) return [];
       if (!isWhole) return [removed('recomputeGranularity')];
       const whole = { fact: 'recomputeGranularity', value: 'full' } as const;
       const together = [whole, { fact: 'recomputeLayers', value: group } as const];
       if (!groups) return [[whole]];
-      return groupOf(facts) === group ? [[whole], together] : [together];
+      return recomputeGroupSize(facts) === group ? [[whole], together] : [together];
     },
     reason: isSupported ? never : sentence`this launcher recomputes all layers, whole, or none`,
   };
@@ -89,6 +89,6 @@ export function wholeRecomputeSetting({ recompute }: LaunchSettings, groups = fa
 export function nodesSetting(plan: LaunchSettings): DesiredSetting {
   return gpusSetting(plan, {
     isMet: (facts) => (countOf(facts, 'nodes') ?? 1) * (countOf(facts, 'gpusPerNode') ?? 0) === gpusUsed(plan),
-    alternatives: (facts) => (isGiven(facts, 'gpusPerNode') ? [nodesOf(plan)] : []),
+    alternatives: (facts) => (isGiven(facts, 'gpusPerNode') ? [nodeSettings(plan)] : []),
   });
 }

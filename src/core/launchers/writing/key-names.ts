@@ -8,11 +8,11 @@ export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** Where writing puts each fact: under the first name that reading knows, or, of facts in `alike`, under any of its names. */
 export function namesIn(table: NamedTable, facts: readonly FactName[], alike: readonly FactName[] = []): KeyNames {
-  const namesOf = (fact: FactName): readonly string[] => {
+  const writtenNames = (fact: FactName): readonly string[] => {
     const names = [...new Set((table[fact] ?? []).map(({ name }) => name))];
     return alike.includes(fact) ? names : names.slice(0, 1);
   };
-  return Object.fromEntries([...facts, ...alike].map((fact) => [fact, namesOf(fact)]));
+  return Object.fromEntries([...facts, ...alike].map((fact) => [fact, writtenNames(fact)]));
 }
 
 /** What is written for values of ours that have other words. */
@@ -40,7 +40,7 @@ export function keysUnder(prefix: string, keys: KeyNames): KeyNames {
 }
 
 /** Names without their sections. */
-export function leavesOf(keys: KeyNames): KeyNames {
+export function withoutSections(keys: KeyNames): KeyNames {
   return spelledWith(keys, (path) => path.slice(path.lastIndexOf('.') + 1));
 }
 

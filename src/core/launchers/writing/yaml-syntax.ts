@@ -1,9 +1,9 @@
 import type { FactName, LauncherFile } from '../../run/facts';
-import { removalOf } from '../../languages/yaml/removal';
+import { entryRemovalRange } from '../../languages/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
 import type { TextRange } from '../../domain/located';
 import type { Syntax } from './editor';
-import { inPlaceOf, lineBreakOf, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import { spellLike, detectLineBreak, lineEnd, lineStart, spliced } from '../../languages/text-edits';
 import type { SettingEdit } from './desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 import type { KeyNames, Spellings } from './key-names';
@@ -39,7 +39,7 @@ function openEntries(launcher: LauncherFile, dialect: YamlDialect): ReadonlyMap<
   const found = new Map<FactName, string>();
   for (const fact of Object.keys(dialect.keys(document, launcher)) as FactName[]) {
     if (launcher.facts[fact]?.source.kind === 'file') continue;
-    const value = pathsOf(document, dialect, launcher, fact)
+    const value = keyPaths(document, dialect, launcher, fact)
       .map((path) => entryAt(document.root, path)?.value)
       .find((node) => node !== undefined);
     if (value?.kind === 'scalar' && value.text.includes('$')) found.set(fact, value.text);
@@ -48,7 +48,7 @@ function openEntries(launcher: LauncherFile, dialect: YamlDialect): ReadonlyMap<
 }
 
 /** Paths of a setting from the root, the one that gave the fact first. */
-function pathsOf(document: YamlDocument, dialect: YamlDialect, launcher: LauncherFile, fact: FactName): readonly (readonly string[])[] {
+function keyPaths(document: YamlDocument, dialect: YamlDialect, launcher: LauncherFile, fact: FactName): readonly (readonly string[])[] {
   const known = (dialect.keys(document, launcher)[fact] ?? []).map((path) => path.split('.'));
   const given = launcher.facts[fact];
   if (given?.source.kind !== 'file' || given.source.place.file !== launcher.file) return known;
@@ -76,7 +76,7 @@ function editYaml(launcher: LauncherFile, dialect: YamlDialect, { fact, value, f
   const document = parsed(launcher);
   if (fact === 'precision' && dialect.precisionSwitch !== undefined)
     return editSwitch(launcher, document, (name) => dialect.precisionSwitch?.(document, name) ?? [name], value);
-  const paths = flag === undefined ? pathsOf(document, dialect, launcher, fact) : [flag.split('.')];
+  const paths = flag === undefined ? keyPaths(document, dialect, launcher, fact) : [flag.split('.')];
   const existing = paths.filter((path) => entryAt(document.root, path) !== null);
   const spelled = flag === undefined ? spelledAs(dialect, fact, value) : value;
   const [first] = existing;
@@ -121,7 +121,7 @@ function withEach(
 
 function without(text: string, entry: YamlEntry, { removes }: YamlDialect): string | null {
   if (removes !== true) return replaced(text, entry, 'null');
-  const range = removalOf(text, entry);
+  const range = entryRemovalRange(text, entry);
   return range === undefined ? null : spliced(text, range, '');
 }
 
@@ -139,15 +139,15 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
   return spliced(
     text,
     value.range,
-    next === 'null' ? spelled : inPlaceOf(written, isSwitch ? /^true$/i.test(written) : old, next, spelled),
+    next === 'null' ? spelled : spellLike(written, isSwitch ? /^true$/i.test(written) : old, next, spelled),
   );
 }
 
-/** `bf16: true` or `--bf16: true`: the precision is the key. @param pathOf where a new one goes. */
+/** `bf16: true` or `--bf16: true`: the precision is the key. @param toPath where a new one goes. */
 function editSwitch(
   launcher: LauncherFile,
   document: YamlDocument,
-  pathOf: (name: string) => readonly string[],
+  toPath: (name: string) => readonly string[],
   value: SettingValue,
 ): readonly string[] {
   const { text, facts, file } = launcher;
@@ -155,10 +155,10 @@ function editSwitch(
   const given = source?.kind === 'file' && source.place.file === file ? pathAt(document.root, source.place.range) : null;
   const old = given === null ? null : entryAt(document.root, given);
   if (typeof value !== 'string') {
-    const cut = old === null ? undefined : removalOf(text, old);
+    const cut = old === null ? undefined : entryRemovalRange(text, old);
     return old === null ? [text] : cut === undefined ? [] : [spliced(text, cut, '')];
   }
-  const usual = pathOf(value);
+  const usual = toPath(value);
   const key = usual.at(-1) ?? value;
   const path = given === null ? usual : [...given.slice(0, -1), key];
   if (old === null) return withSwitchOn(document, path);
@@ -185,7 +185,7 @@ const families = [/recompute|activations_checkpoint/, /parallel.(size|layout)$|p
 
 /** A new entry: behind its last neighbour with a plain value, else before the first; missing sections come with it. */
 function insertion({ text, root }: YamlDocument, path: readonly string[], value: string): string | null {
-  const lineBreak = lineBreakOf(text);
+  const lineBreak = detectLineBreak(text);
   let map: YamlMap = root;
   let depth = 0;
   for (; depth < path.length - 1; depth += 1) {
@@ -232,7 +232,7 @@ function insertedInFlow(text: string, map: YamlMap, keys: readonly string[], val
   const anchor = ofLine.find(({ key }) => family.test(key)) ?? ofLine[0];
   const at = anchor?.keyRange.start ?? map.range.start + 1;
   const indent = anchor === undefined ? '' : text.slice(lineStart(text, at), at);
-  return spliced(text, { start: at, end: at }, anchor === undefined ? `${flow}, ` : `${flow},${lineBreakOf(text)}${indent}`);
+  return spliced(text, { start: at, end: at }, anchor === undefined ? `${flow}, ` : `${flow},${detectLineBreak(text)}${indent}`);
 }
 
 function withBreak(text: string, lineBreak: string): string {

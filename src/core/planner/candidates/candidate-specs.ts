@@ -6,7 +6,7 @@ import type { Pipeline } from '../predict/pipeline';
 import { isAskedFor, mayBeChosen, requestedSchedule } from '../choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
-import { candidateIdOf } from '../plan';
+import { idBySchedule } from '../plan';
 import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
@@ -52,7 +52,7 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
 export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
-  const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: candidateIdOf[schedule], schedule });
+  const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: idBySchedule[schedule], schedule });
   const isSliced = namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
   const usual = isSliced
     ? usualSpecs(request, pipeline, listener)
@@ -219,7 +219,7 @@ function specsOfRun(
 ): readonly CandidateSpec[] {
   const { slicing, layout } = request;
   const { schedule } = kind;
-  const id = candidateIdOf[schedule];
+  const id = idBySchedule[schedule];
   if (kind.sliced && slicing.split !== undefined) return [{ ...splitSpec(slicing.split, kind, scheme), id }];
   if (kind.exchangesAttention === true) {
     const equal = slicing.scheme === null ? equalSlicesSpec(request, pipeline, kind, listener) : null;

@@ -3,7 +3,7 @@ import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { isUnmet, mostTriedOperations, operationCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { cutAlike } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
-import { candidateIdOf, peakBytesOf } from '../plan';
+import { idBySchedule, candidatePeakBytes } from '../plan';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import type { SlicingListener } from './terapipe-slices';
 
@@ -32,7 +32,7 @@ export function equalSlicesSpec(
     );
     if (operationCount(kind, layout, scheme) > mostTriedOperations) break;
     const name = sentence`${kind.schedule}, ${counted(slices, 'equal slice')}`;
-    const spec: CandidateSpec = { id: candidateIdOf[kind.schedule], name, kind, scheme, certificate: null };
+    const spec: CandidateSpec = { id: idBySchedule[kind.schedule], name, kind, scheme, certificate: null };
     try {
       const measured = measure(pipeline, spec, signal);
       if (best === null || isBetter(measured, best.measured)) best = { spec, measured };
@@ -46,5 +46,5 @@ export function equalSlicesSpec(
 /** Of two that do not fit the one that takes less memory; else the faster one that fits. */
 function isBetter(a: Prediction, b: Prediction): boolean {
   if (a.fits !== b.fits) return a.fits;
-  return a.fits ? a.iterationMs < b.iterationMs : peakBytesOf(a) < peakBytesOf(b);
+  return a.fits ? a.iterationMs < b.iterationMs : candidatePeakBytes(a) < candidatePeakBytes(b);
 }

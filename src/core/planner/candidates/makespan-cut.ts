@@ -12,7 +12,7 @@ import { fitsOn } from '../../partition/chunk-order';
 import { isUnmet, operationCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
-import { candidateIdOf, type Certificate, type BaselineSlicing } from '../plan';
+import { idBySchedule, type Certificate, type BaselineSlicing } from '../plan';
 import type { CandidateSpec } from '../predict/predict';
 import type { SlicingListener } from './terapipe-slices';
 import { sentence, type Sentence } from '../../sentence';
@@ -64,7 +64,7 @@ export function shortestCut(
   const slices = Math.min(mostSlices, Math.floor(effort.mostOperations / whole));
   if (slices < 1) return null;
   const asked = leastCommonMultiple(slicing.unit ?? defaultUnit(tokens), sequenceParallel ? layout.tensor : 1);
-  const { unit, contextKinks } = unitsOf(request, pipeline, asked);
+  const { unit, contextKinks } = coarsenedUnits(request, pipeline, asked);
   const equalWork = Array.from({ length: Math.min(slices, mostEqualWork) }, (_, index) =>
     equalWorkLengths(tokens, index + 1, unit, sliceWork(request.model)),
   ).flatMap((cut) => (cut === null ? [] : [cut]));
@@ -178,7 +178,7 @@ export function shortestSpec(request: PlanRequest, kind: ScheduleOnLayout, found
   const { microBatch } = training;
   const scheme = cutAlike({ microBatches: training.globalBatch / layout.data / microBatch, microBatch }, found.lengths);
   return {
-    id: candidateIdOf[kind.schedule],
+    id: idBySchedule[kind.schedule],
     name: kind.schedule,
     kind,
     scheme,
@@ -187,7 +187,7 @@ export function shortestSpec(request: PlanRequest, kind: ScheduleOnLayout, found
 }
 
 /** Units of the asked length, or doubled until there are few enough, and the contexts between which times are affine. */
-function unitsOf(
+function coarsenedUnits(
   { costTable, profile, training }: PlanRequest,
   { nodeKinds }: Pipeline,
   asked: number,

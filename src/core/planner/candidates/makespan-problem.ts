@@ -6,7 +6,7 @@ import { passGraph, type ChunkTimes } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../slicing/makespan/problem';
 import { cachedBySlice } from '../../time-model/layer-time';
 import type { Pipeline, PipelineChunks } from '../predict/pipeline';
-import { transfersOf } from '../predict/transfers';
+import { scheduleTransfers } from '../predict/transfers';
 
 /** What is to be cut, and how finely. */
 interface SlicedBatch {
@@ -37,11 +37,11 @@ export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batc
   const { stageOfChunk } = chunks;
   const { microBatch, tokens, unit, mostSlices, contextKinks, known } = batch;
   const stages = pipeline.stages.length;
-  const sendsOf = cachedBySlice((size, length) =>
-    transfersOf(pipeline, { units: [{ microBatch: 0, slice: 0, batch: size, tokens: length, context: 0 }], stageOfChunk }),
+  const sliceSends = cachedBySlice((size, length) =>
+    scheduleTransfers(pipeline, { units: [{ microBatch: 0, slice: 0, batch: size, tokens: length, context: 0 }], stageOfChunk }),
   );
-  const { perChunk, mode } = sendsOf(microBatch, unit);
-  const passes = passesOf(chunks, perChunk === true);
+  const { perChunk, mode } = sliceSends(microBatch, unit);
+  const passes = distinctPasses(chunks, perChunk === true);
   const chunkTimes = passes.ofChunk;
   const times = passes.parts.length * passes.width + (perChunk === true ? 2 * stageOfChunk.length : 1);
   const firstSend = passes.parts.length * passes.width;
@@ -51,7 +51,7 @@ export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batc
     mostSlices,
     times,
     writeTimes: (length, context, out) => {
-      const sends = sendsOf(microBatch, length);
+      const sends = sliceSends(microBatch, length);
       const busy = mode === 'blocking' ? sends : sends.held;
       const known = new Map<SliceCost, ReturnType<SliceCost>>();
       passes.parts.forEach(({ cost, chunk }, part) => {
@@ -105,7 +105,7 @@ interface Passes {
 }
 
 /** @param apart whether chunks of the same cost differ by what they send. */
-function passesOf({ costs, kind }: PipelineChunks, apart: boolean): Passes {
+function distinctPasses({ costs, kind }: PipelineChunks, apart: boolean): Passes {
   const distinct = apart ? costs.map((_, chunk) => chunk) : [...new Set(costs)].map((cost) => costs.indexOf(cost));
   const width = kind.splitsBackward ? 3 : 2;
   return {

@@ -36,36 +36,36 @@ export function roundsSpec(
 ): CandidateSpec | null {
   const most = mostTogether(pipeline, batch, whole.scheme);
   if (most === 0 || most >= batch) return null;
-  const rounds = sizesOf(batch, most).flatMap((sequences): Round[] => {
+  const rounds = roundSizes(batch, most).flatMap((sequences): Round[] => {
     throwIfCancelled(listener.signal);
     const best = bestCut(request, pipeline, sequences, listener);
     return best.fits ? [{ sequences, best }] : [];
   });
   const chosen = cheapest(rounds, batch);
   if (chosen === null) return null;
-  const optimumMs = sumOf(chosen, ({ best }) => best.certificate.optimumMs);
+  const optimumMs = sumOver(chosen, ({ best }) => best.certificate.optimumMs);
   const largest = Math.max(...rounds.map(({ sequences }) => sequences));
   const isWhole = rounds.length === largest;
   // At once is a bound as well: it fills and drains once.
-  const boundMs = isWhole ? boundOf(rounds, batch) : 0;
+  const boundMs = isWhole ? roundsBound(rounds, batch) : 0;
   return {
     id: 'rounds',
     name: sentence`TeraPipe, ${counted(chosen.length, 'round')}`,
     kind: pipeline.schedules.TeraPipe,
-    scheme: schemeOf(chosen),
+    scheme: joinRounds(chosen),
     certificate: {
       ...(whole.certificate ?? chosen[0]?.best.certificate ?? noCertificate),
       optimumMs,
       lowerBoundMs: Math.min(optimumMs, Math.max(boundMs, whole.certificate?.lowerBoundMs ?? 0)),
       evaluations: rounds.reduce((sum, { best }) => sum + best.certificate.evaluations, 0),
-      note: noteOf(chosen, largest),
+      note: roundsNote(chosen, largest),
     },
   };
 }
 
 const noCertificate = { judgedBy: 'simulation', cuts: [] } as const;
 
-function noteOf(chosen: readonly Round[], largest: number): Sentence {
+function roundsNote(chosen: readonly Round[], largest: number): Sentence {
   const [first] = chosen;
   const limit = sentence`rounds of at most ${counted(largest, 'sequence')}, as more do not fit memory at once`;
   return first === undefined ? limit : sentence`${limit}; of each round: ${first.best.certificate.note}`;
@@ -91,7 +91,7 @@ function mostTogether(pipeline: Pipeline, batch: number, scheme: Scheme): number
 }
 
 /** Round sizes to try: every size up to `mostSizes`; for larger rounds, even splits of the batch into as few rounds as fit and one more. */
-function sizesOf(batch: number, most: number): readonly number[] {
+function roundSizes(batch: number, most: number): readonly number[] {
   if (most <= mostSizes) return Array.from({ length: most }, (_, index) => index + 1);
   const fewest = Math.ceil(batch / most);
   const evenSplits = [fewest, fewest + 1].flatMap((rounds) => [Math.floor(batch / rounds), Math.ceil(batch / rounds)]);
@@ -122,7 +122,7 @@ function cheapest(rounds: readonly Round[], batch: number): readonly Round[] | n
 }
 
 /** Least sum of the bounds of rounds that make up the batch, ms. */
-function boundOf(rounds: readonly Round[], batch: number): number {
+function roundsBound(rounds: readonly Round[], batch: number): number {
   const least = new Float64Array(batch + 1).fill(Infinity);
   least[0] = 0;
   for (let done = 1; done <= batch; done++)
@@ -132,11 +132,11 @@ function boundOf(rounds: readonly Round[], batch: number): number {
   return least[batch] ?? 0;
 }
 
-function sumOf(rounds: readonly Round[], of: (round: Round) => number): number {
+function sumOver(rounds: readonly Round[], of: (round: Round) => number): number {
   return rounds.reduce((sum, round) => sum + of(round), 0);
 }
 
-function schemeOf(rounds: readonly Round[]): Scheme {
+function joinRounds(rounds: readonly Round[]): Scheme {
   return rounds.flatMap(({ best: { scheme } }, index) =>
     scheme.map((chunk, at) => (at === scheme.length - 1 && index < rounds.length - 1 ? { ...chunk, endsRound: true as const } : chunk)),
   );

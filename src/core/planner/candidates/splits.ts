@@ -1,4 +1,4 @@
-import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import { findSliceRuntime } from '../../slice-runtimes/registry';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../../errors';
 import { equalWorkLengths, forwardWork } from '../../slicing/chunk-rules';
@@ -30,7 +30,7 @@ export function splitLengths(
   const tokens = training.sequenceLength;
   const multiple = sliceMultiple({ training, layout });
   const fits = (cut: readonly number[]): boolean =>
-    cut.length === slices && cut.every((length) => length > 0 && length % multiple === 0) && sumOf(cut) === tokens;
+    cut.length === slices && cut.every((length) => length > 0 && length % multiple === 0) && sum(cut) === tokens;
   if (rule === 'list') return fits(lengths) ? lengths : null;
   if (rule === 'average') {
     const cut = Array.from({ length: slices }, () => Math.floor(tokens / slices));
@@ -52,7 +52,7 @@ function paddedVocab(vocab: number, tensor: number): number {
   return Math.ceil(vocab / (128 * tensor)) * 128 * tensor;
 }
 
-const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
+const sum = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
 /** The whole batch of a replica, every micro-batch cut alike; null where it is not a whole number of micro-batches. */
 export function schemeAlike({ training, layout }: Pick<SplitRequest, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {
@@ -86,7 +86,7 @@ export function bestSplit(
   const ffn = request.slicing.split?.ffn;
   const byRule = rules.flatMap((rule) => splitsBy(request, rule, runtime, ffn));
   const listed = runtime.lengths === null ? [] : solvedSplits(request, pipeline, runtime.id, listener);
-  return fastestOf(predictedSplits(request, pipeline, [...byRule, ...listed], listener));
+  return fastestSplit(predictedSplits(request, pipeline, [...byRule, ...listed], listener));
 }
 
 /** The best list of lengths that is known for the schedule, whatever a runtime's flags can express. */
@@ -96,7 +96,7 @@ export function bestList(
   runtime: string,
   listener: { readonly signal?: CancelSignal | undefined } = {},
 ): PredictedSplit | null {
-  return fastestOf(predictedSplits(request, pipeline, solvedSplits(request, pipeline, runtime, listener), listener));
+  return fastestSplit(predictedSplits(request, pipeline, solvedSplits(request, pipeline, runtime, listener), listener));
 }
 
 function splitsBy(request: PlanRequest, rule: SplitRule, { id }: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
@@ -144,17 +144,17 @@ export function splitSpec(split: SequenceSplit, kind: ScheduleOnLayout, scheme: 
 /** Times closer than this share are alike. */
 const alike = 1e-3;
 
-function fastestOf(found: readonly PredictedSplit[]): PredictedSplit | null {
+function fastestSplit(found: readonly PredictedSplit[]): PredictedSplit | null {
   const fitting = found.filter(({ prediction }) => prediction.fits);
   if (fitting.length === 0)
-    return found.reduce<PredictedSplit | null>((best, each) => (best === null || peakOf(each) < peakOf(best) ? each : best), null);
+    return found.reduce<PredictedSplit | null>((best, each) => (best === null || splitPeak(each) < splitPeak(best) ? each : best), null);
   const leastMs = Math.min(...fitting.map(({ prediction }) => prediction.iterationMs));
   return fitting
     .filter(({ prediction }) => prediction.iterationMs <= leastMs * (1 + alike))
     .reduce((best, each) => (each.split.slices < best.split.slices ? each : best));
 }
 
-function peakOf({ prediction }: PredictedSplit): number {
+function splitPeak({ prediction }: PredictedSplit): number {
   return Math.max(...prediction.memory.stages.map(({ peakBytes }) => peakBytes));
 }
 
@@ -165,7 +165,7 @@ export function comparedSplits(
   listener: { readonly signal?: CancelSignal | undefined },
 ): CandidateSpec[] {
   const { split } = request.slicing;
-  const runtime = split === undefined ? undefined : sliceRuntimeOf(split.runtime);
+  const runtime = split === undefined ? undefined : findSliceRuntime(split.runtime);
   if (split === undefined || runtime === undefined) return [];
   const found = [
     ['best-split', bestSplit(request, pipeline, runtime, listener)],

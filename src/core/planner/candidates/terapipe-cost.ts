@@ -57,7 +57,7 @@ function neighbourKinds({ stages, nodeKinds, inputs }: Pipeline, stage: number):
 
 /** The slice time of whichever stage is slowest, with its transfers. */
 export function slicingCost(pipeline: Pipeline): SliceMs {
-  return slowestOf([...new Set(stageCosts(pipeline))]);
+  return slowestCost([...new Set(stageCosts(pipeline))]);
 }
 
 /**
@@ -83,7 +83,7 @@ export function slicesGrow({ profile, costTable }: Pick<PlanRequest, 'profile' |
   return profile === null && costTable === null;
 }
 
-function slowestOf(costs: readonly SliceMs[]): SliceMs {
+function slowestCost(costs: readonly SliceMs[]): SliceMs {
   return (batch, tokens, context) => costs.reduce((most, cost) => Math.max(most, cost(batch, tokens, context)), 0);
 }
 
@@ -97,7 +97,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   const [first] = distinct;
   const slowest: SlicingStages = {
     kind: 'slowest',
-    cost: slowestOf(withoutOutdone(pipeline, costs)),
+    cost: slowestCost(withoutOutdone(pipeline, costs)),
     factors: null,
     stage: null,
     apart: 0,
@@ -109,7 +109,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   const whole = distinct.map((cost) => cost(1, sequenceLength, 0));
   const reference = distinct[whole.indexOf(Math.max(...whole))] ?? first;
   const samples = sampleSlices(sequenceLength, unit, largestChunk);
-  const ranges = new Map(distinct.map((cost) => [cost, rangeOf(samples.map((slice) => cost(...slice) / reference(...slice)))]));
+  const ranges = new Map(distinct.map((cost) => [cost, ratioRange(samples.map((slice) => cost(...slice) / reference(...slice)))]));
   const factors = costs.map((cost) => ranges.get(cost)?.middle ?? 1);
   const apart = Math.max(...[...ranges.values()].map(({ apart: own }) => own));
   const stage = costs.indexOf(reference);
@@ -119,7 +119,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
 }
 
 /** The middle of ratios, and how far the outermost are from it; all of it by factors. */
-function rangeOf(ratios: readonly number[]): { readonly middle: number; readonly apart: number } {
+function ratioRange(ratios: readonly number[]): { readonly middle: number; readonly apart: number } {
   const [least, most] = [Math.min(...ratios), Math.max(...ratios)];
   return { middle: Math.sqrt(least * most), apart: Math.sqrt(most / least) - 1 };
 }

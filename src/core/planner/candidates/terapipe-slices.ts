@@ -85,7 +85,7 @@ export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number,
       lowerBoundMs: solution.lowerBoundMs,
       evaluations: solution.evaluations,
       judgedBy: best.judgedBy,
-      cuts: cutsOf(solution.baselines, request.training.sequenceLength),
+      cuts: baselineCuts(solution.baselines, request.training.sequenceLength),
       note: certificateNote(grid, pipeline, solution, best, batch),
     },
     pipelineMs: best.bestMs - (best.collectivesMs ?? 0),
@@ -108,7 +108,7 @@ interface SolvedGrid {
 function solveGrid(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): SolvedGrid {
   const { training, layout, model } = request;
   const tokens = training.sequenceLength;
-  const grid = gridOf(request, pipeline, batch);
+  const grid = sliceGrid(request, pipeline, batch);
   const { unit, largestChunk, contextKinks, stages } = grid;
   const units = Math.ceil(tokens / unit);
   const solution = solveSlicing(
@@ -153,7 +153,7 @@ export function solvedAlike(
   const asked = leastCommonMultiple(request.slicing.unit ?? defaultUnit(tokens), multiple);
   for (let unit = asked, solved = 0; 2 * unit <= tokens && solved < mostUnitsTried; unit *= 2, solved += 1) {
     throwIfCancelled(signal);
-    const grid = gridOf({ ...request, slicing: { ...request.slicing, unit } }, pipeline, microBatch);
+    const grid = sliceGrid({ ...request, slicing: { ...request.slicing, unit } }, pipeline, microBatch);
     const { cost } = grid.stages;
     const kinks = microBatch <= grid.largestChunk ? (grid.contextKinks?.(microBatch) ?? null) : null;
     unit = Math.max(unit, grid.unit);
@@ -270,7 +270,7 @@ type Grid = Required<Pick<SlicingProblem, 'unit'>> & {
 };
 
 /** The finest slices and largest chunks that can be afforded: with a declared structure of the cost many more than in a table of it. */
-function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
+function sliceGrid(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
   const { training, slicing, costTable, profile } = request;
   const tokens = training.sequenceLength;
   const asked = slicing.unit ?? defaultUnit(tokens);
@@ -278,7 +278,7 @@ function gridOf(request: PlanRequest, pipeline: Pipeline, batch: number): Grid {
   const largest = Math.min(batch, maximumBatchSlice, measuredBatch);
   const structured = coarsened(asked, tokens, maximumStructuredUnits);
   const stages = slicingStages(pipeline, structured, largest);
-  const kinks = kinksOf(request, pipeline, stages, largest, structured);
+  const kinks = contextKinks(request, pipeline, stages, largest, structured);
   const units = Math.ceil(tokens / structured);
   if (kinks !== null) {
     // Two ends and the middle of every segment for every length.
@@ -311,7 +311,7 @@ function coarsened(unit: number, tokens: number, mostUnits: number): number {
  * Contexts between which the cost of `stages` is affine in the context, for chunks of 1 to `largest` sequences. Null where nothing is
  * known: the slowest of stages with different numbers of layers, or of layers that attend, or on different GPUs, changes with the context.
  */
-function kinksOf(
+function contextKinks(
   request: PlanRequest,
   { inputs: common, stages: own, nodeKinds }: Pipeline,
   stages: SlicingStages,
@@ -342,7 +342,7 @@ function attendingLayers(groups: readonly LayerGroup[] | undefined): number | un
 }
 
 /** How others would cut every sequence. */
-function cutsOf({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number): readonly BaselineSlicing[] {
+function baselineCuts({ wholeMs, uniform, equalTime, equalWork }: Baselines, tokens: number): readonly BaselineSlicing[] {
   return [
     { rule: 'whole', tokens: [tokens], latencyMs: wholeMs },
     { rule: 'uniform', tokens: uniform.tokens, latencyMs: uniform.latencyMs },

@@ -4,7 +4,7 @@ import type { SliceCost } from '../../domain/slice-cost';
 import { schemeUnits, type WorkUnit } from '../../schedules/schedule';
 import type { Scheme } from '../../domain/scheme';
 import type { Pipeline } from '../predict/pipeline';
-import { transfersOf } from '../predict/transfers';
+import { scheduleTransfers } from '../predict/transfers';
 
 /** What cuts are compared by: the time of a step of TeraPipe's schedule, ms, without the parts that all cuts share. */
 interface SlicedStepTime {
@@ -37,7 +37,7 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
     );
   const nothing: DrainedStep = { pipelineMs: 0, firstForwardMs: 0, lastStartMs: new Float64Array(stages.length) };
   const collectivesMs = overlaps ? null : collectiveMs(nothing);
-  const passes = passesOf();
+  const passes = createPasses();
   return Object.assign(
     (scheme: Scheme): number => {
       const step = drained(pipeline, scheme, passes);
@@ -67,7 +67,7 @@ interface UnitPasses {
 type Passes = (cost: SliceCost, units: readonly WorkUnit[]) => UnitPasses;
 
 /** Remembers passes: cuts of one pipeline share many slices. */
-function passesOf(): Passes {
+function createPasses(): Passes {
   const known = new Map<SliceCost, Map<string, ReturnType<SliceCost>>>();
   return (cost, units) => {
     const ofCost = memoized(known, cost, () => new Map<string, ReturnType<SliceCost>>());
@@ -87,7 +87,7 @@ function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } 
   const ofCost = new Map<SliceCost, UnitPasses>();
   const own = pipeline.stages.map(({ cost }) => memoized(ofCost, cost, () => passes(cost, units)));
   const stages = own.length;
-  const { forwardMs, backwardMs, perChunk, mode } = transfersOf(pipeline, {
+  const { forwardMs, backwardMs, perChunk, mode } = scheduleTransfers(pipeline, {
     units,
     stageOfChunk: Uint32Array.from({ length: stages }, (_, stage) => stage),
   });

@@ -6,7 +6,7 @@ import { sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
 import { maximumOtherOperations } from './candidate-specs';
 import type { Pipeline } from '../predict/pipeline';
-import { candidateIdOf, peakBytesOf, type Candidate } from '../plan';
+import { idBySchedule, candidatePeakBytes, type Candidate } from '../plan';
 import { measure, type Prediction } from '../predict/predict';
 
 const mostVirtualStages = 16;
@@ -19,7 +19,7 @@ export function withOpenStages(request: PlanRequest): PlanRequest {
 }
 
 /** The request with the virtual stages of a candidate, where no file gives any. */
-export function withStagesOf(
+export function withVirtualStages(
   request: PlanRequest,
   { chunksPerStage, schedule }: Pick<Candidate, 'chunksPerStage' | 'schedule'>,
 ): PlanRequest {
@@ -52,7 +52,7 @@ export function withChosenStages(request: PlanRequest, pipeline: Pipeline, signa
     const tried = counts.flatMap((count) => {
       const kind = scheduleOn(schedule, { virtualStages: count });
       if (operationCount(kind, layout, scheme) > maximumOtherOperations) return [];
-      const spec = { id: candidateIdOf[schedule], name: schedule, kind, scheme, certificate: null };
+      const spec = { id: idBySchedule[schedule], name: schedule, kind, scheme, certificate: null };
       try {
         return [{ kind, ...measure(pipeline, spec, signal) }];
       } catch (error) {
@@ -70,5 +70,5 @@ function fastestThatFits<T extends Prediction>(tried: readonly T[]): T | undefin
   const fitting = tried.filter(({ fits }) => fits);
   return fitting.length > 0
     ? fitting.toSorted((a, b) => a.iterationMs - b.iterationMs)[0]
-    : tried.toSorted((a, b) => peakBytesOf(a) - peakBytesOf(b))[0];
+    : tried.toSorted((a, b) => candidatePeakBytes(a) - candidatePeakBytes(b))[0];
 }

@@ -8,7 +8,7 @@ import type { Scheme } from '../../domain/scheme';
 import type { CostProvenance } from '../../domain/slice-cost';
 import { assumptionsByWeight, deciding, type AssumedMove, type DecidingKey, type WeighedAssumption } from './assumption-texts';
 import type { Candidate } from '../plan';
-import { pipelineOf } from '../predict/pipeline';
+import { buildPipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { worthSaying } from './slower';
 
@@ -26,7 +26,7 @@ type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'iterationMs'>;
 export function weighedAssumptions(request: PlanRequest, chosen: WeighedWay, signal?: CancelSignal): readonly WeighedAssumption[] {
   const weighed = assumptionsByWeight(request.assumptions).map((assumption) => ({
     ...assumption,
-    moves: movesOf(request, chosen, assumption.key, signal),
+    moves: assumedMoves(request, chosen, assumption.key, signal),
   }));
   const isDeciding = ({ key }: Assumption): boolean => (deciding as readonly string[]).includes(key);
   const weight = ({ moves }: WeighedAssumption): number => Math.max(0, ...moves.map(({ slower }) => Math.abs(Math.log1p(slower))));
@@ -50,7 +50,7 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
   const assumed = new Set(request.assumptions.map(({ key }) => key));
   const moves = (Object.keys(covered) as (keyof typeof covered)[])
     .filter((key) => assumed.has(key))
-    .map((key) => ({ key, times: movesOf(request, chosen, key, signal).map(({ slower }) => 1 + slower) }));
+    .map((key) => ({ key, times: assumedMoves(request, chosen, key, signal).map(({ slower }) => 1 + slower) }));
   const end = (sign: 1 | -1, own: number): number => {
     const logs = [own, ...moves.map(({ times }) => Math.max(1, ...times.map((each) => each ** sign)) ** sign)].map(Math.log);
     return Math.exp(sign * Math.hypot(...logs.map((log) => Math.max(0, sign * log))));
@@ -66,7 +66,7 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
   return { ...cost, range, errorBecause: sentence`${cost.errorBecause}; ${wider}` };
 }
 
-function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
+function assumedMoves(request: PlanRequest, chosen: WeighedWay, key: string, signal: CancelSignal | undefined): readonly AssumedMove[] {
   const { costTable, profile, cluster, layout } = request;
   if (costTable !== null || profile !== null || cluster.groups !== undefined) return [];
   const kind = scheduleOn(chosen.schedule, layout);
@@ -74,7 +74,7 @@ function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: 
   const alternatives = Object.hasOwn(others, key) ? others[key as DecidingKey](request) : [];
   return alternatives.flatMap(({ to, ...change }) => {
     const changed = { ...request, ...change };
-    const ms = stepMs(pipelineOf(changed), { kind, scheme: schemeOf(changed, chosen) }, signal);
+    const ms = stepMs(buildPipeline(changed), { kind, scheme: rescaleScheme(changed, chosen) }, signal);
     if (ms === null) return [];
     const slower = ms / changed.training.globalBatch / (chosen.iterationMs / request.training.globalBatch) - 1;
     return [{ to, slower }];
@@ -82,7 +82,7 @@ function movesOf(request: PlanRequest, chosen: WeighedWay, key: string, signal: 
 }
 
 /** The chosen slices on as many sequences as a replica has after a change. */
-function schemeOf({ training, layout }: PlanRequest, { scheme }: WeighedWay): Scheme {
+function rescaleScheme({ training, layout }: PlanRequest, { scheme }: WeighedWay): Scheme {
   const before = scheme.reduce((sum, { batch }) => sum + batch, 0);
   const after = training.globalBatch / layout.data;
   if (before === after) return scheme;

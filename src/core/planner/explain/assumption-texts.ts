@@ -1,6 +1,6 @@
 import { joinClauses, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
 import { reportedAssumptions, type Assumption } from '../../domain/request';
-import { costOf } from './slower';
+import { slowdownText } from './slower';
 
 /*
  * The text on assumptions. What they move is in assumed.ts, which simulates: pages load it when they are idle.
@@ -42,7 +42,7 @@ export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence
   if (moves.length === 0) return null;
   const alike: { readonly names: Value[]; readonly cost: Sentence }[] = [];
   for (const { to, slower } of moves) {
-    const cost = costOf(slower);
+    const cost = slowdownText(slower);
     const last = alike.at(-1);
     if (last !== undefined && say(last.cost) === say(cost)) last.names.push(to);
     else alike.push({ names: [to], cost });

@@ -9,7 +9,7 @@ import type { PlanRequest } from '../../domain/request';
 import type { WorkUnit } from '../../schedules/schedule';
 import { groupComparison } from '../../partition/group-comparison';
 import { offloadReason, offloadWaits } from '../../partition/offload';
-import { pipelineOf, type Pipeline } from '../predict/pipeline';
+import { buildPipeline, type Pipeline } from '../predict/pipeline';
 import type { AnalyticPlan, Candidate, Plan } from '../plan';
 import { againstAnalytic, notCompared, reasonsFor, slicesFound } from './reasons';
 import { betterElsewhere, ruleOfChoice, runtimeNeeded } from './runtime-reasons';
@@ -105,7 +105,7 @@ function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSign
   const order = resolveRankOrder(request);
   const other = otherOrder(order);
   const inOther = { ...request, layout: { ...layout, order: other } };
-  const otherMs = stepMs(pipelineOf(inOther), { kind, scheme: chosen.scheme }, signal);
+  const otherMs = stepMs(buildPipeline(inOther), { kind, scheme: chosen.scheme }, signal);
   if (otherMs === null || Math.abs(otherMs - chosen.iterationMs) < worthSaying * chosen.iterationMs) return [];
   const time = formatDuration(otherMs);
   return [

@@ -67,7 +67,7 @@ export function costsText(costs: readonly StepCost[]): Value {
  * show already, and where limits are unknown.
  */
 export function limitedBy(limits: readonly StageLimits[] | null): Sentence | null {
-  const runs = runsOf(limits ?? []);
+  const runs = limitRuns(limits ?? []);
   if (runs.length < 2) return null;
   const more = runs.length > shownRuns ? [sentence`and ${formatCount(runs.length - shownRuns)} more`] : [];
   return sentence`${joinClauses([...runs.slice(0, shownRuns).map(runText), ...more])}`;
@@ -83,7 +83,7 @@ interface Run {
 }
 
 /** Stages one after the other that the same thing limits. */
-function runsOf(limits: readonly StageLimits[]): Run[] {
+function limitRuns(limits: readonly StageLimits[]): Run[] {
   const runs: Run[] = [];
   limits.forEach(({ limiter }, stage) => {
     const last = runs.at(-1);

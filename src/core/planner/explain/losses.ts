@@ -40,14 +40,14 @@ export function largestLoss(plan: Pick<Plan, 'chosen' | 'partsByStage'>, candida
   for (const [part, share] of costs) {
     if (part === 'math' || part === 'work') continue;
     if (share < worthNaming) break;
-    return { to: part, share, cause: part === 'bubble' ? causeOf(idle) : null, stage };
+    return { to: part, share, cause: part === 'bubble' ? largestCause(idle) : null, stage };
   }
   const [largest] = costs;
   return largest?.[0] === 'math' ? { to: 'math', share: compute, cause: null, stage } : null;
 }
 
-function causeOf(idle: Candidate['idle']): BubbleCause {
-  const meanOf = (cause: BubbleCause): number => sum(causes[cause].map((each) => mean(idle[each])));
+function largestCause(idle: Candidate['idle']): BubbleCause {
+  const meanIdle = (cause: BubbleCause): number => sum(causes[cause].map((each) => mean(idle[each])));
   const names = Object.keys(causes) as BubbleCause[];
-  return names.reduce((most, cause) => (meanOf(cause) > meanOf(most) ? cause : most));
+  return names.reduce((most, cause) => (meanIdle(cause) > meanIdle(most) ? cause : most));
 }

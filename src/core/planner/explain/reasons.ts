@@ -3,7 +3,7 @@ import { verdictWord } from '../../memory-model/verdict';
 import { scheduleKind } from '../../schedules/registry';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
-import { chosenOf, peakBytesOf, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from '../plan';
+import { chosenCandidate, candidatePeakBytes, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from '../plan';
 import { counted, sentence, type Sentence, type Value } from '../../sentence';
 
 /**
@@ -14,7 +14,7 @@ export const tie = 1.05;
 
 /** Whether a plan's candidate is closer to the chosen one than the error bar. The chosen one is not a tie with itself. */
 export function isTie(plan: Plan, { id, iterationMs }: Pick<Candidate, 'id' | 'iterationMs'>): boolean {
-  return id !== plan.chosen && isWithin(chosenOf(plan).iterationMs, iterationMs, plan.cost.errorPercent);
+  return id !== plan.chosen && isWithin(chosenCandidate(plan).iterationMs, iterationMs, plan.cost.errorPercent);
 }
 
 /** Whether two step times are closer than the error bar. */
@@ -46,7 +46,7 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
     const other = candidates.find((candidate) => candidate.id === id);
     if (other === undefined || other.id === chosen.id) return [];
     const ratio = other.iterationMs / chosen.iterationMs;
-    const closeButLarger = ratio * tie >= 1 && other.fits && peakBytesOf(other) > sameMemory * peakBytesOf(chosen);
+    const closeButLarger = ratio * tie >= 1 && other.fits && candidatePeakBytes(other) > sameMemory * candidatePeakBytes(chosen);
     const within = (comparison: Sentence): Sentence =>
       isWithin(chosen.iterationMs, other.iterationMs, errorPercent) ? sentence`${comparison}, within error of it` : comparison;
     const ratioText =
@@ -55,7 +55,7 @@ export function reasonsFor(chosen: Candidate, candidates: readonly Candidate[], 
         : ratio >= 0.995 || closeButLarger
           ? sentence`within error of ${name}`
           : within(sentence`${formatNumber(1 / ratio)}x slower than ${name}`);
-    const [time, peak] = [formatDuration(other.iterationMs), formatBytes(peakBytesOf(other))];
+    const [time, peak] = [formatDuration(other.iterationMs), formatBytes(candidatePeakBytes(other))];
     if (!other.fits) return [sentence`${ratioText} (${time}, which needs ${peak} and ${verdictWord(other)})`];
     return [closeButLarger && ratio < 1.005 ? sentence`${ratioText} (${time}, but ${peak})` : sentence`${ratioText} (${time})`];
   };

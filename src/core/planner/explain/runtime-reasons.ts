@@ -5,7 +5,7 @@ import { scheduleKind } from '../../schedules/registry';
 import { sentence, type Sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
 import { runtimeProfile } from '../../domain/runtime';
-import { peakBytesOf, type Candidate } from '../plan';
+import { candidatePeakBytes, type Candidate } from '../plan';
 import { bestPerSchedule, requestedSchedule } from '../choose';
 import { tie } from './reasons';
 
@@ -18,7 +18,7 @@ export function ruleOfChoice(chosen: Candidate, candidates: readonly Candidate[]
   if (!chosen.fits) return [sentence`of ${among} none fits: the one with the least memory`];
   const first = areRun ? sentence`the least memory` : sentence`what ${shortName} runs, then the least memory`;
   const rule = sentence`of ${among}, the fastest that fits; of ties within ${formatPercent(tie - 1)}, ${first}`;
-  const fastest = fastestOf(bestPerSchedule(request, candidates).filter(({ fits }) => fits));
+  const fastest = fastestCandidate(bestPerSchedule(request, candidates).filter(({ fits }) => fits));
   if (fastest === undefined || fastest.iterationMs >= chosen.iterationMs) return [rule];
   return [sentence`${rule}: ${fastest.name} takes ${lessThan(chosen, fastest)}`];
 }
@@ -31,7 +31,7 @@ export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[
   const needed = sentence`${shortName}, for which times are predicted, does not run ${chosen.name}; ${needs} does`;
   const run = candidates.filter(({ schedule }) => isRun(schedule, request));
   const fitting = run.filter(({ fits }) => fits);
-  const best = fastestOf(fitting.length > 0 ? fitting : run);
+  const best = fastestCandidate(fitting.length > 0 ? fitting : run);
   return best === undefined ? [needed] : [needed, sentence`of what ${shortName} runs, ${takes(best)}`];
 }
 
@@ -42,16 +42,16 @@ export function runtimeNeeded(chosen: Candidate, candidates: readonly Candidate[
 export function betterElsewhere(chosen: Candidate, candidates: readonly Candidate[], request: PlanRequest): Sentence[] {
   const fitting = candidates.filter(({ fits, id }) => fits && id !== chosen.id);
   if (!chosen.fits) {
-    const best = fastestOf(fitting);
+    const best = fastestCandidate(fitting);
     if (best === undefined) return [];
-    const fits = sentence`${formatDuration(best.iterationMs)} in ${formatBytes(peakBytesOf(best))}, which fits`;
+    const fits = sentence`${formatDuration(best.iterationMs)} in ${formatBytes(candidatePeakBytes(best))}, which fits`;
     return [isRun(best.schedule, request) ? sentence`${best.name}: ${fits}` : elsewhere(best, request, fits)];
   }
   const faster = fitting.filter(
     (candidate) => !isRun(candidate.schedule, request) && canSplit(candidate, request) && candidate.iterationMs * tie < chosen.iterationMs,
   );
   const sliced = faster.filter(({ schedule }) => scheduleKind(schedule).sliced);
-  const found = new Set([fastestOf(faster), fastestOf(sliced)].filter((best) => best !== undefined));
+  const found = new Set([fastestCandidate(faster), fastestCandidate(sliced)].filter((best) => best !== undefined));
   return [...found].map((best) => {
     return elsewhere(best, request, lessThan(chosen, best));
   });
@@ -60,7 +60,7 @@ export function betterElsewhere(chosen: Candidate, candidates: readonly Candidat
 /** `4.36 s, 8 % less, in 70 GiB`. */
 function lessThan(chosen: Candidate, faster: Candidate): Sentence {
   const less = formatPercent(1 - faster.iterationMs / chosen.iterationMs);
-  return sentence`${formatDuration(faster.iterationMs)}, ${less} less, in ${formatBytes(peakBytesOf(faster))}`;
+  return sentence`${formatDuration(faster.iterationMs)}, ${less} less, in ${formatBytes(candidatePeakBytes(faster))}`;
 }
 
 /** `ZBVZeroBubble, which TorchTitan runs: 4.36 s, 8 % less, in 70 GiB`. */
@@ -75,10 +75,10 @@ function canSplit({ schedule }: Candidate, request: PlanRequest): boolean {
 
 function takes(candidate: Candidate): Sentence {
   const { name, iterationMs, fits } = candidate;
-  const taken = sentence`${name} takes ${formatDuration(iterationMs)} in ${formatBytes(peakBytesOf(candidate))}`;
+  const taken = sentence`${name} takes ${formatDuration(iterationMs)} in ${formatBytes(candidatePeakBytes(candidate))}`;
   return fits ? taken : sentence`${taken} and ${verdictWord(candidate)}`;
 }
 
-function fastestOf(candidates: readonly Candidate[]): Candidate | undefined {
+function fastestCandidate(candidates: readonly Candidate[]): Candidate | undefined {
   return candidates.toSorted((a, b) => a.iterationMs - b.iterationMs)[0];
 }

@@ -13,7 +13,7 @@ export function isAsFast(ratio: number): boolean {
  * `31 % slower`, `2.24x the time`, `1.3 % faster`, `1.83x as fast` or `as fast`: A is as much faster than B as B is slower than A.
  * @param slower time for as many tokens over that of another plan, less 1.
  */
-export function costOf(slower: number): Sentence {
+export function slowdownText(slower: number): Sentence {
   if (isAsFast(1 + slower)) return sentence`as fast`;
   const times = slower > 0 ? 1 + slower : 1 / (1 + slower);
   if (times >= 2) return slower > 0 ? sentence`${formatNumber(times)}x the time` : sentence`${formatNumber(times)}x as fast`;

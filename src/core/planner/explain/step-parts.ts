@@ -56,7 +56,7 @@ function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme):
   const kept = { ...inputs, training: { ...inputs.training, recompute: 'none' as const } };
   const waits = offloadWaits(inputs, contents);
   const total = { ...noWork };
-  for (const { chunk, times } of chunksOf(scheme)) {
+  for (const { chunk, times } of distinctChunks(scheme)) {
     let context = 0;
     const slices = chunk.tokens.map((tokens) => {
       const slice = { batch: chunk.batch, tokens, context };
@@ -80,11 +80,11 @@ function workTimes(inputs: CostInputs, contents: StageContents, scheme: Scheme):
 /** What sends of both directions hold every stage. */
 function heldBySends(sends: ReturnType<typeof blockingSends>, scheme: Scheme): number {
   const ofChunk = ({ batch, tokens }: Scheme[number]): number => sum(tokens.map((length) => sends(batch, length)));
-  return sum(chunksOf(scheme).map(({ chunk, times }) => times * ofChunk(chunk)));
+  return sum(distinctChunks(scheme).map(({ chunk, times }) => times * ofChunk(chunk)));
 }
 
 /** Chunks of a scheme that differ, with how often each comes. */
-function chunksOf(scheme: Scheme): { readonly chunk: Scheme[number]; readonly times: number }[] {
+function distinctChunks(scheme: Scheme): { readonly chunk: Scheme[number]; readonly times: number }[] {
   const known = new Map<string, { chunk: Scheme[number]; times: number }>();
   for (const chunk of scheme) {
     const key = JSON.stringify(chunk);

@@ -21,7 +21,7 @@ type StepEnd = Pick<Candidate, 'pipelineMs' | 'gradientExchangeMs' | 'optimizerM
  * Gradient exchange and optimizer after the pipeline. Where stages need not wait for each other before the optimizer (their own span is the
  * pipeline part), each begins when its own passes are done. What of the exchange is hidden runs from a stage's last backward on.
  */
-export function tailOf(timeline: Timeline, step: StepEnd): Tail {
+export function stepTail(timeline: Timeline, step: StepEnd): Tail {
   const { pipelineMs, gradientExchangeMs, optimizerMs, hiddenExchangeMs = 0 } = step;
   const together = pipelineMs >= timeline.makespanMs * (1 - 1e-9);
   const ofStage = Array.from({ length: timeline.stages }, (_, stage): TailPart[] => {

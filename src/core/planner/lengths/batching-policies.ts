@@ -47,7 +47,7 @@ export function packing(tokens: number, microBatch: number, schedule: ScheduleNa
 function chunking(chunkTokens: number, cut: BatchingPolicy['cut'], schedule: ScheduleName, model: ModelSpec): BatchingPolicy {
   const work = sliceWork(model);
   const known = new Map<number, readonly number[]>();
-  const cutOf = (tokens: number): readonly number[] => {
+  const cutDocument = (tokens: number): readonly number[] => {
     const found = known.get(tokens);
     if (found !== undefined) return found;
     const chunks = Math.ceil(tokens / chunkTokens);
@@ -64,7 +64,7 @@ function chunking(chunkTokens: number, cut: BatchingPolicy['cut'], schedule: Sch
     microBatches: (descending) => {
       const long = descending.filter((tokens) => tokens > chunkTokens);
       const short = descending.filter((tokens) => tokens <= chunkTokens);
-      return [...long.map((tokens) => ({ batch: 1, tokens: cutOf(tokens) })), ...packBestFit(short, chunkTokens).map(ofPack)];
+      return [...long.map((tokens) => ({ batch: 1, tokens: cutDocument(tokens) })), ...packBestFit(short, chunkTokens).map(ofPack)];
     },
   };
 }

@@ -36,7 +36,7 @@ export function overLengths(
   const documents = sum(shares.map(({ count }) => count));
   const meanTokens = sum(shares.map((share) => share.count * share.tokens)) / documents;
   const longestTokens = shares.reduce((most, share) => Math.max(most, share.tokens), 0);
-  const pieces = shares.map((share) => piecesOf(share.tokens, tokens));
+  const pieces = shares.map((share) => documentPieces(share.tokens, tokens));
   const passes = globalBatch * Math.max(1, meanTokens / tokens) * layout.pipeline;
   const most = Math.max(effort.leastDraws, Math.min(effort.mostDraws, Math.floor(effort.passes / passes)));
   const { draws, exact } = drawBatches(shares, globalBatch, most);
@@ -58,7 +58,7 @@ export function overLengths(
 }
 
 /** A document's pieces, longest first. */
-function piecesOf(tokens: number, most: number): readonly number[] {
+function documentPieces(tokens: number, most: number): readonly number[] {
   const rest = tokens % most;
   return [...Array.from({ length: Math.floor(tokens / most) }, () => most), ...(rest > 0 ? [rest] : [])];
 }
@@ -136,7 +136,7 @@ function policyEvaluator(
       mayFit: verdicts.every(mayFit),
     };
   };
-  const stepOf = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step | null => {
+  const simulateDraw = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step | null => {
     throwIfCancelled(signal);
     const descending = counts.flatMap((count, at) => Array.from({ length: count }, () => pieces[at] ?? []).flat()).sort((a, b) => b - a);
     const all = microBatches(descending);
@@ -157,7 +157,7 @@ function policyEvaluator(
   return (batching, most) => {
     const steps: Step[] = [];
     for (const draw of draws.slice(0, most)) {
-      const step = stepOf(draw, batching);
+      const step = simulateDraw(draw, batching);
       if (step === null) return null;
       steps.push(step);
     }
@@ -189,16 +189,16 @@ function policyEvaluator(
 
 /** The replica with the heaviest micro-batch, and the one with the most tokens: one of them holds the most. */
 function fullest(replicas: readonly Scheme[]): readonly Scheme[] {
-  const tokensOf = (scheme: Scheme): number => sum(scheme.map(({ batch, tokens }) => batch * sum(tokens)));
+  const schemeTokens = (scheme: Scheme): number => sum(scheme.map(({ batch, tokens }) => batch * sum(tokens)));
   const [first = [], ...others] = replicas;
-  const most = others.reduce((best, scheme) => (tokensOf(scheme) > tokensOf(best) ? scheme : best), first);
+  const most = others.reduce((best, scheme) => (schemeTokens(scheme) > schemeTokens(best) ? scheme : best), first);
   return most === first ? [first] : [first, most];
 }
 
 /** What each replica runs, heaviest first; replicas without work are left out. */
 function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): readonly Scheme[] {
   const cost = stages[stages.length >> 1]?.cost;
-  const weightOf = ({ batch, tokens, documents }: BatchSlice): number => {
+  const sliceWeight = ({ batch, tokens, documents }: BatchSlice): number => {
     let [context, ms] = [0, 0];
     for (const length of tokens) {
       const { forwardMs = 0, backwardMs = 0 } = cost?.(batch, length, context, documents) ?? {};
@@ -207,6 +207,6 @@ function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number
     }
     return ms;
   };
-  const weighed = microBatches.map((item) => ({ item, weight: weightOf(item) }));
+  const weighed = microBatches.map((item) => ({ item, weight: sliceWeight(item) }));
   return longestFirstSchedule(weighed, replicas).filter((scheme) => unitCount(scheme) > 0);
 }

@@ -32,7 +32,7 @@ export function withExchange(pipeline: Pipeline, chunks: PipelineChunks, schedul
       backward[cell] = Math.max(0, (own.backwardInputMs[cell] ?? 0) - withoutContext.backwardMs);
     });
   });
-  const waitOf = (pass: 'forward' | 'backward'): ExchangeMs => {
+  const exchangeWait = (pass: 'forward' | 'backward'): ExchangeMs => {
     const movable = pass === 'forward' ? forward : backward;
     const perToken = costs.map((_, chunk) =>
       units.reduce((most, { context }, unit) => (context === 0 ? most : Math.max(most, (movable[chunk * count + unit] ?? 0) / context)), 0),
@@ -50,8 +50,8 @@ export function withExchange(pipeline: Pipeline, chunks: PipelineChunks, schedul
   const added = (column: Float64Array, from: Float64Array, to: Float64Array): Float64Array =>
     column.map((ms, cell) => ms + (to[cell] ?? 0) - (from[cell] ?? 0));
   return wholeBackward(
-    added(own.forwardMs, forward, evenedOut(schedule, forward, waitOf('forward'), 'forward')),
-    added(own.backwardInputMs, backward, evenedOut(schedule, backward, waitOf('backward'), 'backward')),
+    added(own.forwardMs, forward, evenedOut(schedule, forward, exchangeWait('forward'), 'forward')),
+    added(own.backwardInputMs, backward, evenedOut(schedule, backward, exchangeWait('backward'), 'backward')),
   );
 }
 

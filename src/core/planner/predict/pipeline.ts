@@ -10,9 +10,9 @@ import type { GpuMemory } from '../../memory-model/profile';
 import { usualSchedule } from '../../domain/schedule-names';
 import type { PlanRequest } from '../../domain/request';
 import { chunkCost } from '../../partition/offload';
-import { chunksOf, type Chunks } from '../../partition/chunks';
+import { scheduleChunks, type Chunks } from '../../partition/chunks';
 import { scheduleOn, schedulesOn, type ScheduleOnLayout, type SchedulesOnLayout } from '../../schedules/on-layout';
-import { gpuMemoryOf, stageInputsOf } from '../../partition/place-stages';
+import { stageGpuMemory, inputsByStage } from '../../partition/place-stages';
 import { sendsOf, type Sends } from '../../partition/sends';
 import { cutContents, usualCut } from '../../partition/stages';
 
@@ -67,13 +67,13 @@ export interface Pipeline extends Pick<PipelineParts, 'inputs' | 'measured'> {
 
 /** The pipeline of some parts. */
 export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, measured }: PipelineParts): Pipeline {
-  const stageInputs = stageInputsOf(inputs);
+  const stageInputs = inputsByStage(inputs);
   const nodeKinds = [...new Set(stageInputs)];
   const costs = nodeKinds.map(costsOn);
   const partOn = (stage: number, contents: StageContents): Stage => {
     const own = stageInputs[stage] ?? inputs;
-    const costOf = costs[nodeKinds.indexOf(own)] ?? costsOn(own);
-    return { inputs: own, contents, cost: costOf(contents, shareOf(inputs, contents)) };
+    const sliceCost = costs[nodeKinds.indexOf(own)] ?? costsOn(own);
+    return { inputs: own, contents, cost: sliceCost(contents, layerShare(inputs, contents)) };
   };
   const stages = stageContents.map((contents, stage) => partOn(stage, contents));
   const known = new Map<ScheduleOnLayout, PipelineChunks>();
@@ -83,7 +83,7 @@ export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, meas
     measured,
     stages,
     nodeKinds,
-    gpuMemory: gpuMemoryOf(inputs.cluster, inputs.layout),
+    gpuMemory: stageGpuMemory(inputs.cluster, inputs.layout),
     sends: sendsOf(stages, nodeKinds, measured),
     stepFlops: training.globalBatch * sequenceFlops(model, training),
     peakFlops: peakFlopsOf(inputs, stages, nodeKinds),
@@ -91,7 +91,7 @@ export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, meas
     chunksOn: (schedule) => {
       const found = known.get(schedule);
       if (found !== undefined) return found;
-      const chunks = chunksOf(inputs, schedule, stageLayers);
+      const chunks = scheduleChunks(inputs, schedule, stageLayers);
       const parts = chunks.chunkContents.map((contents, chunk) => partOn(chunks.stageOfChunk[chunk] ?? 0, contents));
       const made = { ...chunks, costs: parts.map(({ cost }) => cost) };
       known.set(schedule, made);
@@ -109,7 +109,7 @@ function peakFlopsOf({ layout }: CostInputs, stages: readonly Stage[], nodeKinds
 }
 
 /** The stages of a request with their costs. */
-export function pipelineOf(request: PlanRequest): Pipeline {
+export function buildPipeline(request: PlanRequest): Pipeline {
   const { model, training, layout, cluster, constants, costTable } = request;
   const inputs = { model, training, layout, cluster, constants };
   const differ = endsTakeTime(request);
@@ -125,7 +125,7 @@ export function pipelineOf(request: PlanRequest): Pipeline {
   const stageContents =
     stageLayers === null
       ? cutContents(usualCut(model, training, layout.pipeline), model)
-      : chunksOf(inputs, scheduleOn(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
+      : scheduleChunks(inputs, scheduleOn(request.schedule ?? usualSchedule, layout), stageLayers).stageContents;
   return pipelineFrom({ inputs, stageContents, stageLayers, costsOn, measured: costTable !== null });
 }
 
@@ -150,6 +150,6 @@ export function partCosts({ costTable, profile }: Pick<PlanRequest, 'costTable' 
 }
 
 /** Layers of a part of the model over those of a stage on average. */
-export function shareOf({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageContents, 'layers'>): number {
+export function layerShare({ model, layout }: Pick<CostInputs, 'model' | 'layout'>, { layers }: Pick<StageContents, 'layers'>): number {
   return (layers * layout.pipeline) / model.layers;
 }

@@ -14,14 +14,14 @@ import { operationKind, type Timeline, type WorkUnit } from '../../schedules/sch
 import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../schedules/simulate/transfers';
 import type { Scheme } from '../../domain/scheme';
-import { peakBytesOf, type Candidate, type CandidateId, type Certificate } from '../plan';
+import { candidatePeakBytes, type Candidate, type CandidateId, type Certificate } from '../plan';
 import { isPostValidated, isUnmet, operationCount, unitCount, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { scheduleOfChunks, type PlannedFor } from '../../partition/chunk-order';
 import { maximumOperations, maximumUnits } from '../refusals';
 import { type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../../domain/request';
 import { withExchange } from './attention-exchange';
-import { slowestSendMs, transfersOf } from './transfers';
+import { slowestSendMs, scheduleTransfers } from './transfers';
 import type { Value } from '../../sentence';
 
 /** Timelines with more operations than this are used for the numbers but not kept for drawing. */
@@ -66,13 +66,13 @@ export function predictAll(
 ): readonly Outcome[] {
   return specs.map((spec, index) => {
     throwIfCancelled(signal);
-    const outcome = outcomeOf(pipeline, spec, signal);
+    const outcome = predictOutcome(pipeline, spec, signal);
     onProgress?.((index + 1) / specs.length);
     return { spec, outcome };
   });
 }
 
-function outcomeOf(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
+function predictOutcome(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): Outcome['outcome'] {
   const { layout } = pipeline.inputs;
   const isCountable = unitCount(spec.scheme) <= maximumUnits && operationCount(spec.kind, layout, spec.scheme) <= maximumOperations;
   if (!isCountable) return null;
@@ -118,7 +118,7 @@ function simulateBestOrder(pipeline: Pipeline, spec: CandidateSpec, signal: Canc
 /** Whether a step is shorter, or as short in less memory. */
 function isBetter({ measured: a }: SimulatedStep, { measured: b }: SimulatedStep): boolean {
   if (a.iterationMs < b.iterationMs * (1 - rounding)) return true;
-  return a.iterationMs <= b.iterationMs * (1 + rounding) && peakBytesOf(a) < peakBytesOf(b);
+  return a.iterationMs <= b.iterationMs * (1 + rounding) && candidatePeakBytes(a) < candidatePeakBytes(b);
 }
 
 /** Sums of the same times in another order differ by no more than this share. */
@@ -152,9 +152,9 @@ function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, 
     ...scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
     name: on.kind.name,
   };
-  const own = durationsOf(chunks, schedule.units);
+  const own = passDurations(chunks, schedule.units);
   const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
-  const transfers = transfersOf(pipeline, schedule);
+  const transfers = scheduleTransfers(pipeline, schedule);
   throwIfCancelled(signal);
   const timeline = simulate(schedule, durations, transfers, signal);
   throwIfCancelled(signal);
@@ -251,21 +251,21 @@ function overlapWindows({ stages, stageOfChunk, kind, chunk, startMs, endMs, mak
   });
 }
 
-function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]): Durations {
+function passDurations({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]): Durations {
   const forwardMs = new Float64Array(costs.length * units.length);
   const backwardMs = new Float64Array(costs.length * units.length);
   const backwardWeightMs = new Float64Array(costs.length * units.length);
   const splitWaitMs = new Float64Array(costs.length * units.length);
-  const chunkOf = new Map<SliceCost, number>();
+  const firstChunkByCost = new Map<SliceCost, number>();
   costs.forEach((cost, chunk) => {
     const from = chunk * units.length;
-    const same = chunkOf.get(cost);
+    const same = firstChunkByCost.get(cost);
     if (same !== undefined) {
       for (const column of [forwardMs, backwardMs, backwardWeightMs, splitWaitMs])
         column.copyWithin(from, same * units.length, (same + 1) * units.length);
       return;
     }
-    chunkOf.set(cost, chunk);
+    firstChunkByCost.set(cost, chunk);
     units.forEach(({ batch, tokens, context, documents }, unit) => {
       const time = cost(batch, tokens, context, documents);
       forwardMs[from + unit] = time.forwardMs;
@@ -282,8 +282,8 @@ function durationsOf({ kind, costs }: PipelineChunks, units: readonly WorkUnit[]
 /** What planners plan for: the first unit's times on each chunk, and the end of the step as the runtime has it. */
 function plannedFor(pipeline: Pipeline, chunks: PipelineChunks, first: WorkUnit): PlannedFor {
   const { stageOfChunk, kind } = chunks;
-  const { forwardMs, backwardInputMs, backwardWeightMs } = durationsOf(chunks, [first]);
-  const { mode, held, ...sends } = transfersOf(pipeline, { units: [first], stageOfChunk });
+  const { forwardMs, backwardInputMs, backwardWeightMs } = passDurations(chunks, [first]);
+  const { mode, held, ...sends } = scheduleTransfers(pipeline, { units: [first], stageOfChunk });
   const busy = mode === 'blocking' ? sends : held;
   const withSends = (pass: Float64Array, send: Float64Array | undefined): Float64Array =>
     pass.map((ms, chunk) => ms + (send?.[sends.perChunk === true ? chunk : 0] ?? 0));

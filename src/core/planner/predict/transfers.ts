@@ -19,7 +19,10 @@ function holdMs(sendMs: number, { issueWaitMs = 0 }: Pick<SliceTime, 'issueWaitM
  * Transfers of a schedule: alike at all boundaries where all nodes are of one kind and all layers of one stack, else what each chunk hands
  * on.
  */
-export function transfersOf({ stages, sends }: Sending, { units, stageOfChunk }: Pick<Schedule, 'units' | 'stageOfChunk'>): Transfers {
+export function scheduleTransfers(
+  { stages, sends }: Sending,
+  { units, stageOfChunk }: Pick<Schedule, 'units' | 'stageOfChunk'>,
+): Transfers {
   const chunks = stageOfChunk.length / stages.length;
   const mode = sends.isBlocking ? 'blocking' : 'fill-and-drain';
   const [cost, ...otherCosts] = new Set(stages.map((stage) => stage.cost));

@@ -1,7 +1,7 @@
 import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { countOf } from '../../launchers/counts';
-import { batchStepOf, dataOf } from '../../launchers/layout-sizes';
+import { batchPerMicroBatch, dataParallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronLmFormats } from '../formats';
 import { listed, many, multiplesNear, remove, setTo, type Issue, type Rule } from '../rule';
@@ -35,8 +35,8 @@ export const batchRules: readonly Rule[] = [
 function batchOverReplicas({ facts, format }: ConfigView): Issue | null {
   const batch = countOf(facts, 'globalBatch');
   const micro = countOf(facts, 'microBatch');
-  const data = dataOf(facts, format);
-  const step = batchStepOf(facts, format);
+  const data = dataParallelSize(facts, format);
+  const step = batchPerMicroBatch(facts, format);
   if (batch === null || micro === null || data === null || step === null || batch % step === 0) return null;
   const near = multiplesNear(step, batch);
   const over =

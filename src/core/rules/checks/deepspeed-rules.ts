@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { countOf, product, quotient } from '../../launchers/counts';
-import { dataOf, sizeOf } from '../../launchers/layout-sizes';
+import { dataParallelSize, parallelSize } from '../../launchers/layout-sizes';
 import { deepSpeedEmptyStages } from '../../partition/stages';
 import { deepspeedFormats } from '../formats';
 import { listed, many, remove, setTo, type Change, type Issue, type Rule } from '../rule';
@@ -37,7 +37,7 @@ const triangle = ['globalBatch', 'microBatch', 'gradientAccumulation'] as const;
  */
 function batchTriangle({ facts, format }: ConfigView): Issue | null {
   const [batch, micro, steps] = triangle.map((name) => countOf(facts, name));
-  const data = dataOf(facts, format);
+  const data = dataParallelSize(facts, format);
   if (batch === null || batch === undefined) return null;
   const parts = [micro ?? null, steps ?? null, data].filter((part) => part !== null);
   const unit = product(...parts);
@@ -85,7 +85,7 @@ function removals(facts: Facts): Change[] {
  */
 function emptyStage({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   if (layers === null || stages === null) return null;
   const balanced = facts.partitionMethod?.value.trim().toLowerCase() !== 'uniform';
   const empty = deepSpeedEmptyStages(layers, stages, balanced);

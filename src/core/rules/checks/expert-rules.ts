@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf, product, worldOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
@@ -55,8 +55,8 @@ export const expertRules: readonly Rule[] = [
 function expertWorldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const { gpus, stages, isOneStage } = gpusOfExperts(view);
-  const expert = sizeOf(facts, format, 'expert');
-  const usual = !isLauncher(format) && expert !== null && expert > 1 ? 1 : tensorOf(view);
+  const expert = parallelSize(facts, format, 'expert');
+  const usual = !isLauncher(format) && expert !== null && expert > 1 ? 1 : knownTensorSize(view);
   const expertTensor = facts.expertTensor === undefined ? usual : countOf(facts, 'expertTensor');
   const copy = product(expertTensor, expert, stages);
   if (gpus === null || expert === null || expertTensor === null || copy === null || gpus % copy === 0) return null;
@@ -86,7 +86,7 @@ function expertWorldFactor(view: ConfigView): Issue | null {
  */
 function expertsOverRanks({ facts, format }: ConfigView): Issue | null {
   const experts = countOf(facts, 'experts');
-  const size = sizeOf(facts, format, 'expert');
+  const size = parallelSize(facts, format, 'expert');
   if (experts === null || size === null || experts % size === 0) return null;
   const near = nearestFitting(listDivisors(experts), size, (value) => worldFitsExperts(facts, format, value));
   return {
@@ -114,20 +114,24 @@ function replicasText({ facts }: ConfigView, gpus: number, expert: number, exper
 function gpusOfExperts(view: ConfigView): { readonly gpus: number | null; readonly stages: number | null; readonly isOneStage: boolean } {
   const { facts, format, planned } = view;
   const data = facts.data === undefined ? (planned?.data ?? null) : countOf(facts, 'data');
-  const ofStage = isLauncher(format) ? null : product(data, sizeOf(facts, format, 'context'), tensorOf(view));
+  const ofStage = isLauncher(format) ? null : product(data, parallelSize(facts, format, 'context'), knownTensorSize(view));
   if (ofStage !== null) return { gpus: ofStage, stages: 1, isOneStage: true };
-  return { gpus: worldOf(facts), stages: sizeOf(facts, format, 'pipeline'), isOneStage: false };
+  return { gpus: worldOf(facts), stages: parallelSize(facts, format, 'pipeline'), isOneStage: false };
 }
 
 /** The tensor size: as given, as the launcher takes it, or as planned; any will do where experts are divided like the rest. */
-function tensorOf({ facts, format, planned }: ConfigView): number | null {
-  const tensor = sizeOf(facts, format, 'tensor') ?? planned?.tensor ?? null;
+function knownTensorSize({ facts, format, planned }: ConfigView): number | null {
+  const tensor = parallelSize(facts, format, 'tensor') ?? planned?.tensor ?? null;
   return tensor === null && !isLauncher(format) && facts.tensor === undefined && facts.expertTensor === undefined ? 1 : tensor;
 }
 
 function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): boolean {
   const world = worldOf(facts);
-  const gpus = product(expert, facts.expertTensor === undefined ? 1 : countOf(facts, 'expertTensor'), sizeOf(facts, format, 'pipeline'));
+  const gpus = product(
+    expert,
+    facts.expertTensor === undefined ? 1 : countOf(facts, 'expertTensor'),
+    parallelSize(facts, format, 'pipeline'),
+  );
   return world === null || gpus === null || world % gpus === 0;
 }
 
@@ -169,7 +173,7 @@ function halfGiven(isWithoutExperts: boolean): Issue {
  * @ignore the experts are given somewhere else than in this file.
  */
 function expertsOfDense({ facts, format }: ConfigView): Issue | null {
-  const expert = sizeOf(facts, format, 'expert');
+  const expert = parallelSize(facts, format, 'expert');
   if (expert === null || expert === 1 || facts.experts !== undefined || facts.activeExperts !== undefined) return null;
   return {
     at: ['expert'],

@@ -1,12 +1,12 @@
 import type { ConfigView } from '../view';
-import { hybridLayersOf, isHybrid, patternOfRatios } from '../../launchers/megatron/hybrid';
+import { parseHybridPattern, isHybrid, patternOfRatios } from '../../launchers/megatron/hybrid';
 import { formatNumber } from '../../format';
 import { listDivisors, greatestCommonDivisor } from '../../numbers';
 import { quoted } from '../../text';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronAndRuns, megatronFormats } from '../formats';
-import { dividesState, fitsTensor, stateOf } from './sizes';
+import { dividesState, fitsTensor, stateSizes } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -83,7 +83,7 @@ function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
  * @ignore your Megatron-LM is newer and the pattern is the one that you mean.
  */
 function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issue | null {
-  const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  const pattern = hybridPattern === undefined ? null : parseHybridPattern(hybridPattern.value);
   if (pattern === null || layers === undefined || pattern.letters.length === layers.value) return null;
   return {
     at: ['layers', 'hybridPattern'],
@@ -109,7 +109,7 @@ function ratios({ facts }: ConfigView): Issue | null {
       remedy: sentence`lower the share of feed-forward layers to ${formatNumber(1 - attention)}`,
       changes: setTo('hybridMlpRatio', [Number((1 - attention).toFixed(6))]),
     };
-  const pattern = hybridPattern === undefined ? null : hybridLayersOf(hybridPattern.value);
+  const pattern = hybridPattern === undefined ? null : parseHybridPattern(hybridPattern.value);
   if (pattern === null || layers === undefined || attention + mlp === 0 || pattern.letters.length !== layers.value) return null;
   const byRatios = patternOfRatios(layers.value, attention, mlp);
   const same = ['*', '-', 'M'].every((letter) => countLetter(byRatios, letter) === countLetter(pattern.letters, letter));
@@ -132,8 +132,8 @@ function countLetter(text: string, letter: string): number {
  * @source Megatron-LM, `megatron/core/models/hybrid/hybrid_layer_allocation.py`, line 460
  */
 function stages({ facts, format }: ConfigView): Issue | null {
-  const pipeline = sizeOf(facts, format, 'pipeline');
-  const segments = facts.hybridPattern === undefined ? null : (hybridLayersOf(facts.hybridPattern.value)?.stages ?? null);
+  const pipeline = parallelSize(facts, format, 'pipeline');
+  const segments = facts.hybridPattern === undefined ? null : (parseHybridPattern(facts.hybridPattern.value)?.stages ?? null);
   if (pipeline === null || segments === null || segments.length % pipeline === 0) return null;
   const near = nearestFitting(listDivisors(segments.length), pipeline, () => true);
   return {
@@ -154,7 +154,7 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
   const virtual = countOf(facts, 'virtualStages') ?? (facts.layersPerVirtualStage === undefined ? 1 : 2);
   const isLone = hybridPattern !== undefined || facts.hybridAttentionRatio !== undefined;
   if (!isHybrid(facts) || !isLone || virtual === 1 || hybridPattern?.value.includes('|') === true) return null;
-  if ((sizeOf(facts, format, 'pipeline') ?? 1) === 1) return null;
+  if ((parallelSize(facts, format, 'pipeline') ?? 1) === 1) return null;
   return {
     at: ['virtualStages', 'layersPerVirtualStage'],
     message: sentence`A hybrid has virtual stages only where bars in its pattern cut them`,
@@ -172,8 +172,8 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
  */
 function stateOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
-  const tensor = sizeOf(facts, format, 'tensor');
-  const state = stateOf(view);
+  const tensor = parallelSize(facts, format, 'tensor');
+  const state = stateSizes(view);
   if (tensor === null || state === null || dividesState(view, tensor)) return null;
   const { heads, groups, isWhole } = state;
   const common = isWhole ? 1 : heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);

@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf, product } from '../../launchers/counts';
-import { isInterleaved, layersPerStageOf, microBatchesOf, batchStepOf, sizeOf } from '../../launchers/layout-sizes';
+import { isInterleaved, equalLayersPerStage, microBatchesPerReplica, batchPerMicroBatch, parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, megatronLmFormats } from '../formats';
 import { isWritten, listed, many, multiplesNear, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
@@ -46,7 +46,7 @@ export const interleavingRules: readonly Rule[] = [
  */
 function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issue | null {
   if (mayBeUneven) return null;
-  const perStage = layersPerStageOf(facts, format);
+  const perStage = equalLayersPerStage(facts, format);
   const name = facts.layersPerVirtualStage !== undefined ? 'layersPerVirtualStage' : 'virtualStages';
   const size = countOf(facts, name);
   if (perStage === null || size === null || perStage % size === 0) return null;
@@ -70,7 +70,7 @@ function layersOfVirtualStages({ facts, format, mayBeUneven }: ConfigView): Issu
  */
 function stagesForInterleaving(view: ConfigView): Issue | null {
   const { facts, format } = view;
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   if (stages === null || !isInterleaved(facts, format)) return null;
   if (stages === 1) {
     const settings = (['virtualStages', 'layersPerVirtualStage'] as const).filter((name) => facts[name] !== undefined);
@@ -103,14 +103,14 @@ function stagesForInterleaving(view: ConfigView): Issue | null {
  * group smaller than the pipeline, stop the run
  */
 function microBatchMultiple({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
-  const microBatches = microBatchesOf(facts, format);
+  const stages = parallelSize(facts, format, 'pipeline');
+  const microBatches = microBatchesPerReplica(facts, format);
   if (stages === null || stages < 2 || microBatches === null || !isInterleaved(facts, format)) return null;
   const group = facts.microBatchGroup === undefined ? stages : countOf(facts, 'microBatchGroup');
   if (group === null) return null;
   const left = microBatches % group;
   if (group >= stages && group <= microBatches && (left === 0 || left >= stages)) return null;
-  const step = product(batchStepOf(facts, format), stages);
+  const step = product(batchPerMicroBatch(facts, format), stages);
   const globalBatch = countOf(facts, 'globalBatch');
   const near = step === null || globalBatch === null || isWritten(facts, 'microBatches') ? [] : multiplesNear(step, globalBatch);
   return {

@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf, countOrZeroOf, assignedLayersOf, product, worldOf } from '../../launchers/counts';
-import { modelGpusOf, sizeOf } from '../../launchers/layout-sizes';
+import { gpusPerReplica, parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
@@ -47,7 +47,7 @@ function layersOverStages(view: ConfigView): Issue | null {
   const { facts, format, mayBeUneven } = view;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
   const layers = assignedLayersOf(facts);
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   if (layers === null || stages === null || mayBeUneven || layers % stages === 0) return null;
   const near = nearestFitting(listDivisors(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
   const counted =
@@ -70,7 +70,7 @@ function listedStages(sizes: readonly number[]): Sentence {
 
 /** Each stack of an encoder-decoder model is divided evenly over its own stages. */
 function stacksOverStages({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   const split = countOf(facts, 'splitRank');
   if (stages === null || split === null || split >= stages) return null;
   const uneven = (
@@ -113,7 +113,7 @@ function unevenStages(layers: number, stages: number): Sentence[] {
  */
 function middleLayers({ facts, format }: ConfigView): Issue | null {
   const layers = assignedLayersOf(facts);
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
   const given = ends.map((name) => countOrZeroOf(facts, name));
   if (layers === null || stages === null || ends.length === 0 || facts.pipelineLayout !== undefined || given.includes(null)) return null;
@@ -165,7 +165,7 @@ function worldFactor(view: ConfigView): Issue | null {
   const world = worldOf(facts);
   const sizes = (['tensor', 'pipeline', 'context', 'data'] as const).filter((name) => isSet(facts[name], format));
   const gpus = product(...sizes.map((name) => countOf(facts, name)));
-  const replica = modelGpusOf(facts, format);
+  const replica = gpusPerReplica(facts, format);
   const data = facts.data === undefined ? null : countOf(facts, 'data');
   const isWhole = data !== null && replica !== null;
   if (world === null || gpus === null || sizes.length === 0 || (isWhole ? gpus === world : world % gpus === 0)) return null;

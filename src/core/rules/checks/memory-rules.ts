@@ -1,13 +1,13 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraits } from '../../launchers/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../domain/model';
 import { listDivisors } from '../../numbers';
 import { countOf, countOrZeroOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { titanLayersOf } from '../../launchers/torchtitan/stage-layers';
 import { megatronFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
@@ -47,8 +47,8 @@ const costly = 2;
  */
 function endStageMemory({ facts, format }: ConfigView): Issue | null {
   const layers = countOf(facts, 'layers');
-  const stages = sizeOf(facts, format, 'pipeline');
-  const sizes = parametersOf(facts, format);
+  const stages = parallelSize(facts, format, 'pipeline');
+  const sizes = countLayerParameters(facts, format);
   if (layers === null || stages === null || stages < 3 || layers < stages || sizes === null) return null;
   const { layer, embedding } = sizes;
   const counts = fullestStages(facts, format, layers, stages);
@@ -79,7 +79,7 @@ function fullestStages(
     const own = facts.stageLayers.value;
     return { end: Math.max(own[0] ?? 0, own.at(-1) ?? 0), middle: Math.max(...own.slice(1, -1)) };
   }
-  if (launcherTraitsOf(format).countsEndsAsLayers) {
+  if (launcherTraits(format).countsEndsAsLayers) {
     const middle = (titanLayersOf(facts) ?? layers) / stages;
     return {
       middle,
@@ -168,22 +168,22 @@ function bestEnds({ layers, stages, layer, embedding }: StageSizes): { readonly 
  * Parameters of one layer and of the vocabulary, before tensor parallelism (which divides both alike); null where layers differ or sizes
  * are missing.
  */
-function parametersOf(facts: Facts, format: ConfigFormat): { readonly layer: number; readonly embedding: number } | null {
+function countLayerParameters(facts: Facts, format: ConfigFormat): { readonly layer: number; readonly embedding: number } | null {
   const mixed = ['sharedExperts', 'moeLayerFrequency', 'firstDenseLayers', 'decoderSparseStep', 'hybridPattern', 'encoderLayers'] as const;
   if (
     facts.latentAttention?.value === true ||
     (facts.experts !== undefined && mixed.some((name) => facts[name] !== undefined && facts[name].value !== '1'))
   )
     return null;
-  const model = modelOf(facts);
-  const expert = sizeOf(facts, format, 'expert') ?? 1;
+  const model = countedModel(facts);
+  const expert = parallelSize(facts, format, 'expert') ?? 1;
   if (model === null || facts.hybridPattern !== undefined || facts.encoderLayers !== undefined) return null;
   const layer = rankMatrixParameters(model, { tensor: 1, expert }) + layerParameters(model).normsAndBiases;
   return { layer, embedding: embeddingParameters(model) };
 }
 
 /** The model as parameters are counted. Silent files: Megatron's feed-forward of 4 x hidden, one key/value head a head, no biases. */
-function modelOf(facts: Facts): ModelSpec | null {
+function countedModel(facts: Facts): ModelSpec | null {
   const [layers, hidden, vocab] = [countOf(facts, 'layers'), countOf(facts, 'hidden'), countOf(facts, 'vocab')];
   if (layers === null || hidden === null || vocab === null) return null;
   const heads = countOf(facts, 'heads') ?? 1;
@@ -220,7 +220,7 @@ function modelOf(facts: Facts): ModelSpec | null {
  */
 function estimateIgnores({ facts, format, launcher }: ConfigView): Issue | null {
   if (launcher.runtime !== 'megatron') return null;
-  const context = sizeOf(facts, format, 'context') ?? 1;
+  const context = parallelSize(facts, format, 'context') ?? 1;
   const experts = countOf(facts, 'experts') ?? 1;
   if (context === 1 && experts === 1) return null;
   const reasons = [

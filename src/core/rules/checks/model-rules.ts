@@ -3,7 +3,7 @@ import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { paddedVocab } from '../../model/parameters';
 import { countOf } from '../../launchers/counts';
-import { paddedVocabOf, sizeOf, vocabStepOf } from '../../launchers/layout-sizes';
+import { paddedVocabSize, parallelSize, vocabMultiple } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
@@ -86,7 +86,7 @@ function keyValueGroups({ facts }: ConfigView): Issue | null {
 }
 
 /** Lengths with the positions there are for them; in a model of two stacks each stack has its own. */
-function lengthsOf({ facts, traits: { stacks }, format }: ConfigView): readonly Length[] {
+function checkedLengths({ facts, traits: { stacks }, format }: ConfigView): readonly Length[] {
   const most = countOf(facts, 'maxPositions');
   const isTable = facts.positions?.value === 'learned';
   if (isLauncher(format) || facts.encoderLayers === undefined) return [{ name: 'sequenceLength', most, isTable }];
@@ -113,7 +113,7 @@ interface Length {
  */
 function positions(view: ConfigView): readonly Issue[] {
   const { facts, format } = view;
-  return lengthsOf(view).flatMap(({ name, most, isTable }): Issue[] => {
+  return checkedLengths(view).flatMap(({ name, most, isTable }): Issue[] => {
     const tokens = countOf(facts, name);
     if (tokens === null || most === null || tokens <= most) return [];
     const shorter = setTo(name, [most]);
@@ -158,11 +158,11 @@ function precisionTwice({ facts }: ConfigView): Issue | null {
 function vocabPadding(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const vocab = countOf(facts, 'vocab');
-  const padded = paddedVocabOf(facts, format);
-  const step = vocabStepOf(facts, format);
+  const padded = paddedVocabSize(facts, format);
+  const step = vocabMultiple(facts, format);
   if (vocab === null || padded === null || step === null || padded === vocab) return null;
-  if (!dividesHeads(view, sizeOf(facts, format, 'tensor') ?? 1)) return null;
-  const planned = paddedVocab(vocab, sizeOf(facts, format, 'tensor') ?? 1);
+  if (!dividesHeads(view, parallelSize(facts, format, 'tensor') ?? 1)) return null;
+  const planned = paddedVocab(vocab, parallelSize(facts, format, 'tensor') ?? 1);
   return {
     at: ['vocab', 'tensor'],
     message: sentence`${isLauncher(format) ? sentence`The vocabulary of ${formatNumber(vocab)} is padded` : sentence`Megatron-LM pads a vocabulary of ${formatNumber(vocab)}`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,

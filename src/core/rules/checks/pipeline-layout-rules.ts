@@ -3,7 +3,7 @@ import { lettersIn, unrolledLayout } from '../../launchers/megatron/stage-layers
 import { sentence, type Sentence } from '../../sentence';
 import { quoted } from '../../text';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronFormats } from '../formats';
 import { many, type Issue, type Rule } from '../rule';
 import type { ConfigView } from '../view';
@@ -25,7 +25,7 @@ export const pipelineLayoutRules: readonly Rule[] = [
 ];
 
 /** Stages of a layout that is written as a string, not as a list or with what only a run can know. */
-function stagesOf({ facts }: ConfigView): readonly string[] | null {
+function writtenStages({ facts }: ConfigView): readonly string[] | null {
   const written = facts.pipelineLayout?.value.trim() ?? '';
   return written === '' || /[[{$"']|^none$/i.test(written) ? null : unrolledLayout(written);
 }
@@ -39,12 +39,12 @@ function stagesOf({ facts }: ConfigView): readonly string[] | null {
  * @source Megatron-LM, `megatron/core/transformer/pipeline_parallel_layer_layout.py`, lines 41, 95, 98, 103, 107, 112 and 315
  */
 function refusedLayout(view: ConfigView): Issue | null {
-  const stages = stagesOf(view);
-  const wrong = stages === null ? null : faultOf(stages, view);
+  const stages = writtenStages(view);
+  const wrong = stages === null ? null : layoutFault(stages, view);
   return wrong && { at: ['pipelineLayout', 'pipeline'], ...wrong };
 }
 
-function faultOf(
+function layoutFault(
   stages: readonly string[],
   { facts, format }: ConfigView,
 ): { readonly message: Sentence; readonly remedy: Sentence } | null {
@@ -60,7 +60,7 @@ function faultOf(
       message: sentence`The layout does not begin with the one embedding and end with the one loss`,
       remedy: sentence`begin it with E and end it with L`,
     };
-  const pipeline = sizeOf(facts, format, 'pipeline');
+  const pipeline = parallelSize(facts, format, 'pipeline');
   if (pipeline !== null && stages.length % pipeline !== 0)
     return {
       message: sentence`The layout has ${many(stages.length, 'stage')}, which are not divisible by ${many(pipeline, 'pipeline stage')}`,
@@ -96,7 +96,7 @@ function countFault(
  * @ignore always: the layout itself is right.
  */
 function apartFromLoss(view: ConfigView): Issue | null {
-  const at = stagesOf(view)?.findIndex((stage) => stage.includes('m') && !stage.includes('L')) ?? -1;
+  const at = writtenStages(view)?.findIndex((stage) => stage.includes('m') && !stage.includes('L')) ?? -1;
   if (at === -1) return null;
   return {
     at: ['pipelineLayout'],

@@ -1,10 +1,10 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraits } from '../../launchers/registry';
 import { quoted } from '../../text';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronAndRuns, megatronFormats } from '../formats';
 import { many, remove, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
@@ -57,31 +57,31 @@ export const recomputeRules: readonly Rule[] = [
  * @source Megatron-LM, `megatron/training/arguments.py`, line 1427
  */
 function granularity({ facts, format, launcher }: ConfigView): Issue | null {
-  const mode = wordOf(facts, 'recomputeGranularity');
-  const method = wordOf(facts, 'recomputeMethod');
+  const mode = settingWord(facts, 'recomputeGranularity');
+  const method = settingWord(facts, 'recomputeMethod');
   const layers = countOf(facts, 'recomputeLayers');
   if (mode === 'selective') return selective(method, layers, format);
-  if (mode === 'full') return method === null && !launcherTraitsOf(format).leavesOpen ? fullWithoutMethod() : null;
+  if (mode === 'full') return method === null && !launcherTraits(format).leavesOpen ? fullWithoutMethod() : null;
   const isIdle = mode === null && (method !== null || layers !== null) && launcher.ignoresLoneRecompute && !launcher.leavesOpen;
   return isIdle ? withoutGranularity(facts, launcher.ignoresIdleRecompute) : null;
 }
 
 /** A setting in lower case; null when it is missing or `none`. */
-function wordOf(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'): string | null {
+function settingWord(facts: Facts, name: 'recomputeGranularity' | 'recomputeMethod'): string | null {
   const word = facts[name]?.value.trim().toLowerCase() ?? '';
   return /^(none|null|~|)$/.test(word) ? null : word;
 }
 
 function selective(method: string | null, layers: number | null, format: ConfigFormat): Issue | null {
   // the check of the method is of Megatron-LM's arguments.py; Megatron Core's TransformerConfig takes one
-  if (method !== null && launcherTraitsOf(format).takesMegatronArguments)
+  if (method !== null && launcherTraits(format).takesMegatronArguments)
     return {
       at: ['recomputeMethod', 'recomputeGranularity'],
       message: sentence`Selective recompute takes no method, and ${quoted(method)} is given`,
       remedy: sentence`remove the method, or recompute full layers`,
       changes: layers === null ? [...remove('recomputeMethod'), ...setTo('recomputeGranularity', ['full'])] : remove('recomputeMethod', 'recomputeLayers'), // prettier-ignore
     };
-  if (layers === null || launcherTraitsOf(format).ignoresIdleRecompute) return null;
+  if (layers === null || launcherTraits(format).ignoresIdleRecompute) return null;
   return {
     at: ['recomputeLayers', 'recomputeGranularity'],
     message: sentence`Selective recompute takes no number of layers, and ${many(layers, 'layer')} are given`,
@@ -119,7 +119,7 @@ function withoutGranularity(facts: Facts, isListedIdle: boolean): Issue {
  * @ignore modules to recompute are given somewhere else than in this file.
  */
 function selectiveWithFlash({ facts }: ConfigView): Issue | null {
-  if (wordOf(facts, 'recomputeGranularity') !== 'selective' || facts.attention?.value !== 'flash') return null;
+  if (settingWord(facts, 'recomputeGranularity') !== 'selective' || facts.attention?.value !== 'flash') return null;
   const modules = facts.recomputeModules?.value;
   if (modules?.some((module) => module !== 'core_attn') === true) return null;
   return {
@@ -137,9 +137,9 @@ function selectiveWithFlash({ facts }: ConfigView): Issue | null {
  * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1893
  */
 function offloadWithPipeline({ facts, format }: ConfigView): Issue | null {
-  const stages = sizeOf(facts, format, 'pipeline');
+  const stages = parallelSize(facts, format, 'pipeline');
   if (!offloads(facts) || stages === null || stages === 1) return null;
-  const alternative = launcherTraitsOf(format).takesMegatronArguments ? sentence`offload activations module by module (--fine-grained-activation-offloading)` : sentence`offload activations module by module`; // prettier-ignore
+  const alternative = launcherTraits(format).takesMegatronArguments ? sentence`offload activations module by module (--fine-grained-activation-offloading)` : sentence`offload activations module by module`; // prettier-ignore
   return {
     at: ['cpuOffloading', 'pipeline'],
     message: sentence`Offloading whole layers to the host works on 1 pipeline stage, but there are ${many(stages, 'stage')}`,
@@ -164,7 +164,7 @@ function offloads({ cpuOffloading, activationOffloadLayers }: Facts): boolean {
  * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 1898
  */
 function offloadWithRecompute({ facts, format }: ConfigView): Issue | null {
-  const mode = wordOf(facts, 'recomputeGranularity');
+  const mode = settingWord(facts, 'recomputeGranularity');
   if (!offloads(facts) || mode === null) return null;
   const names = ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules'] as const;
   const given = names.filter((name) => facts[name] !== undefined);

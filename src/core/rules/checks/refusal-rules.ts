@@ -13,13 +13,13 @@ import {
   type RefusedSizes,
 } from '../../domain/capabilities';
 import { countOf, countOrZeroOf } from '../../launchers/counts';
-import { isInterleaved, sizeOf, virtualStagesOf } from '../../launchers/layout-sizes';
+import { isInterleaved, parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
 import { megatronLmFormats, runFormats } from '../formats';
 import { isWritten, many, setTo, type Issue, type Rule } from '../rule';
 import { allOf, either, sentence, type Sentence } from '../../sentence';
 
 /** Formats of whose launchers one at least refuses it; arguments of Megatron-LM may be those of Megatron-DeepSpeed. */
-function formatsOf(code: RefusalCode): readonly ConfigFormat[] {
+function refusingFormats(code: RefusalCode): readonly ConfigFormat[] {
   const refuses = (all: readonly Refusal[]): boolean => all.some((refusal) => refusal.code === code);
   const ofDeepSpeed = refuses(megatronDeepSpeedCapabilities({}).refuses) ? megatronLmFormats : [];
   const stated = launcherFormats.filter((format) => refuses(launchers[format].capabilities.refuses));
@@ -27,7 +27,7 @@ function formatsOf(code: RefusalCode): readonly ConfigFormat[] {
 }
 
 function ofCode(code: RefusalCode, alias?: string): Rule {
-  const formats = formatsOf(code);
+  const formats = refusingFormats(code);
   return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code) };
 }
 
@@ -69,54 +69,54 @@ function refused(view: ConfigView, code: RefusalCode): Issue | null {
   const { facts, assumesRuntime } = view;
   const refusal = refusalIn(view, code);
   if (refusal === undefined) return null;
-  const names = namesOf(refusal);
+  const names = refusedNames(refusal);
   if (!names.some((name) => isWritten(facts, name) || facts[name]?.source.kind === 'override')) return null;
   const { why, remedy, isSlow } = refusal;
   const [first] = names;
   return {
     at: names,
     severity: isSlow === true || assumesRuntime ? 'warning' : 'error',
-    message: sentence`${subjectOf(refusal, sizesOf(view))}: ${why}`,
-    remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, leastOf(refusal, name) - 1)))}`,
-    ...(first === undefined ? {} : { changes: setTo(first, [leastOf(refusal, first) - 1]) }),
+    message: sentence`${refusalSubject(refusal, refusedSizes(view))}: ${why}`,
+    remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, refusedLeast(refusal, name) - 1)))}`,
+    ...(first === undefined ? {} : { changes: setTo(first, [refusedLeast(refusal, first) - 1]) }),
   };
 }
 
 /** What of a code the launcher of a run refuses of it; undefined: it runs it, as far as its sizes are known. */
 export function refusalIn(view: ConfigView, code: RefusalCode): Refusal | undefined {
   const refuses = view.refusesWith(view.facts).filter((refusal) => refusal.code === code);
-  return matchingRefusals(refuses, sizesOf(view), modelOf(view))[0];
+  return matchingRefusals(refuses, refusedSizes(view), refusedModel(view))[0];
 }
 
 /** The sizes of a run that refusals are about, as far as they are known. */
-function sizesOf({ facts, format }: ConfigView): RefusedSizes {
+function refusedSizes({ facts, format }: ConfigView): RefusedSizes {
   const known: Partial<Record<RefusedSize, number>> = {};
   for (const name of ['tensor', 'pipeline', 'context', 'expert'] as const) {
-    const size = sizeOf(facts, format, name);
+    const size = parallelSize(facts, format, name);
     if (size !== null) known[name] = size;
   }
   return {
     ...known,
-    virtualStages: virtualStagesOf(facts, format) ?? (isInterleaved(facts, format) ? 2 : 1),
+    virtualStages: virtualStagesPerGpu(facts, format) ?? (isInterleaved(facts, format) ? 2 : 1),
     zeroStage: countOrZeroOf(facts, 'zeroStage') ?? 0,
   };
 }
 
-function modelOf({ facts }: ConfigView): RefusedModel {
+function refusedModel({ facts }: ConfigView): RefusedModel {
   return { tiedEmbeddings: facts.tiedEmbeddings?.value === true, experts: (countOf(facts, 'experts') ?? 1) > 1 };
 }
 
-function namesOf({ atLeast }: Refusal): readonly RefusedSize[] {
+function refusedNames({ atLeast }: Refusal): readonly RefusedSize[] {
   return Object.keys(atLeast) as RefusedSize[];
 }
 
-function leastOf({ atLeast }: Refusal, name: RefusedSize): number {
+function refusedLeast({ atLeast }: Refusal, name: RefusedSize): number {
   return atLeast[name] ?? 1;
 }
 
 /** `ZeRO stage 3 does not go with 2 pipeline stages`, `Experts do not go with ZeRO stage 2`, `ZeRO stage 2 is refused`. */
-function subjectOf(refusal: Refusal, sizes: RefusedSizes): Sentence {
-  const [first, ...others] = namesOf(refusal).map((name) => sizeText(name, sizeIn(sizes, name)));
+function refusalSubject(refusal: Refusal, sizes: RefusedSizes): Sentence {
+  const [first, ...others] = refusedNames(refusal).map((name) => sizeText(name, sizeIn(sizes, name)));
   const { model } = refusal;
   if (model !== undefined) return sentence`${modelTexts[model]} cannot be combined with ${allOf([first ?? '', ...others])}`;
   return others.length === 0 ? sentence`${first ?? ''} is refused` : sentence`${first ?? ''} cannot be combined with ${allOf(others)}`;

@@ -4,7 +4,7 @@ import { greatestCommonDivisor, sum } from '../../numbers';
 import { scheduleOn, runsVirtualStages } from '../../schedules/on-layout';
 import { namedSchedules } from '../../domain/schedule-names';
 import { countOf } from '../../launchers/counts';
-import { dataOf } from '../../launchers/layout-sizes';
+import { dataParallelSize } from '../../launchers/layout-sizes';
 import { runFormats } from '../formats';
 import { many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
@@ -81,7 +81,7 @@ function schemeOfBatch({ facts, format }: ConfigView): Issue | null {
       remedy: sentence`make each list add up to ${formatNumber(tokens)}`,
     };
   const sequences = sum(scheme.map((chunk) => chunk.batch));
-  const [data, globalBatch] = [dataOf(facts, format), countOf(facts, 'globalBatch')];
+  const [data, globalBatch] = [dataParallelSize(facts, format), countOf(facts, 'globalBatch')];
   if (data === null || globalBatch === null || sequences * data === globalBatch) return null;
   return {
     at: ['sliceScheme'],

@@ -1,10 +1,18 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraits } from '../../launchers/registry';
 import { formatNumber, formatPercent } from '../../format';
 import { countOf } from '../../launchers/counts';
-import { batchStepOf, bubbleOf, isInterleaved, microBatchesOf, sizeOf, totalStagesOf, virtualStagesOf } from '../../launchers/layout-sizes';
+import {
+  batchPerMicroBatch,
+  bubbleFraction,
+  isInterleaved,
+  microBatchesPerReplica,
+  parallelSize,
+  countTotalStages,
+  virtualStagesPerGpu,
+} from '../../launchers/layout-sizes';
 import { scheduleKinds } from '../../schedules/registry';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { isWritten, many, setTo, type Change, type Issue, type Rule } from '../rule';
@@ -44,15 +52,15 @@ const costlyBubble = 0.5;
  * @ignore the batch is set by how the model learns, or the run only tries out whether it starts.
  */
 function fewMicroBatches({ facts, format }: ConfigView): Issue | null {
-  const pipeline = sizeOf(facts, format, 'pipeline');
-  const stages = totalStagesOf(facts, format);
-  const microBatches = microBatchesOf(facts, format);
+  const pipeline = parallelSize(facts, format, 'pipeline');
+  const stages = countTotalStages(facts, format);
+  const microBatches = microBatchesPerReplica(facts, format);
   if (pipeline === null || pipeline === 1 || stages === null || microBatches === null || microBatches >= stages) return null;
   if (!idlesByStages(facts, format)) return null;
   // that interleaving refuses them is the finding
   if (megatronFormats.some((other) => other === format) && microBatches < pipeline && isInterleaved(facts, format)) return null;
   const virtual = stages / pipeline;
-  const bubble = bubbleOf(pipeline, virtual, microBatches);
+  const bubble = bubbleFraction(pipeline, virtual, microBatches);
   if (bubble < wantedBubble) return null;
   const wanted = enoughMicroBatches(pipeline, virtual);
   const { remedy, changes } = moreMicroBatches(facts, format, wanted);
@@ -86,7 +94,7 @@ function moreMicroBatches(
 ): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const micro = many(wanted, 'micro-batch', 'micro-batches');
   if (isWritten(facts, 'microBatches')) return { remedy: sentence`use ${micro}`, changes: setTo('microBatches', [wanted]) };
-  if (launcherTraitsOf(format).batchOfReplica === 'local') {
+  if (launcherTraits(format).batchOfReplica === 'local') {
     const size = countOf(facts, 'microBatch');
     const local = size === null || facts.localBatch === undefined ? null : wanted * size;
     return {
@@ -96,7 +104,7 @@ function moreMicroBatches(
   }
   if (facts.gradientAccumulation !== undefined)
     return { remedy: sentence`use ${formatNumber(wanted)} gradient accumulation steps`, changes: setTo('gradientAccumulation', [wanted]) };
-  const step = batchStepOf(facts, format);
+  const step = batchPerMicroBatch(facts, format);
   if (step === null) return { remedy: sentence`use ${micro}`, changes: [] };
   const batch = wanted * step;
   return { remedy: sentence`use ${micro} (a global batch of ${formatNumber(batch)})`, changes: setTo('globalBatch', [batch]) };
@@ -116,13 +124,13 @@ const slices = 4;
  */
 function longSequences({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
-  const pipeline = sizeOf(facts, format, 'pipeline');
-  const microBatches = microBatchesOf(facts, format);
+  const pipeline = parallelSize(facts, format, 'pipeline');
+  const microBatches = microBatchesPerReplica(facts, format);
   if (tokens === null || pipeline === null || microBatches === null || pipeline === 1) return null;
   if (tokens < longSequence || microBatches >= 4 * pipeline || facts.sliceRuntime !== undefined) return null;
-  const virtual = virtualStagesOf(facts, format) ?? 1;
-  const now = bubbleOf(pipeline, virtual, microBatches);
-  const sliced = bubbleOf(pipeline, 1, microBatches * slices);
+  const virtual = virtualStagesPerGpu(facts, format) ?? 1;
+  const now = bubbleFraction(pipeline, virtual, microBatches);
+  const sliced = bubbleFraction(pipeline, 1, microBatches * slices);
   if (sliced >= now) return null;
   const memory = (slices + pipeline - 1) / (slices * pipeline);
   return {

@@ -1,11 +1,11 @@
 import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraits } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { listDivisors, greatestCommonDivisor, leastCommonMultiple } from '../../numbers';
 import { countOf, quotient } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { dividesHeads, fitsWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
@@ -50,7 +50,7 @@ export const sequenceRules: readonly Rule[] = [
  */
 function contextParts({ facts, format }: ConfigView): Issue | null {
   const tokens = countOf(facts, 'sequenceLength');
-  const context = sizeOf(facts, format, 'context');
+  const context = parallelSize(facts, format, 'context');
   if (tokens === null || context === null || context === 1 || tokens % (2 * context) === 0 || isUlysses(facts)) return null;
   const near = lengthsNear(facts, format, tokens, 2 * context);
   return {
@@ -72,7 +72,7 @@ function contextParts({ facts, format }: ConfigView): Issue | null {
 function sequenceParallelParts(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const tokens = countOf(facts, 'sequenceLength');
-  const tensor = sizeOf(facts, format, 'tensor');
+  const tensor = parallelSize(facts, format, 'tensor');
   if (tokens === null || tensor === null || tokens % tensor === 0 || !dividesSequence(facts, format)) return null;
   // a tensor size that does not divide the heads either is the cause
   if (!dividesHeads(view, tensor)) return null;
@@ -87,13 +87,13 @@ function sequenceParallelParts(view: ConfigView): Issue | null {
 
 /** TorchTitan's tensor parallelism always divides the sequence between blocks. */
 function dividesSequence(facts: Facts, format: ConfigFormat): boolean {
-  return launcherTraitsOf(format).alwaysDividesSequence || facts.sequenceParallel?.value === true;
+  return launcherTraits(format).alwaysDividesSequence || facts.sequenceParallel?.value === true;
 }
 
 /** The next longer and the next shorter sequence that every division of this run accepts. */
 function lengthsNear(facts: Facts, format: ConfigFormat, tokens: number, step: number): number[] {
-  const tensor = dividesSequence(facts, format) ? (sizeOf(facts, format, 'tensor') ?? 1) : 1;
-  const context = sizeOf(facts, format, 'context') ?? 1;
+  const tensor = dividesSequence(facts, format) ? (parallelSize(facts, format, 'tensor') ?? 1) : 1;
+  const context = parallelSize(facts, format, 'context') ?? 1;
   const all = leastCommonMultiple(leastCommonMultiple(step, tensor), context > 1 ? 2 * context : 1);
   const below = Math.floor(tokens / all) * all;
   return [below + all, below].filter((length) => length > 0);
@@ -140,8 +140,8 @@ function headsOver(facts: Facts, context: number): number | null {
  * @source Megatron-LM, `megatron/core/extensions/transformer_engine.py`, line 2114, and the all-to-all of TransformerEngine that it calls
  */
 function contextHeads({ facts, format }: ConfigView): Issue | null {
-  const context = sizeOf(facts, format, 'context');
-  const tensor = sizeOf(facts, format, 'tensor');
+  const context = parallelSize(facts, format, 'context');
+  const tensor = parallelSize(facts, format, 'tensor');
   const ranks = context === null ? null : headsOver(facts, context);
   const [heads, keyValue] = [quotient(countOf(facts, 'heads'), tensor), countOf(facts, 'kvHeads')];
   if (context === null || tensor === null || ranks === null || ranks === 1 || heads === null) return null;

@@ -1,12 +1,12 @@
 import type { ConfigFormat } from '../../run/config-format';
 import type { FactName, Facts } from '../../run/facts';
-import { launcherTraitsOf } from '../../launchers/registry';
+import { launcherTraits } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { isHybrid } from '../../launchers/megatron/hybrid';
 import type { ModelTraits } from '../../run/written-model';
 import { hasAttention } from '../../model/mixers';
 import { countOf, worldOf } from '../../launchers/counts';
-import { modelGpusOf, sizeOf, type SizeName } from '../../launchers/layout-sizes';
+import { gpusPerReplica, parallelSize, type SizeName } from '../../launchers/layout-sizes';
 import { megatronAndRuns } from '../formats';
 import { many, setTo, type Change } from '../rule';
 import { greatestCommonDivisor } from '../../numbers';
@@ -14,7 +14,7 @@ import type { ConfigView } from '../view';
 import { sentence, type Sentence } from '../../sentence';
 
 /** Feed-forward widths of a model, each with what it is called: dense layers', then an expert's. */
-export function widthsOf({ facts, traits: { layerKinds = [], experts, stacks } }: ConfigView): readonly Width[] {
+export function ffnWidths({ facts, traits: { layerKinds = [], experts, stacks } }: ConfigView): readonly Width[] {
   const ffn = countOf(facts, 'ffn');
   const isMixture = countOf(facts, 'experts') !== null && countOf(facts, 'activeExperts') !== null;
   const isDense = layerKinds.length === 0 ? !isMixture : layerKinds.some(({ feedForward }) => feedForward === 'dense');
@@ -51,7 +51,7 @@ export function attends({ state, layerKinds = [] }: ModelTraits): boolean {
 }
 
 /** GPUs that reach each other without the network (`joinedGpus`), as far as they are known. */
-export function joinedGpusOf({ facts, nvlinkDomain }: ConfigView): number | null {
+export function knownJoinedGpus({ facts, nvlinkDomain }: ConfigView): number | null {
   const perNode = countOf(facts, 'gpusPerNode');
   return perNode === null ? null : Math.max(perNode, nvlinkDomain);
 }
@@ -59,9 +59,9 @@ export function joinedGpusOf({ facts, nvlinkDomain }: ConfigView): number | null
 /** Whether a tensor size divides what it has to: heads, widths, states, the GPUs of a node and of the run. */
 export function fitsTensor(view: ConfigView, tensor: number): boolean {
   const { facts, format } = view;
-  const joined = joinedGpusOf(view);
+  const joined = knownJoinedGpus(view);
   const dividesWidths =
-    !megatronAndRuns.includes(format) || widthsOf(view).every(({ of, width }) => dividesWidth(facts, of, width, tensor));
+    !megatronAndRuns.includes(format) || ffnWidths(view).every(({ of, width }) => dividesWidth(facts, of, width, tensor));
   return (
     (joined === null || tensor <= joined) &&
     dividesWidths &&
@@ -75,12 +75,12 @@ export function fitsTensor(view: ConfigView, tensor: number): boolean {
 export function dividesHeads({ facts, format, traits }: ConfigView, size: number): boolean {
   const keyValue = countOf(facts, 'kvHeads');
   if (!attends(traits)) return true;
-  const shared = keyValue === null || keyValue % size === 0 || (launcherTraitsOf(format).repeatsKeyValueHeads && size % keyValue === 0);
+  const shared = keyValue === null || keyValue % size === 0 || (launcherTraits(format).repeatsKeyValueHeads && size % keyValue === 0);
   return shared && (countOf(facts, 'heads') ?? 0) % size === 0 && (traits.stacks?.decoderHeads ?? 0) % size === 0;
 }
 
 /** What a tensor size has to divide in layers with a state: heads and groups, as far as they are known. Null: no layer has one. */
-export function stateOf({ facts, traits: { state } }: ConfigView): StateSizes | null {
+export function stateSizes({ facts, traits: { state } }: ConfigView): StateSizes | null {
   if (state !== undefined) return { heads: state.heads, groups: state.groups, isWhole: state.kind === 'mamba' };
   return isHybrid(facts) ? { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), isWhole: false } : null;
 }
@@ -94,7 +94,7 @@ interface StateSizes {
 
 /** Whether a tensor size divides the layers with a state, as far as they are known. */
 export function dividesState(view: ConfigView, tensor: number): boolean {
-  const state = stateOf(view);
+  const state = stateSizes(view);
   if (state === null) return true;
   return state.isWhole ? tensor === 1 : [state.heads, state.groups].every((count) => (count ?? 0) % tensor === 0);
 }
@@ -104,8 +104,8 @@ export function dividesState(view: ConfigView, tensor: number): boolean {
  */
 export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
   const world = worldOf(facts);
-  const old = sizeOf(facts, format, name);
-  const replica = modelGpusOf(facts, format);
+  const old = parallelSize(facts, format, name);
+  const replica = gpusPerReplica(facts, format);
   if (world === null || old === null || replica === null) return true;
   return world % ((replica / old) * size) === 0;
 }

@@ -1,10 +1,10 @@
-import { sliceRuntimeOf } from '../../slice-runtimes/registry';
+import { findSliceRuntime } from '../../slice-runtimes/registry';
 import type { SliceLimit } from '../../slice-runtimes/slice-runtime';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { allOf, sentence, type Sentence } from '../../sentence';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronLmFormats } from '../formats';
 import { isWritten, listed, many, nearestFitting, remove, setTo, type Change, type Issue, type Rule } from '../rule';
 import type { ConfigView } from '../view';
@@ -42,7 +42,7 @@ export const sliceRules: readonly Rule[] = [
 function unequalSlices({ facts, format }: ConfigView): Issue | null {
   const [tokens, slices] = [countOf(facts, 'sequenceLength'), countOf(facts, 'slices')];
   if (facts.sliceRuntime === undefined || facts.sliceRule?.value !== 'average' || tokens === null || slices === null) return null;
-  const multiple = facts.sequenceParallel?.value === true ? (sizeOf(facts, format, 'tensor') ?? 1) : 1;
+  const multiple = facts.sequenceParallel?.value === true ? (parallelSize(facts, format, 'tensor') ?? 1) : 1;
   if (tokens % (slices * multiple) === 0) return null;
   const near = nearestFitting(listDivisors(tokens), slices, (size) => tokens % (size * multiple) === 0);
   return {
@@ -60,7 +60,7 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
  * @source MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines
  */
 function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
-  const runtime = sliceRuntimeOf(facts.sliceRuntime?.value ?? '');
+  const runtime = findSliceRuntime(facts.sliceRuntime?.value ?? '');
   if (runtime === undefined) return [];
   const issues: Readonly<Record<SliceLimit, () => Issue | null>> = {
     'micro-batch': () => {
@@ -70,7 +70,7 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
       return { at: ['microBatch', 'slices'], message, remedy: sentence`use a micro-batch of 1`, changes: setTo('microBatch', [1]) };
     },
     context: () => {
-      const size = sizeOf(facts, format, 'context') ?? 1;
+      const size = parallelSize(facts, format, 'context') ?? 1;
       return size === 1 ? null : withoutIt(['context', 'slices'], sentence`context parallelism`, setTo('context', [1]));
     },
     recompute: () => {
@@ -101,7 +101,7 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
  */
 function missingFlags({ facts }: ConfigView): Issue | null {
   const { sliceRuntime, sliceNeeds } = facts;
-  const name = sliceRuntimeOf(sliceRuntime?.value ?? '')?.name;
+  const name = findSliceRuntime(sliceRuntime?.value ?? '')?.name;
   if (name === undefined || sliceNeeds === undefined) return null;
   const missing = allOf(sliceNeeds.value);
   return {

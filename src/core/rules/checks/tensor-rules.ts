@@ -1,12 +1,12 @@
 import type { ConfigView } from '../view';
-import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraits } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
-import { attends, dividesHeads, dividesWidth, fitsTensor, joinedGpusOf, widthsOf } from './sizes';
+import { attends, dividesHeads, dividesWidth, fitsTensor, knownJoinedGpus, ffnWidths } from './sizes';
 import { sentence } from '../../sentence';
 
 /** What the tensor size divides. */
@@ -50,7 +50,7 @@ function headsOverTensor(view: ConfigView): Issue | null {
   const { facts, format, traits } = view;
   const heads = countOf(facts, 'heads');
   const decoderHeads = traits.stacks?.decoderHeads ?? heads;
-  const tensor = sizeOf(facts, format, 'tensor');
+  const tensor = parallelSize(facts, format, 'tensor');
   if (heads === null || decoderHeads === null || tensor === null || !attends(traits) || facts.unevenTensor?.value === true) return null;
   if (heads % tensor === 0 && decoderHeads % tensor === 0) return null;
   const near = nearestFitting(listDivisors(heads), tensor, (size) => fitsTensor(view, size));
@@ -75,12 +75,12 @@ function headsOverTensor(view: ConfigView): Issue | null {
 function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const { facts, format, traits } = view;
   const heads = countOf(facts, 'kvHeads');
-  const tensor = sizeOf(facts, format, 'tensor');
+  const tensor = parallelSize(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0 || facts.unevenTensor?.value === true) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
   // heads that the tensor size does not divide are the cause
   if ((countOf(facts, 'heads') ?? 0) % tensor !== 0) return null;
-  const repeated = launcherTraitsOf(format).repeatsKeyValueHeads && tensor % heads === 0;
+  const repeated = launcherTraits(format).repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = listDivisors(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
   const counted = many(heads, 'key/value head');
@@ -107,10 +107,10 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
  */
 function widthsOverTensor(view: ConfigView): Issue | null {
   const { facts, format } = view;
-  const tensor = sizeOf(facts, format, 'tensor');
+  const tensor = parallelSize(facts, format, 'tensor');
   const expertTensor = facts.expertTensor === undefined ? tensor : countOf(facts, 'expertTensor');
   if (tensor === null || expertTensor === null || facts.unevenTensor?.value === true) return null;
-  const uneven = widthsOf(view).find(({ of, width }) => !dividesWidth(facts, of, width, tensor));
+  const uneven = ffnWidths(view).find(({ of, width }) => !dividesWidth(facts, of, width, tensor));
   if (uneven === undefined) return null;
   const isOfExperts = uneven.of === 'experts' && facts.expertTensor !== undefined;
   // heads that are not divided either are another finding, whose sizes divide the widths too
@@ -136,8 +136,8 @@ function widthsOverTensor(view: ConfigView): Issue | null {
  */
 function tensorBeyondNode(view: ConfigView): Issue | null {
   const { facts, format } = view;
-  const tensor = sizeOf(facts, format, 'tensor');
-  const joined = joinedGpusOf(view);
+  const tensor = parallelSize(facts, format, 'tensor');
+  const joined = knownJoinedGpus(view);
   if (tensor === null || joined === null || tensor <= joined) return null;
   const inside = listDivisors(countOf(facts, 'heads') ?? 1).filter((size) => fitsTensor(view, size)).slice(-1); // prettier-ignore
   return {

@@ -4,7 +4,7 @@ import { formatNumber } from '../../format';
 import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';
 import { countOf } from '../../launchers/counts';
-import { sizeOf } from '../../launchers/layout-sizes';
+import { parallelSize } from '../../launchers/layout-sizes';
 import { titanLayersOf, titanStageCountOf, titanStagesPerRankOf } from '../../launchers/torchtitan/stage-layers';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
@@ -31,7 +31,7 @@ const defaultSchedule = '1F1B';
 type Kind = 'single' | 'looped';
 
 /** Whether a schedule of PyTorch runs one stage on each rank or several; null for one we do not know. */
-function kindOf(facts: Facts): Kind | null {
+function scheduleStageKind(facts: Facts): Kind | null {
   if (facts.scheduleCsv !== undefined) return null;
   const name = (facts.schedule?.value ?? defaultSchedule).toLowerCase();
   if (/^(schedule)?(gpipe|1f1b)$/.test(name)) return 'single';
@@ -47,7 +47,7 @@ function kindOf(facts: Facts): Kind | null {
  */
 function virtualStages({ facts }: ConfigView): Issue | null {
   const stages = titanStageCountOf(facts);
-  const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
+  const pipeline = parallelSize(facts, 'torchtitan', 'pipeline');
   const each = countOf(facts, 'layersPerStage');
   if (stages === null || pipeline === null || each === null || stages % pipeline === 0) return null;
   const near = layersPerStageNear(facts, pipeline, each);
@@ -66,7 +66,7 @@ const maximumStagesPerRank = 1024;
 /** The two layers per stage nearest to `wanted` whose stages divide evenly over the ranks, in a number that the schedule takes. */
 function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): number[] {
   const layers = titanLayersOf(facts) ?? 0;
-  const kind = kindOf(facts);
+  const kind = scheduleStageKind(facts);
   const sizes: number[] = [];
   for (let perRank = 1; perRank * pipeline <= layers && perRank <= maximumStagesPerRank; perRank++) {
     const each = Math.ceil(layers / (perRank * pipeline));
@@ -84,8 +84,8 @@ function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): num
  */
 function stagesOfSchedule({ facts }: ConfigView): Issue | null {
   const stages = titanStagesPerRankOf(facts);
-  const kind = kindOf(facts);
-  const pipeline = sizeOf(facts, 'torchtitan', 'pipeline');
+  const kind = scheduleStageKind(facts);
+  const pipeline = parallelSize(facts, 'torchtitan', 'pipeline');
   if (stages === null || kind === null || (facts.pipeline !== undefined && (pipeline ?? 1) === 1)) return null;
   if ((kind === 'single') === (stages === 1)) return null;
   const name = quoted(facts.schedule?.value ?? defaultSchedule);

@@ -3,8 +3,8 @@ import type { Finding } from '../../findings';
 import { formatNumber } from '../../format';
 import { baseName, quoted } from '../../text';
 import { countOf } from '../../launchers/counts';
-import { vocabStepOf } from '../../launchers/layout-sizes';
-import { findingOf } from '../launch-findings';
+import { vocabMultiple } from '../../launchers/layout-sizes';
+import { toLaunchFinding } from '../launch-findings';
 import { setTo } from '../rule';
 import { sentence, type Sentence, type Value } from '../../sentence';
 
@@ -46,17 +46,19 @@ export function crossFindings(launcher: LauncherFile, model: LauncherFile): Find
     if (name === 'vocab' && differsByPadding(launcher, ours, theirs)) return [];
     const issue = {
       at: [name],
-      message: sentence`${formatNumber(ours)} here, ${formatNumber(theirs)} in ${whereOf(model, name)}: the ${shared[name]} of one run`,
+      message: sentence`${formatNumber(ours)} here, ${formatNumber(theirs)} in ${otherValueLabel(model, name)}: the ${shared[name]} of one run`,
       remedy: sentence`use ${formatNumber(theirs)} here, or correct the other file`,
       changes: setTo(name, [theirs]),
     };
-    const finding = findingOf(rule, issue, launcher.facts, launcher.place, (file) => (file === launcher.file ? launcher.text : undefined));
+    const finding = toLaunchFinding(rule, issue, launcher.facts, launcher.place, (file) =>
+      file === launcher.file ? launcher.text : undefined,
+    );
     return finding === null ? [] : [finding];
   });
 }
 
 /** The other file and what it calls the value; a default of its model class is called one. */
-function whereOf({ file, facts }: LauncherFile, name: SharedName): Value {
+function otherValueLabel({ file, facts }: LauncherFile, name: SharedName): Value {
   const fact: Facts[SharedName] = facts[name];
   const base = baseName(file);
   const key = fact?.name ?? (fact?.source.kind === 'file' ? fact.source.key : undefined);
@@ -67,7 +69,7 @@ function whereOf({ file, facts }: LauncherFile, name: SharedName): Value {
 
 /** Either file may hold the vocabulary padded: by less than one step (divisor x tensor size) to a multiple of 8 at least. */
 function differsByPadding({ facts, format }: LauncherFile, ours: number, theirs: number): boolean {
-  const step = vocabStepOf(facts, format) ?? 128;
+  const step = vocabMultiple(facts, format) ?? 128;
   const [small, large] = [Math.min(ours, theirs), Math.max(ours, theirs)];
   return large - small < step && large % 8 === 0;
 }

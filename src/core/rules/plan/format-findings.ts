@@ -1,7 +1,7 @@
 import { presetComputeCapability } from '../../cluster/presets';
 import type { Finding, Fix } from '../../findings';
 import { formatNumber } from '../../format';
-import { isLauncher, launcherTraitsOf } from '../../launchers/registry';
+import { isLauncher, launcherTraits } from '../../launchers/registry';
 import type { Run } from '../../run/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';
@@ -91,8 +91,8 @@ function missingFormat(run: Run, plan: Plan | null): Finding[] {
   const { gemmPrecision, fp8Recipe } = run.training;
   if (plan === null || gemmPrecision?.value === undefined) return [];
   const { training, cluster } = plan.request;
-  const need = needOf(gemmPrecision.value, fp8Recipe?.value);
-  const runtime = training.runtime ?? (isLauncher(run.format) ? launcherTraitsOf(run.format).runtime : undefined);
+  const need = formatNeeds(gemmPrecision.value, fp8Recipe?.value);
+  const runtime = training.runtime ?? (isLauncher(run.format) ? launcherTraits(run.format).runtime : undefined);
   for (const { gpu } of cluster.groups ?? [cluster]) {
     const capability = presetComputeCapability(gpu.name);
     const missed = capability === null ? null : missedBy(capability, need, runtime);
@@ -113,7 +113,7 @@ function missingFormat(run: Run, plan: Plan | null): Finding[] {
   return [];
 }
 
-function needOf(format: NarrowFormat, recipe: Fp8Recipe | undefined): Need {
+function formatNeeds(format: NarrowFormat, recipe: Fp8Recipe | undefined): Need {
   return format === 'nvfp4' ? nvfp4 : (byRecipe[recipe ?? 'tensorwise'] ?? fp8);
 }
 

@@ -1,7 +1,7 @@
 import type { Run } from '../../run/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
 import { mayFit, memoryVerdict, verdictSentence } from '../../memory-model/verdict';
-import { chosenOf, type Plan } from '../../planner/plan';
+import { chosenCandidate, type Plan } from '../../planner/plan';
 import { either, lowerFirst, sentence } from '../../sentence';
 import { remedyText, type Remedy } from './remedy';
 import { findingAt, settingAt, settingsEdits } from '../settings';
@@ -34,7 +34,7 @@ export function memoryFindings(
   inLauncher: ((remedy: Remedy) => readonly TextEdit[] | null) | null = null,
 ): Finding[] {
   if (plan === null) return [];
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   if (chosen.fits) return [];
   const verdict = memoryVerdict(chosen.memory);
   const message = verdictSentence(verdict);
@@ -48,12 +48,12 @@ export function memoryFindings(
     })
     .map((fix, index) => ({ ...fix, preferred: index === 0 }));
   const severity = mayFit(verdict) ? 'warning' : 'error';
-  if (isGpuGiven(run)) return [findingAt(run, keyOf(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
+  if (isGpuGiven(run)) return [findingAt(run, decisiveMemoryKey(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
     message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
     remedy: either([inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`, remedy]),
   };
-  const place = inLauncher === null ? '' : keyOf(run);
+  const place = inLauncher === null ? '' : decisiveMemoryKey(run);
   return [findingAt(run, place, 'memory-over-capacity', mayFit(verdict) ? 'information' : 'warning', onAssumed, fixes)];
 }
 
@@ -71,7 +71,7 @@ function editsOfSettings(run: Run, remedy: Remedy): readonly TextEdit[] | null {
 }
 
 /** What decides most about memory among what the file gives. */
-function keyOf(run: Run): string {
+function decisiveMemoryKey(run: Run): string {
   const keys = ['schedule', 'cluster.gpu', 'cluster.groups', 'layout.pipeline', 'layout.tensor', 'training.microBatch'] as const;
   return keys.find((key) => settingAt(run, key)?.source.kind === 'file') ?? 'schedule';
 }

@@ -9,8 +9,8 @@ import { fitsMemory } from '../../memory-model/verdict';
 import { listDivisors } from '../../numbers';
 import { overflowsByFragmentation, expandableSegments } from '../../memory-model/reserved';
 import { recomputeChoices } from '../../layout-search/space';
-import { pipelineOf } from '../../planner/predict/pipeline';
-import { chosenOf, type Candidate, type Plan } from '../../planner/plan';
+import { buildPipeline } from '../../planner/predict/pipeline';
+import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict/predict';
 import { isRun } from '../../schedules/runtimes';
 import { supportedRecomputes, refusedTogether, searchKeySetter } from '../../domain/capabilities';
@@ -20,7 +20,7 @@ import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import { mostTriedOperations, scheduleOn } from '../../schedules/on-layout';
 import { peakMemory } from '../../partition/chunk-order';
-import { gpuMemoryOf } from '../../partition/place-stages';
+import { stageGpuMemory } from '../../partition/place-stages';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
 import type { Change, Remedy, SetValue } from './remedy';
 
@@ -35,7 +35,7 @@ export const mostTrials = 5;
  * least by a quick estimate are. The caller plans, here or on another thread. At most `mostTrials` are yielded.
  */
 function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): Generator<Run, readonly Remedy[], Plan | null> {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   if (chosen.fits) return [];
   const found: Remedy[] = [...environmentRemedy(plan)];
   let trials = 0;
@@ -45,9 +45,10 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
     // Asked for, it is planned for its own runtime.
     trials++;
     const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
-    if (changed !== null && chosenOf(changed).fits) found.push(scheduleRemedy(chosen, chosenOf(changed), withoutOthers(changed)));
+    if (changed !== null && chosenCandidate(changed).fits)
+      found.push(scheduleRemedy(chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
-  const changes = changesOf(plan.request, chosen)
+  const changes = memoryChanges(plan.request, chosen)
     .flatMap((change) => withPlace(change))
     .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
@@ -57,7 +58,8 @@ function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): G
       run,
       change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
     );
-    if (changed !== null && chosenOf(changed).fits) found.push(remedyOf(change, chosen, chosenOf(changed), withoutOthers(changed)));
+    if (changed !== null && chosenCandidate(changed).fits)
+      found.push(toRemedy(change, chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
   return found.toSorted((a, b) => a.slower - b.slower).slice(0, mostRemedies);
 }
@@ -72,7 +74,7 @@ function cheapestFirst(changes: readonly TriedChange[], chosen: Candidate, signa
 function estimatedMs(change: TriedChange, { schedule, scheme }: Candidate, signal: CancelSignal | undefined): number {
   const { training, layout } = change.request;
   const spec = { kind: scheduleOn(schedule, layout), scheme: schemeAfter(change, schedule, scheme) };
-  const ms = stepMs(pipelineOf(change.request), spec, signal);
+  const ms = stepMs(buildPipeline(change.request), spec, signal);
   return (ms ?? Infinity) / training.globalBatch;
 }
 
@@ -88,34 +90,34 @@ function environmentRemedy({ request, candidates, chosen: id }: Plan): Remedy[] 
 }
 
 function withoutOthers(plan: Plan): Plan {
-  return { ...plan, candidates: [{ ...chosenOf(plan), timeline: null }] };
+  return { ...plan, candidates: [{ ...chosenCandidate(plan), timeline: null }] };
 }
 
-/** The same on this thread. @param planOf throws ExpectedError where a run cannot be planned. @throws CancelledError. */
-export function findRemedies(run: Run, plan: Plan, planOf: (run: Run) => Plan, signal?: CancelSignal): readonly Remedy[] {
+/** The same on this thread. @param makeRemedyPlan throws ExpectedError where a run cannot be planned. @throws CancelledError. */
+export function findRemedies(run: Run, plan: Plan, makeRemedyPlan: (run: Run) => Plan, signal?: CancelSignal): readonly Remedy[] {
   const search = remediesFor(run, plan, signal);
   let step = search.next();
-  while (step.done !== true) step = search.next(plannedOrNull(step.value, planOf));
+  while (step.done !== true) step = search.next(plannedOrNull(step.value, makeRemedyPlan));
   return step.value;
 }
 
-function plannedOrNull(run: Run, planOf: (run: Run) => Plan): Plan | null {
+function plannedOrNull(run: Run, makeRemedyPlan: (run: Run) => Plan): Plan | null {
   try {
-    return planOf(run);
+    return makeRemedyPlan(run);
   } catch (error) {
     if (error instanceof ExpectedError) return null;
     throw error;
   }
 }
 
-function remedyOf({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {
+function toRemedy({ sets, label }: Change, before: Candidate, { iterationMs, tokensPerSecond }: Candidate, plan: Plan | null): Remedy {
   return { sets, label, iterationMs, slower: before.tokensPerSecond / tokensPerSecond - 1, plan };
 }
 
 /** The fastest other schedule that fits and that the runtime runs: the plan has it already. */
 function otherSchedule(plan: Plan): Candidate | undefined {
   const { request, candidates } = plan;
-  const { schedule } = chosenOf(plan);
+  const { schedule } = chosenCandidate(plan);
   if (request.slicing.scheme !== null) return undefined;
   return candidates
     .filter((candidate) => candidate.fits && candidate.schedule !== schedule && mayRun(request, candidate))
@@ -128,7 +130,7 @@ function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): 
     sets: [['schedule', best.schedule]],
     label: plan === null ? sentence`Run ${name}` : sentence`Run ${name} under its own runtime`,
   } as const;
-  return remedyOf(change, chosen, best, plan);
+  return toRemedy(change, chosen, best, plan);
 }
 
 /** Whether a candidate may be chosen: a remedy must not need another runtime. */
@@ -152,7 +154,7 @@ function withPlace(change: TriedChange): TriedChange[] {
 }
 
 /** The usual measures. */
-function changesOf(request: PlanRequest, chosen: Candidate): TriedChange[] {
+function memoryChanges(request: PlanRequest, chosen: Candidate): TriedChange[] {
   const { training, layout } = request;
   const smallerBatches = listDivisors(training.microBatch)
     .filter((size) => size < training.microBatch)
@@ -270,7 +272,7 @@ function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   const scheme = schemeAfter(change, chosen.schedule, chosen.scheme);
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
   if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTriedOperations) return false;
-  const memory = peakMemory({ model, training, layout }, chosen.schedule, scheme, gpuMemoryOf(cluster, layout));
+  const memory = peakMemory({ model, training, layout }, chosen.schedule, scheme, stageGpuMemory(cluster, layout));
   return memory !== null && fitsMemory(memory);
 }
 

@@ -1,5 +1,5 @@
 import type { Plan } from '../../planner/plan';
-import { costOf } from '../../planner/explain/slower';
+import { slowdownText } from '../../planner/explain/slower';
 import { sentence, type Sentence } from '../../sentence';
 
 /** A value of terapipe.json. */
@@ -27,5 +27,5 @@ export interface Remedy extends Change {
 
 /** `Recompute all layers: fits, 31 % slower`. */
 export function remedyText({ label, slower }: Pick<Remedy, 'label' | 'slower'>): Sentence {
-  return sentence`${label}: fits, ${costOf(slower)}`;
+  return sentence`${label}: fits, ${slowdownText(slower)}`;
 }

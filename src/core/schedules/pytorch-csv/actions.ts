@@ -94,7 +94,7 @@ export function toActions({ rowStart, kind, chunk, unit, overlapsNext }: Schedul
 export type CsvVersion = '2.14' | '2.15';
 
 /** The PyTorch version that a file's actions need; null: passes only, which every version loads, or no action that only one version has. */
-export function versionOf(types: Uint8Array): CsvVersion | null {
+export function detectCsvVersion(types: Uint8Array): CsvVersion | null {
   if (types.some(isWait)) return types.some((type) => !isPass(type) && !isReduction(type)) ? '2.15' : null;
   const { sendForward, sendBackward, reduceGradients } = actionType;
   const begins = types.some((type) => type === sendForward || type === sendBackward);

@@ -1,6 +1,6 @@
 import { formatCount } from '../../format';
 import type { Schedule, WorkUnit } from '../schedule';
-import { isPass, isReduction, rowText, versionOf, type CsvVersion } from './actions';
+import { isPass, isReduction, rowText, detectCsvVersion, type CsvVersion } from './actions';
 import { shardingProblems, transferOrderProblems, transferProblems, waitProblems } from './communication';
 import { actionOfRank, mostProblems, problemAt, problemOfFile, type CsvProblem, type LocatedTable } from './problems';
 import { countMicroBatches, checkStructure, type ActionIndex } from './structure';
@@ -49,7 +49,7 @@ interface ScheduleCsv {
 export function readScheduleCsv(text: string, name: string, wanted: WantedSchedule = {}): ScheduleCsv {
   const { table, firstIdle, problems } = readTable(text);
   const format = table.type.some((type) => !isPass(type) && !isReduction(type)) ? 'compute_comms' : 'compute_only';
-  const version = versionOf(table.type);
+  const version = detectCsvVersion(table.type);
   const harmless = format === 'compute_comms' ? (firstIdle === null ? [] : [firstIdle]) : reduceProblems(table);
   const failed = (found: readonly CsvProblem[]): ScheduleCsv => ({
     format,

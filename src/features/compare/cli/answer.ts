@@ -7,7 +7,7 @@ import { planJson } from '../../../core/export/plan-json';
 import { startErrors } from '../../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../../core/format';
 import { mayFit } from '../../../core/memory-model/verdict';
-import { chosenOf } from '../../../core/planner/plan';
+import { chosenCandidate } from '../../../core/planner/plan';
 import { printable } from '../../../core/text';
 import { printedFinding, type Answer, type Texts } from '../../../cli/answer';
 import { exitCodeFor, type Planned } from '../../../cli/planned';
@@ -41,7 +41,7 @@ export function comparedPlansAnswer(
       sentences(comparison),
       plansText(comparison),
     ].join('\n\n'),
-    exitCode: exitCodeFor(findings, mayFit(chosenOf(a.plan)) && mayFit(chosenOf(b.plan))),
+    exitCode: exitCodeFor(findings, mayFit(chosenCandidate(a.plan)) && mayFit(chosenCandidate(b.plan))),
   };
 }
 
@@ -57,13 +57,13 @@ export function comparedRunAnswer(planned: Planned, measured: Measured, file: st
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
-      printable(`${plan.request.title}, ${say(chosenOf(plan).name)}, compared with ${file}`),
+      printable(`${plan.request.title}, ${say(chosenCandidate(plan).name)}, compared with ${file}`),
       sentences(comparison),
       comparison.kind === 'trace' ? traceText(comparison) : timesText(comparison),
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
-    exitCode: exitCodeFor(findings, mayFit(chosenOf(plan))),
+    exitCode: exitCodeFor(findings, mayFit(chosenCandidate(plan))),
   };
 }
 

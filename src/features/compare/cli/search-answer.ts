@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../../core/config-files/load-config';
 import { makePlan } from '../../../core/planner/make-plan';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
-import { requestOf } from '../../../core/layout-search/request-of';
+import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { SearchKey } from '../../../core/domain/layout-choices';
 import { layoutText } from '../../../core/layout-search/labels';
 import type { Answer, Texts } from '../../../cli/answer';
@@ -23,7 +23,7 @@ export function isSearchedSide(name: string): name is SearchedSide {
 /**
  * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, compared with the best that a
  * search finds; `launched`: the other way round.
- * @param free choices that are searched although FILE sets them; null: as `searchProblemOf` has it.
+ * @param free choices that are searched although FILE sets them; null: as `toSearchProblem` has it.
  * @throws ExpectedError of the planner and the search, placed; CancelledError.
  */
 export async function comparedSearchAnswer(
@@ -36,8 +36,8 @@ export async function comparedSearchAnswer(
   const run = requireRun(config);
   const { request, launched, best } = await searchLayouts(config, defaults, { tokens: null, quick: true, free }, watcher);
   const asked = {
-    own: launched === null ? request : requestOf(request, launched),
-    best: requestOf(request, best),
+    own: launched === null ? request : toPlanRequest(request, launched),
+    best: toPlanRequest(request, best),
   };
   try {
     const findings = judgedFindings(config, run, null);

@@ -5,7 +5,7 @@ import { logFormats } from './logs/registry';
 import type { LogProgram, RunLog } from './logs/run-log';
 import type { SteadySteps } from './logs/steady';
 import { lowMedian } from '../../../core/numbers';
-import { chosenOf, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
 import type { PlanRequest } from '../../../core/domain/request';
 
@@ -89,7 +89,7 @@ function flopsOf({ steps, facts }: RunLog, request: PlanRequest): FlopsAgainst |
 
 /** Megatron-LM logs memory of a rank of each tensor and pipeline position; ranks of a stage follow each other. */
 function memoryAgainst(plan: Plan, { memory, facts, program }: RunLog): MemoryAgainst[] {
-  const { stages } = chosenOf(plan).memory;
+  const { stages } = chosenCandidate(plan).memory;
   const { pipeline, order } = plan.request.layout;
   const ranksOfStage = program === 'megatron' && order === undefined && facts.gpus !== undefined ? facts.gpus / pipeline : NaN;
   const of: MemoryAgainst['of'] = memory.some(({ allocatedBytes }) => allocatedBytes !== null) ? 'allocated' : 'reserved';

@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber } from '../../../core/format';
-import { chosenOf, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { part, operationPart } from '../../../core/schedules/parts';
 import type { Timeline } from '../../../core/schedules/schedule';
 import type { PredictedMeasured } from './against-trace';
@@ -36,7 +36,7 @@ const stragglerFrom = 1.05;
 
 /** Compares measured times with what the plan chose. Stages that the plan does not have are left out. */
 export function compareWithTimes(plan: Plan, times: MeasuredTimes): TimesComparison {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const { errorPercent } = plan.cost;
   const steady = steadyTimes(times);
   const step = steady === null ? null : { predictedMs: chosen.iterationMs, measuredMs: steady.medianMs };

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../../core/errors';
-import { chosenOf, type Candidate, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../../core/planner/plan';
 import { indexParts, part, operationPart, findRow, findSourceRow, type Parts } from '../../../core/schedules/parts';
 import type { OperationKind, Timeline } from '../../../core/schedules/schedule';
 import { traceError } from './events';
@@ -129,7 +129,7 @@ interface Matched {
 }
 
 function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const ordered = [chosen, ...plan.candidates.filter(({ id }) => id !== chosen.id)];
   let best: { readonly found: Matched; readonly misfit: number } | null = null;
   let refusal: ExpectedError | null = null;

@@ -1,4 +1,4 @@
-import { startOf } from '../../../core/languages/json/document';
+import { fileStart } from '../../../core/languages/json/document';
 import { ExpectedError } from '../../../core/errors';
 import { formatBytes } from '../../../core/format';
 import { sentence, type Sentence } from '../../../core/sentence';
@@ -122,5 +122,5 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
 
 /** An error about the file of a measured run as a whole. */
 export function traceError(errorCode: string, file: string, message: Sentence, remedy: Sentence): ExpectedError {
-  return new ExpectedError(errorCode, message, remedy, startOf(file));
+  return new ExpectedError(errorCode, message, remedy, fileStart(file));
 }

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../../core/errors';
-import { startOf } from '../../../core/languages/json/document';
+import { fileStart } from '../../../core/languages/json/document';
 import type { LogDifference } from './logs/facts';
 import { sentence } from '../../../core/sentence';
 import type { PlanRequest } from '../../../core/domain/request';
@@ -43,6 +43,6 @@ export function otherRunError(judged: Judged, file: string): ExpectedError {
     isWhole
       ? sentence`give the log of the run that is planned, or plan that of the log with ${sets}`
       : sentence`give the log of the run that is planned, or plan the file of the log's run`,
-    startOf(file),
+    fileStart(file),
   );
 }

@@ -1,6 +1,6 @@
 import { tightestStage } from '../../../core/memory-model/profile';
 import { mayFit } from '../../../core/memory-model/verdict';
-import { chosenOf, peakBytesOf, type Candidate, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Candidate, type Plan } from '../../../core/planner/plan';
 import { gpusUsed, sequenceTokens } from '../../../core/domain/request';
 import { meanParts, stepPartNames, stepParts, type StepPart } from '../../../core/planner/explain/step-part-names';
 import { mean } from '../../../core/numbers';
@@ -58,7 +58,7 @@ export interface PlanComparison {
 
 /** Compares what two plans chose. */
 export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; readonly b: string }): PlanComparison {
-  const [ofA, ofB] = [chosenOf(a), chosenOf(b)];
+  const [ofA, ofB] = [chosenCandidate(a), chosenCandidate(b)];
   const outcomes = { a: outcomeOf(a, ofA, names.a), b: outcomeOf(b, ofB, names.b) };
   const speedup = outcomes.b.tokensPerSecond / outcomes.a.tokensPerSecond;
   const errorPercent = Math.max(a.cost.errorPercent, b.cost.errorPercent);
@@ -85,7 +85,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
     tokensPerStep: training.globalBatch * sequenceTokens(training),
     gpus: gpusUsed(layout),
     mfu: candidate.mfu,
-    peakBytes: peakBytesOf(candidate),
+    peakBytes: candidatePeakBytes(candidate),
     peakStage: tightestStage(candidate.memory.stages)?.stage ?? 0,
     capacityBytes: candidate.memory.capacityBytes,
     fits: mayFit(candidate),

@@ -1,7 +1,7 @@
 import type { RunLog } from './logs/run-log';
 import { gpusUsed, type PlanRequest } from '../../../core/domain/request';
 import { sentence, type Sentence } from '../../../core/sentence';
-import { scenarioOf, type Scenario, type ScenarioKey } from '../../../core/plan-request/scenario';
+import { planScenario, type Scenario, type ScenarioKey } from '../../../core/plan-request/scenario';
 
 /** Why a value that no file gives is as in a measured log. */
 const asLogged = sentence`as in the measured log`;
@@ -11,7 +11,7 @@ const asLogged = sentence`as in the measured log`;
  * assumed. Null: the log has nothing on what was assumed.
  */
 export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'program'>, request: PlanRequest): Scenario | null {
-  const assumed = scenarioOf(request);
+  const assumed = planScenario(request);
   const sizes = layoutOf({ facts, program }, request);
   const gpus = facts.gpus ?? (sizes === null ? undefined : gpusUsed(sizes));
   const perNode = Math.min(gpus ?? assumed.gpusPerNode, assumed.gpusPerNode);

@@ -4,9 +4,9 @@ import { differenceSentences, logSentences, readSentence, type LogComparison } f
 import { isAssumed, otherRunError, settingsOfLog } from '../core/log-calibration';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { formatDuration, parseDuration } from '../../../core/format';
-import { startOf } from '../../../core/languages/json/document';
+import { fileStart } from '../../../core/languages/json/document';
 import type { JsonChange } from '../../../core/terapipe/change-json';
-import { chosenOf, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { say, sentence } from '../../../core/sentence';
 import { showInformationMessage, showInputBox, showQuickPick, showWarningMessage, withProgress } from '../../../extension/platform/ui';
 import type { ComparisonHost } from './comparison-host';
@@ -68,7 +68,7 @@ async function askTime({ plan }: SessionState): Promise<readonly JsonChange[]> {
         ? vscode.l10n.t('Time of one step of this very run, as 9.2 s or 870 ms. Empty: none.')
         : vscode.l10n.t(
             'Time of one step of this very run, as 9.2 s or 870 ms; predicted {0}. Empty: none.',
-            formatDuration(calibration?.predictedMs ?? chosenOf(plan).iterationMs),
+            formatDuration(calibration?.predictedMs ?? chosenCandidate(plan).iterationMs),
           ),
     validateInput: (text) => (text.trim() === '' || parseDuration(text) !== null ? null : vscode.l10n.t('A time, as 9.2 s or 870 ms')),
   });
@@ -112,7 +112,7 @@ async function readSteps(
     'times-empty',
     sentence`The file has no step times`,
     sentence`give step times in ms, one a line, or a training log`,
-    startOf(uri.toString()),
+    fileStart(uri.toString()),
   );
 }
 

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../../core/errors';
-import { requestOf } from '../../../core/layout-search/request-of';
+import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { PlannerClient } from '../../../worker/client';
 import type { ComparisonHost } from './comparison-host';
 import type { LayoutSearches } from '../../../extension/sessions/layout-searches';
@@ -17,7 +17,7 @@ export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['pla
       try {
         const { id, result } = await layouts.current(file);
         const { request, best, launched } = result;
-        return { plan: await plan(requestOf(request, best), { signal }), isLaunched: launched !== null, answer: id };
+        return { plan: await plan(toPlanRequest(request, best), { signal }), isLaunched: launched !== null, answer: id };
       } finally {
         signal.removeEventListener('abort', stop);
       }

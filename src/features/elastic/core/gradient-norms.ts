@@ -1,5 +1,5 @@
 import type { Node } from 'jsonc-parser';
-import { describeNode, membersOf, parseDocument, placeOf, type JsonDocument } from '../../../core/languages/json/document';
+import { describeNode, readMembers, parseDocument, nodePlace, type JsonDocument } from '../../../core/languages/json/document';
 import { cellRange, csvError, csvNumber, csvHeader, readCsv, type Csv } from '../../../core/csv';
 import { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
@@ -165,13 +165,13 @@ function indexAt(csv: Csv, row: number, column: number, name: string): number {
 
 function readJson(text: string, file: string): NormTable {
   const document = parseDocument(file, text, 'json');
-  const norms = membersOf(document, document.root, sentence`the log`).get('norms');
+  const norms = readMembers(document, document.root, sentence`the log`).get('norms');
   if (norms?.value.type !== 'array')
     throw new ExpectedError(
       'elastic-norm',
       sentence`The log has no list "norms"`,
       sentence`write {"norms": [[one number per layer], ...]}, a list an epoch`,
-      placeOf(document, norms?.value ?? document.root),
+      nodePlace(document, norms?.value ?? document.root),
     );
   const { add, table } = collector(file);
   const rows = norms.value.children ?? [];
@@ -179,7 +179,7 @@ function readJson(text: string, file: string): NormTable {
     if (row.type === 'object') addRecord(document, row, add);
     else addEpoch(document, row, index, add);
   });
-  return table(placeOf(document, rows.at(-1) ?? norms.value));
+  return table(nodePlace(document, rows.at(-1) ?? norms.value));
 }
 
 /** What makes a document of records, one a line. */
@@ -192,7 +192,7 @@ function readLines(text: string, file: string): NormTable {
   const { add, table } = collector(file);
   try {
     const document = parseDocument(file, `${opening}${body}]}`, 'json');
-    const records = membersOf(document, document.root, sentence`the log`).get('norms')?.value.children ?? [];
+    const records = readMembers(document, document.root, sentence`the log`).get('norms')?.value.children ?? [];
     for (const row of records) addRecord(document, row, (epoch, layer, norm, range) => add(epoch, layer, norm, back(range)));
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.place === undefined) throw error;
@@ -223,12 +223,12 @@ type Add = ReturnType<typeof collector>['add'];
 function addEpoch(document: JsonDocument, row: Node, epoch: number, add: Add): void {
   if (row.type !== 'array') throw notA(document, row, sentence`list of norms, one a layer`);
   (row.children ?? []).forEach((cell, layer) => {
-    if (cell.type !== 'null') add(epoch, layer, normIn(document, cell), placeOf(document, row).range);
+    if (cell.type !== 'null') add(epoch, layer, normIn(document, cell), nodePlace(document, row).range);
   });
 }
 
 function addRecord(document: JsonDocument, row: Node, add: Add): void {
-  const members = membersOf(document, row, sentence`a record`);
+  const members = readMembers(document, row, sentence`a record`);
   const index = (name: string): number => {
     const node = members.get(name)?.value;
     const value: unknown = node?.value;
@@ -242,7 +242,7 @@ function addRecord(document: JsonDocument, row: Node, add: Add): void {
   }
   const norm = (members.get('norm') ?? members.get('grad_norm'))?.value;
   if (norm === undefined) throw notA(document, row, sentence`record of epoch, layer and norm`);
-  add(index('epoch'), index('layer'), normIn(document, norm), placeOf(document, row).range);
+  add(index('epoch'), index('layer'), normIn(document, norm), nodePlace(document, row).range);
 }
 
 function normIn(document: JsonDocument, node: Node): number {
@@ -257,6 +257,6 @@ function notA(document: JsonDocument, node: Node, what: Sentence): ExpectedError
     'elastic-norm',
     sentence`${describeNode(document, node)} is not a valid ${what}`,
     remedy,
-    placeOf(document, node),
+    nodePlace(document, node),
   );
 }

@@ -55,7 +55,7 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
   }));
   const epochs = runs.find(({ id }) => id === 'all')?.epochs ?? none;
   const baselineMs = totalOf(none);
-  const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => variantOf(run, baselineMs));
+  const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => toVariant(run, baselineMs));
   const totalMs = totalOf(epochs);
   const plan = {
     request,
@@ -84,7 +84,7 @@ function totalOf(epochs: readonly ElasticEpoch[]): number {
   return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
-function variantOf(
+function toVariant(
   { id, epochs }: { readonly id: VariantId; readonly epochs: readonly ElasticEpoch[] },
   baselineMs: number,
 ): ElasticVariant {

@@ -3,7 +3,7 @@ import { ExpectedError, placed } from '../../../core/errors';
 import { datasets, type WrittenElastic } from '../../../core/run/elastic';
 import type { Run } from '../../../core/run/run';
 import type { LocatedPartial } from '../../../core/run/given';
-import { modelSpecOf } from '../../../core/run/written-model';
+import { toModelSpec } from '../../../core/run/written-model';
 import { bytesPerGiB, formatCount, formatNumber } from '../../../core/format';
 import { decoderEnds, encoderEnds, type ModelEnds } from '../../../core/model/ends';
 import { reasonOfFace, type ResolveDefaults } from '../../../core/plan-request/scenario';
@@ -156,7 +156,7 @@ function epochsOf({ epochs }: LocatedPartial<WrittenElastic>, freezing: Freezing
 
 /** A decoder or an encoder of equal dense layers. */
 function modelOf(run: Run, classes: number | undefined): ElasticModel {
-  const spec = modelSpecOf(run.model);
+  const spec = toModelSpec(run.model);
   if (spec.experts !== null)
     throw new ExpectedError(
       'elastic-model',

@@ -2,7 +2,7 @@ import { column, formatBytes, formatDuration, formatPercent, formatTokens, plura
 import { launchOf, regretOf, type ServedEngine } from '../core/answer';
 import { prefillRemedy, type Prefill } from '../core/prefill';
 import type { ServedCut, ServingRuntime } from '../core/serving';
-import { costOf } from '../../../core/planner/explain/slower';
+import { slowdownText } from '../../../core/planner/explain/slower';
 import { say } from '../../../core/sentence';
 import type { PlanRequest } from '../../../core/domain/request';
 import { printable } from '../../../core/text';
@@ -102,13 +102,13 @@ function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
     say(rule.name),
     column.duration(rule.timeToFirstTokenMs),
     plural(rule.chunks.length, 'chunk'),
-    say(costOf(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))),
+    say(slowdownText(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))),
   ]);
 }
 
 /** What an engine's own chunks lose, or gain where they are not multiples of the unit that chunks are looked for in. */
 function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine, { prompts, prefill }: PrefillReport): string {
-  const slower = `${say(costOf(regret))}${regret < 0 ? ` than the best in multiples of ${prefill.unit} tokens` : ''}`;
+  const slower = `${say(slowdownText(regret))}${regret < 0 ? ` than the best in multiples of ${prefill.unit} tokens` : ''}`;
   if (prompts === 1) return `${formatDuration(timeToFirstTokenMs)} with its own ${plural(chunks.length, 'chunk')}, ${slower}`;
   return `${formatDuration(meanMs)} on average with its own chunks, ${slower}`;
 }

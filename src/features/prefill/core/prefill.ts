@@ -7,8 +7,8 @@ import { elementBytes } from '../../../core/domain/number-formats';
 import type { PlanRequest } from '../../../core/domain/request';
 import type { SliceCost } from '../../../core/domain/slice-cost';
 import { analyticKinks } from '../../../core/time-model/context-kinks';
-import { pipelineOf, type Pipeline } from '../../../core/planner/predict/pipeline';
-import { transfersOf } from '../../../core/planner/predict/transfers';
+import { buildPipeline, type Pipeline } from '../../../core/planner/predict/pipeline';
+import { scheduleTransfers } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/scheme';
 import { chunkTimes, firstTokenMs, servedCuts, type ChunkedPrompt, type ServedCut } from './serving';
 import { sliceWork } from '../../../core/slicing/chunk-rules';
@@ -104,7 +104,7 @@ type SliceTime = (batch: number, tokens: number, context: number) => number;
 
 /** One token's logits are all that the head computes: it and the embedding are left out. */
 function prefillTimes(request: PlanRequest) {
-  const pipeline = pipelineOf({ ...request, model: { ...request.model, vocab: 0 } });
+  const pipeline = buildPipeline({ ...request, model: { ...request.model, vocab: 0 } });
   const { sequenceLength: tokens } = request.training;
   const costs = distinctCosts(pipeline, tokens);
   const sendMs = sendOf(pipeline);
@@ -157,7 +157,7 @@ function sendOf(pipeline: Pipeline): (length: number) => number {
     const found = known.get(length);
     if (found !== undefined) return found;
     const units = [{ microBatch: 0, slice: 0, batch: 1, tokens: length, context: 0 }];
-    const ms = pipeline.stages.length === 1 ? 0 : (transfersOf(pipeline, { units, stageOfChunk }).forwardMs[0] ?? 0);
+    const ms = pipeline.stages.length === 1 ? 0 : (scheduleTransfers(pipeline, { units, stageOfChunk }).forwardMs[0] ?? 0);
     known.set(length, ms);
     return ms;
   };

@@ -1,6 +1,6 @@
 import { compareWithTrace, type TraceComparison } from '../../compare/core/against-trace';
 import { makeTraceReader } from '../../compare/core/trace';
-import { chosenOf, type Candidate, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Candidate, type Plan } from '../../../core/planner/plan';
 import { formatBytes, formatPercent } from '../../../core/format';
 import { isRightGradient } from './gradient-error';
 import { isDisturbed, type Rehearsal } from './result';
@@ -24,7 +24,13 @@ export function comparedStep(rehearsal: Rehearsal, plan: Plan, name: string): Co
   const { design, measured, predicted } = rehearsal;
   if (measured === null || predicted === null) return null;
   const { makespanMs: iterationMs } = predicted;
-  const candidate: Candidate = { ...chosenOf(plan), scheme: design.scheme, timeline: predicted, iterationMs, pipelineMs: iterationMs };
+  const candidate: Candidate = {
+    ...chosenCandidate(plan),
+    scheme: design.scheme,
+    timeline: predicted,
+    iterationMs,
+    pipelineMs: iterationMs,
+  };
   const rehearsed = { ...plan, candidates: [candidate], cost: { ...plan.cost, errorPercent: expectedErrorPercent } };
   const reader = makeTraceReader(name);
   for (const piece of chromeTrace(measured, { title: design.title })) reader.push(piece);

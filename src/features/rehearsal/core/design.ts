@@ -1,9 +1,9 @@
 import { sum } from '../../../core/numbers';
 import { ExpectedError } from '../../../core/errors';
 import { formatCount, plural } from '../../../core/format';
-import { chunksOf } from '../../../core/partition/chunks';
+import { scheduleChunks } from '../../../core/partition/chunks';
 import { scheduleOn } from '../../../core/schedules/on-layout';
-import { chosenOf, type Plan } from '../../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { generateSchedule, toScheduleProblem } from '../../../core/schedules/registry';
 import { schemeUnits, type Schedule } from '../../../core/schedules/schedule';
 import { rankLayerShape } from '../../../core/measured-profile/shape';
@@ -54,7 +54,7 @@ const standInVocab = 512;
 function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDesign {
   const { request } = plan;
   requireRehearsable(request);
-  const candidate = chosenOf(plan);
+  const candidate = chosenCandidate(plan);
   const layout = { ...request.layout, pipeline: scale.stages ?? request.layout.pipeline };
   const tokens = scale.sequence ?? request.training.sequenceLength;
   const kind = { ...scheduleOn(candidate.schedule, layout), chunks: candidate.chunksPerStage };
@@ -69,7 +69,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
       sentence`${counted(layers, 'layer')} cannot be shared by ${counted(chunkCount, 'chunk')} of ${counted(layout.pipeline, 'stage')}`,
       sentence`rehearse ${formatCount(chunkCount)} layers or more, or fewer stages`,
     );
-  const { chunkContents } = chunksOf({ model, training: request.training, layout }, kind, stageLayers);
+  const { chunkContents } = scheduleChunks({ model, training: request.training, layout }, kind, stageLayers);
   const cut = scheme ?? scaledScheme(candidate.scheme, request.training.sequenceLength, tokens, scale.batch);
   const isSameOrder = scheme === undefined && scale.stages === null && scale.batch === null;
   const schedule: Schedule =

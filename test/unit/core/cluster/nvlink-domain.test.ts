@@ -3,9 +3,9 @@ import { gpuPresets } from '../../../../src/core/cluster/presets';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { crossingText } from '../../../../src/core/layout-search/labels';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { joinedGpus, type NodeGroup } from '../../../../src/core/domain/cluster';
 import { allReduceSeconds, allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { rooflineProvenance } from '../time-model/provenances';
@@ -99,12 +99,12 @@ describe('NVLink beyond a node', () => {
     });
     const tensors = async (links: object): Promise<number> => {
       const run = await loadObject(config(links));
-      const problem = searchProblemOf(run, resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+      const problem = toSearchProblem(run, resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
       return Math.max(...[...candidateGroups(problem)].map(({ layout }) => layout.tensor));
     };
     assert.deepEqual([await tensors({}), await tensors({ links: { nvlinkDomain: 4 } })], [64, 4]);
     const beyond = async (links: object): Promise<string[]> =>
-      findingsOf(await loadObject(config(links, { tensor: 16 })), null)
+      runFindings(await loadObject(config(links, { tensor: 16 })), null)
         .filter(({ code }) => code === 'tensor-beyond-node')
         .map(({ message }) => say(message));
     assert.deepEqual(await beyond({}), []);

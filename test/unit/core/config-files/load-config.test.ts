@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { configError } from '../../../../src/core/errors';
-import { startOf } from '../../../../src/core/languages/json/document';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { fileStart } from '../../../../src/core/languages/json/document';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { loadConfig, type ConfigHost } from '../../../../src/core/config-files/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
@@ -18,7 +18,7 @@ function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly
       asked.push(path);
       const text = files[path];
       if (text !== undefined) return Promise.resolve({ file: path, text });
-      return Promise.reject(configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, startOf(path)));
+      return Promise.reject(configError('config-not-found', sentence`There is no such file`, sentence`fix the path`, fileStart(path)));
     },
     shell: () => Promise.reject(new Error('no shell here')),
   };
@@ -51,7 +51,7 @@ describe('loading a launcher', () => {
     for (const config of [mamba, llama]) {
       const { run } = await loadConfig('train.yaml', text, world({ 'config.json': config }));
       assert.ok(run);
-      const { layerKinds = [], layers } = modelSpecOf(run.model, run.traits);
+      const { layerKinds = [], layers } = toModelSpec(run.model, run.traits);
       assert.equal(layers, 8);
       assert.equal(layerKinds.map(({ mixer = 'attention' }) => mixer[0]).join(''), 'snsansns');
     }
@@ -179,11 +179,11 @@ ${more}`;
       for (const [name, flavor, expected] of billions) {
         const { run } = await loadConfig('train.toml', titan(name, flavor), world({}));
         assert.ok(run !== null, flavor);
-        const parameters = parameterCount(modelSpecOf(run.model, run.traits));
+        const parameters = parameterCount(toModelSpec(run.model, run.traits));
         assert.equal(Number((parameters / 1e9).toPrecision(3)), expected, `${name} ${flavor}`);
       }
       const { run } = await loadConfig('train.yaml', bridge, world({}));
-      assert.equal(run === null ? null : parameterCount(modelSpecOf(run.model, run.traits)), 70_553_706_496);
+      assert.equal(run === null ? null : parameterCount(toModelSpec(run.model, run.traits)), 70_553_706_496);
     });
 
     it('takes the batch of each replica times the replicas, and the habits of its framework', async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { editsBetween, linesOf, unifiedDiff } from '../../../../src/core/export/line-diff';
+import { editsBetween, splitLines, unifiedDiff } from '../../../../src/core/export/line-diff';
 
 const texts = fc.array(fc.constantFrom('a\n', 'b\n', 'c\r\n', '\n', 'é🦜\n', 'end'), { maxLength: 40 }).map((lines) => lines.join(''));
 
 /** As `patch` does, every line of context checked. */
 function patched(before: string, diff: string): string {
-  const lines = linesOf(before);
-  const shown = linesOf(diff).slice(2);
+  const lines = splitLines(before);
+  const shown = splitLines(diff).slice(2);
   const out: string[] = [];
   let at = 0;
   for (const [index, line] of shown.entries()) {
@@ -43,8 +43,8 @@ describe('difference of two texts', () => {
   it('keeps as many lines as can be kept', () => {
     fc.assert(
       fc.property(texts, texts, (before, after) => {
-        const kept = linesOf(before).length - linesOf(unifiedDiff(before, after, 'a', 'b')).filter((line, index) => index > 1 && line.startsWith('-')).length; // prettier-ignore
-        assert.equal(kept, commonLines(linesOf(before), linesOf(after)));
+        const kept = splitLines(before).length - splitLines(unifiedDiff(before, after, 'a', 'b')).filter((line, index) => index > 1 && line.startsWith('-')).length; // prettier-ignore
+        assert.equal(kept, commonLines(splitLines(before), splitLines(after)));
       }),
       { seed: 3, numRuns: 500 },
     );

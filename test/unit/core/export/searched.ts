@@ -5,7 +5,7 @@ import { isLauncher } from '../../../../src/core/launchers/registry';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
-import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { freeNames, toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { shellReader } from '../launchers/shell/shell-reader';
 import { sentence } from '../../../../src/core/sentence';
@@ -44,6 +44,6 @@ async function search(name: string, text: string, others: Readonly<Record<string
   if (run === null) throw noRun ?? new Error('no run');
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
   const free = isLauncher(run.format) ? freeNames.all : [];
-  const result = answerSearch(searchProblemOf(run, request, free), { tokenBudget: null, improvements: false });
+  const result = answerSearch(toSearchProblem(run, request, free), { tokenBudget: null, improvements: false });
   return { run, editable: launcher === null || reread === null ? null : await editableFile(launcher, reread), result };
 }

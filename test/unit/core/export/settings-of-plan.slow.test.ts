@@ -5,10 +5,10 @@ import { scenarioJson, settingsOfFound, settingsOfPlan, type PlanSettings } from
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/run/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { readReferenced } from '../../../../src/cli/read-file';
 import { shellReader } from '../launchers/shell/shell-reader';
@@ -49,17 +49,17 @@ describe('settings of a plan', () => {
       const run = await runOf(name);
       const plan = planOf(run);
       const again = planOf(run, settingsOfPlan(plan, {}));
-      assert.equal(chosenOf(again).iterationMs, chosenOf(plan).iterationMs);
-      assert.deepEqual(chosenOf(again).memory, chosenOf(plan).memory);
+      assert.equal(chosenCandidate(again).iterationMs, chosenCandidate(plan).iterationMs);
+      assert.deepEqual(chosenCandidate(again).memory, chosenCandidate(plan).memory);
       assert.deepEqual(scenarioJson(again.request), scenarioJson(plan.request));
     });
 
   it('plan the best layout of a search as it was found', async () => {
     const run = await runOf('configs/llama-tiny/config.json');
-    const problem = { ...searchProblemOf(run, resolveRun(run, defaults)), schedules: ['1F1B', 'TeraPipe'] as const };
+    const problem = { ...toSearchProblem(run, resolveRun(run, defaults)), schedules: ['1F1B', 'TeraPipe'] as const };
     const result = answerSearch(problem, { tokenBudget: null, improvements: false });
     const plan = planOf(run, settingsOfFound(result, result.best, {}));
-    assert.ok(Math.abs(chosenOf(plan).iterationMs / result.best.iterationMs - 1) < 1e-9);
+    assert.ok(Math.abs(chosenCandidate(plan).iterationMs / result.best.iterationMs - 1) < 1e-9);
   });
 
   it('keep what the command line sets, a GPU before its figures', async () => {

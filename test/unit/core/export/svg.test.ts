@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { timelineSvg, type SvgOptions } from '../../../../src/core/export/svg';
-import { tailOf } from '../../../../src/core/planner/explain/tail';
+import { stepTail } from '../../../../src/core/planner/explain/tail';
 import { timelineOf } from '../../webview/timelines';
 
 const options: SvgOptions = {
@@ -42,7 +42,7 @@ describe('timeline as SVG', () => {
     const timeline = timelineOf('1F1B', [[2], [2]], 3);
     const { makespanMs } = timeline;
     const step = { pipelineMs: makespanMs, gradientExchangeMs: makespanMs, optimizerMs: makespanMs / 2, hiddenExchangeMs: 1 };
-    const svg = timelineSvg(timeline, { ...options, tail: tailOf(timeline, step) });
+    const svg = timelineSvg(timeline, { ...options, tail: stepTail(timeline, step) });
     const [hidden, exchange, optimizer] = ['gradient exchange, hidden', 'gradient exchange', 'optimizer'].map((name) =>
       [...(svg.split(`<title>${name}</title>`)[1]?.split('</g>')[0] ?? '').matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/g)].map(
         ([, x, width]) => [(Number(x) - 64) / 664, (Number(x) + Number(width) - 64) / 664] as const,

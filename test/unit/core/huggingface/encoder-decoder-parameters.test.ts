@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
 const t5 = (d_model: number, d_ff: number, d_kv: number, num_heads: number, num_layers: number) => ({ model_type: 't5', d_model, d_ff, d_kv, num_heads, num_layers }); // prettier-ignore
@@ -40,7 +40,7 @@ const published: readonly (readonly [name: string, parameters: number, config: o
 
 function count(config: object): number {
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
-  return parameterCount(modelSpecOf(model, traits));
+  return parameterCount(toModelSpec(model, traits));
 }
 
 describe('parameters of encoder-decoder models', () => {

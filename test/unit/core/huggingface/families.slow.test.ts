@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { families } from '../../../../src/core/huggingface/families';
 import type { FactName } from '../../../../src/core/run/facts';
-import { parametersOf } from '../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { factsOfHuggingFace, readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
 import { plainValues } from '../../../../src/core/domain/located';
@@ -30,7 +30,7 @@ function codes(config: object): readonly string[] {
 
 /** `count` published for a model; planning may differ by norms and biases. */
 function assertParameters(config: object, count: number): void {
-  const ours = parameterCount(modelSpecOf(read(config).model));
+  const ours = parameterCount(toModelSpec(read(config).model));
   assert.ok(Math.abs(ours / count - 1) < 2e-4, `${JSON.stringify(config)}: ${ours}, published ${count}`);
 }
 
@@ -50,7 +50,7 @@ describe('families of HuggingFace configs', () => {
   });
 
   it('count the parameters of models that are not planned', async () => {
-    const count = async (config: object) => parametersOf(await load({ 'config.json': JSON.stringify(config) }));
+    const count = async (config: object) => countModelParameters(await load({ 'config.json': JSON.stringify(config) }));
     assert.equal(await count({ model_type: 'deepseek_v3' }), 671_026_404_352);
     const lite = {
       model_type: 'deepseek_v2',

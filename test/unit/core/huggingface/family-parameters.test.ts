@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
 /**
@@ -175,7 +175,7 @@ describe('parameter counts of families', () => {
   for (const [name, parameters, config] of published) {
     it(`equal those published for ${name}`, () => {
       const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
-      assert.equal(parameterCount(modelSpecOf(model, traits)), parameters);
+      assert.equal(parameterCount(toModelSpec(model, traits)), parameters);
     });
   }
 });

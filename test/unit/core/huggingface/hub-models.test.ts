@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { familiarModel, hubModel } from '../../../../src/core/huggingface/hub-models';
-import { parametersOf } from '../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { load } from '../config-files/files';
 
 /** Billions of parameters, tied embeddings once, as the pages of the models on the hub say (`model.safetensors` of each). */
@@ -76,7 +76,7 @@ describe('models by their names on the hub', () => {
   for (const [name, billions] of Object.entries(published))
     it(`${name} has ${billions}B parameters`, async () => {
       const run = await load({ 'config.json': hubModel(name) ?? '' });
-      const error = (parametersOf(run) ?? 0) / (1e9 * billions) - 1;
+      const error = (countModelParameters(run) ?? 0) / (1e9 * billions) - 1;
       assert.ok(Math.abs(error) < 1e-3, String(error));
     });
 

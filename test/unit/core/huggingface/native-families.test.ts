@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { recogniseConfig } from '../../../../src/core/config-files/readers';
-import { parametersOf } from '../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { load } from '../config-files/files';
 
 const llama = { norm_eps: 1e-5, multiple_of: 256, vocab_size: -1 };
@@ -28,7 +28,7 @@ describe('models by the sizes that their own repositories write', () => {
       const text = JSON.stringify(config);
       assert.equal(recogniseConfig('params.json', text), 'huggingface');
       const run = await load({ 'params.json': text });
-      assert.ok(Math.abs((parametersOf(run) ?? 0) / (1e9 * billions) - 1) < 1e-3, String(parametersOf(run)));
+      assert.ok(Math.abs((countModelParameters(run) ?? 0) / (1e9 * billions) - 1) < 1e-3, String(countModelParameters(run)));
       assert.deepEqual(
         run.remarks?.filter(({ severity }) => severity !== 'information'),
         [],

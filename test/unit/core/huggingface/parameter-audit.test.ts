@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { configError } from '../../../../src/core/errors';
-import { startOf } from '../../../../src/core/languages/json/document';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { fileStart } from '../../../../src/core/languages/json/document';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { sentence } from '../../../../src/core/sentence';
@@ -103,8 +103,8 @@ describe('parameters of published models', () => {
   for (const [name, [file, text], parameters] of published)
     it(`are ${parameters} of ${name}`, async () => {
       const refuse = () =>
-        Promise.reject(configError('config-not-found', sentence`There is no other file`, sentence`plan without it`, startOf(file)));
+        Promise.reject(configError('config-not-found', sentence`There is no other file`, sentence`plan without it`, fileStart(file)));
       const { run } = await loadConfig(file, text, { read: refuse, shell: refuse });
-      assert.equal(run === null ? null : parameterCount(modelSpecOf(run.model, run.traits)), parameters);
+      assert.equal(run === null ? null : parameterCount(toModelSpec(run.model, run.traits)), parameters);
     });
 });

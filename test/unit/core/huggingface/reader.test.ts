@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
 import { families } from '../../../../src/core/huggingface/families';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { plainValues } from '../../../../src/core/domain/located';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { fixtures } from '../config-files/files';
@@ -59,7 +59,7 @@ describe('HuggingFace config reader', () => {
 
   it('fills each family by its documented defaults', () => {
     const parameters = Object.fromEntries(
-      Object.keys(families).map((name) => [name, parameterCount(modelSpecOf(read({ model_type: name }).model))]),
+      Object.keys(families).map((name) => [name, parameterCount(toModelSpec(read({ model_type: name }).model))]),
     );
     // What the class of each family instantiated with its defaults reports as num_parameters().
     assert.equal(parameters['gpt2'], 124_439_808);
@@ -138,11 +138,11 @@ describe('HuggingFace config reader', () => {
 
   it('reads experts, their number active and their width', () => {
     const mixtral = read({ model_type: 'mixtral', num_local_experts: 16, num_experts_per_tok: 4 });
-    assert.deepEqual(modelSpecOf(mixtral.model).experts, { count: 16, active: 4 });
-    assert.equal(modelSpecOf(mixtral.model).ffn, 14336);
-    const qwen = modelSpecOf(read({ model_type: 'qwen3_moe', moe_intermediate_size: 1536, intermediate_size: 4096 }).model);
+    assert.deepEqual(toModelSpec(mixtral.model).experts, { count: 16, active: 4 });
+    assert.equal(toModelSpec(mixtral.model).ffn, 14336);
+    const qwen = toModelSpec(read({ model_type: 'qwen3_moe', moe_intermediate_size: 1536, intermediate_size: 4096 }).model);
     assert.deepEqual([qwen.experts, qwen.ffn, qwen.layers, qwen.kvHeads, qwen.headDim], [{ count: 128, active: 8 }, 1536, 24, 4, 64]);
-    assert.equal(modelSpecOf(read({ model_type: 'llama' }).model).experts, null);
+    assert.equal(toModelSpec(read({ model_type: 'llama' }).model).experts, null);
     assert.throws(() => read({ model_type: 'mixtral', num_local_experts: 0 }), { code: 'config-out-of-range' });
   });
 

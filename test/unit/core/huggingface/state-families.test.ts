@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { parametersOf } from '../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { layerGroups } from '../../../../src/core/model/layers';
 import { layerMatrixParameters, layerParameters, parameterCount } from '../../../../src/core/model/parameters';
 import type { LayerKind } from '../../../../src/core/domain/model';
@@ -14,7 +14,7 @@ function read(config: object) {
 
 function spec(config: object) {
   const { model, traits } = read(config);
-  return modelSpecOf(model, traits);
+  return toModelSpec(model, traits);
 }
 
 const nemotron8b = 'M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-';
@@ -206,7 +206,7 @@ describe('models with a state', () => {
     assert.match(reason({ model_type: 'jamba', layers_block_type: ['mamba', 'something'] }), /"something"/);
     for (const model_type of ['zamba', 'zamba2', 'rwkv']) {
       assert.match(reason({ model_type }), /read but not planned/);
-      assert.equal(parametersOf(await load({ 'config.json': JSON.stringify({ model_type }) })), null);
+      assert.equal(countModelParameters(await load({ 'config.json': JSON.stringify({ model_type }) })), null);
     }
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
 import { families } from '../../../../src/core/huggingface/families';
-import { parametersOf } from '../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { readHuggingFace, type HuggingFaceModel } from '../../../../src/core/huggingface/reader';
 import { say, sentence } from '../../../../src/core/sentence';
 import { golden } from '../../../golden/data';
@@ -28,7 +28,7 @@ interface Counted {
 function counted(config: object): Counted {
   try {
     const found: HuggingFaceModel = readHuggingFace('config.json', JSON.stringify(config));
-    const parameters = parametersOf(found);
+    const parameters = countModelParameters(found);
     const warned = found.remarks.some(({ severity }) => severity === 'warning');
     return { parameters, refused: parameters === null ? say(found.unplanned?.message ?? sentence``) : null, warned };
   } catch (error) {

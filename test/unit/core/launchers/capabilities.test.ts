@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
 import type { Run } from '../../../../src/core/run/run';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import { steppedSizes, whatIfSizes } from '../../../../src/core/layout-search/what-if';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { refusedTogether, notInFile } from '../../../../src/core/domain/capabilities';
@@ -124,7 +124,7 @@ describe('the layouts of a launcher that are searched', () => {
       const { run, request } = await planned(files);
       const { capabilities } = request;
       assert.ok(capabilities);
-      const problem = searchProblemOf(run, request);
+      const problem = toSearchProblem(run, request);
       const kept = notInFile(capabilities);
       for (const key of kept) assert.ok(problem.fixed.has(key), key);
       let groups = 0;
@@ -145,7 +145,7 @@ describe('the layouts of a launcher that are searched', () => {
   it('recompute only in ways that its file can express', async () => {
     const waysOf = async (files: Readonly<Record<string, string>>): Promise<string[]> => {
       const { run, request } = await planned(files);
-      const groups = [...candidateGroups(searchProblemOf(run, request))];
+      const groups = [...candidateGroups(toSearchProblem(run, request))];
       return [...new Set(groups.map(({ training }) => [training.recompute, training.recomputeLayers ?? '', ...(training.recomputeModules ?? [])].join(' ').trim()))].sort(); // prettier-ignore
     };
     assert.deepEqual(await waysOf(titan), ['full', 'none', 'op']);
@@ -155,7 +155,7 @@ describe('the layouts of a launcher that are searched', () => {
   it('have no pipeline under ZeRO 3 of DeepSpeed, whatever is asked for', async () => {
     const { run, request } = await planned(deepspeed);
     const { capabilities, ...open } = request;
-    const asked = { ...searchProblemOf(run, request), fixed: new Set(['zeroStage'] as const) };
+    const asked = { ...toSearchProblem(run, request), fixed: new Set(['zeroStage'] as const) };
     const stages = new Set([...candidateGroups(asked)].map(({ layout }) => layout.pipeline));
     assert.deepEqual([...stages], [1]);
     const unknown = new Set([...candidateGroups({ ...asked, launched: false, request: open })].map(({ layout }) => layout.pipeline));

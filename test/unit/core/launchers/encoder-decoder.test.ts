@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
 import { writtenInto } from '../../../../src/core/export/launchers/edit-launcher';
-import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-settings';
+import { toLaunchSettings } from '../../../../src/core/export/launchers/launch-settings';
 import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
@@ -67,10 +67,10 @@ describe('a script that trains a T5', () => {
     const { run, launcher, read } = await load('--pipeline-model-parallel-split-rank 1');
     const request = resolveRun(run!, defaults);
     const plan = makePlan({ ...request, layout: { ...request.layout, stageLayers: [6, 6, 6, 6] } });
-    const edited = writtenInto(launchSettingsOf(plan), editable(launcher!, read));
+    const edited = writtenInto(toLaunchSettings(plan), editable(launcher!, read));
     assert.match(edited.text, /--pipeline-model-parallel-split-rank 2/);
     assert.doesNotMatch(edited.text, /pipeline-model-parallel-layout|first-pipeline/);
     assert.deepEqual(edited.gaps, []);
-    assert.throws(() => newLauncher(launchSettingsOf(plan), writerOf('megatron-shell')), { code: 'export-encoder-decoder' });
+    assert.throws(() => newLauncher(toLaunchSettings(plan), writerOf('megatron-shell')), { code: 'export-encoder-decoder' });
   });
 });

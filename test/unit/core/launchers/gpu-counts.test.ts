@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/launchers/composition';
-import { startOf } from '../../../../src/core/languages/json/document';
+import { fileStart } from '../../../../src/core/languages/json/document';
 import { readGptNeox } from '../../../../src/core/launchers/neox/gpt-neox';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { sentence } from '../../../../src/core/sentence';
@@ -20,7 +20,7 @@ async function gpusOf(text: string, others: Readonly<Record<string, string>> = {
     read: (_from, path) => {
       const found = others[path.replace(/^\.\//, '')];
       if (found !== undefined) return Promise.resolve({ file: path, text: found });
-      return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, startOf(path)));
+      return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, fileStart(path)));
     },
     shell: () => Promise.resolve(shell),
   });

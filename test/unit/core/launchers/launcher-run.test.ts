@@ -4,7 +4,7 @@ import { completeInline } from '../../../../src/core/terapipe/inline-model';
 import type { Fact, Facts, FactValues, LauncherFile } from '../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 function launcher(values: Partial<FactValues>): LauncherFile {
@@ -41,7 +41,7 @@ describe('the run of a launcher', () => {
     assert.equal(training.sequenceParallel, true);
     assert.equal(schedule, '1F1B');
     assert.equal(cluster.nodes * cluster.gpusPerNode, 16);
-    assert.equal(chosenOf(plan).schedule, '1F1B');
+    assert.equal(chosenCandidate(plan).schedule, '1F1B');
   });
 
   it('is run by DeepSpeed where a script of Megatron-LM has settings only of DeepSpeed', () => {

@@ -6,7 +6,7 @@ import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import type { LauncherReader } from '../../../../src/core/run/facts';
 import { glanceAt } from '../../../../src/core/launchers/launcher';
 import { launcherFormats, launchers } from '../../../../src/core/launchers/registry';
-import { configEndings, readerOf, recogniseConfig, unknownFormat } from '../../../../src/core/config-files/readers';
+import { configEndings, loadReader, recogniseConfig, unknownFormat } from '../../../../src/core/config-files/readers';
 import { rules } from '../../../../src/core/rules/table';
 import { editors } from '../export/launchers/editors';
 import { shellReader } from './shell/shell-reader';
@@ -63,7 +63,7 @@ describe('launchers', () => {
     });
 
     it(`${format}: is read, with a place for every value that the file gives`, async () => {
-      const launcher = (await readerOf(format, () => Promise.resolve(shell)))(file, text);
+      const launcher = (await loadReader(format, () => Promise.resolve(shell)))(file, text);
       assert.equal(launcher.format, format);
       const given = Object.values(launcher.facts).filter(({ source }) => source.kind === 'file');
       assert.ok(given.length > 3);

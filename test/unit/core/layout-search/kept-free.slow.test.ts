@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { keptFreeText } from '../../../../src/core/layout-search/labels';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
@@ -113,7 +113,7 @@ describe('memory that a search keeps free', () => {
       model: { layers: 12, hidden: 3072, heads: 32, ffn: 12288, vocab: 50304 },
       training: { runtime: 'deepspeed', sequenceLength: 2048, globalBatch: 32 },
     });
-    const problem = searchProblemOf(run, resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null }));
+    const problem = toSearchProblem(run, resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null }));
     assert.equal(problem.keptFree?.share, keptFreeFor({ runtime: 'deepspeed' }).share);
   });
 });

@@ -3,7 +3,7 @@ import { toText } from '../../sentence-text';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
-import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { freeNames, toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
@@ -11,7 +11,7 @@ import type { Run } from '../../../../src/core/run/run';
 import { scheduleKind } from '../../../../src/core/schedules/registry';
 import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { layoutAnswerOf } from '../../../../src/protocol/layout';
 import { loadObject } from '../config-files/files';
@@ -29,7 +29,7 @@ const own = (more: object = {}, training: object = {}, layout: object = {}): Pro
   });
 
 const problemOf = (run: Run, free: readonly SearchKey[] = freeNames.layout, face: object = {}) =>
-  searchProblemOf(run, resolveRun(run, { ...defaults, ...face }), free);
+  toSearchProblem(run, resolveRun(run, { ...defaults, ...face }), free);
 
 const names = (run: Run, free?: readonly SearchKey[], face?: object): string[] =>
   [
@@ -65,7 +65,7 @@ describe('what a search may choose', () => {
 
   it('holds for a plan as well, where no schedule is given', async () => {
     const chosen = async (more: object, sets: readonly string[] = []): Promise<string> =>
-      chosenOf(makePlan(resolveRun(applyOverrides(await own(more), sets), defaults))).schedule;
+      chosenCandidate(makePlan(resolveRun(applyOverrides(await own(more), sets), defaults))).schedule;
     assert.equal(await chosen({ schedules: ['ZB-H2'] }), 'ZB-H2');
     assert.equal(await chosen({ schedules: ['ZB-H2'], schedule: 'GPipe' }), 'GPipe');
     assert.equal(await chosen({ schedule: 'GPipe' }, ['schedules=["LoopedBFS"]']), 'LoopedBFS');

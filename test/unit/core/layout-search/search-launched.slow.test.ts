@@ -5,11 +5,11 @@ import type { Run } from '../../../../src/core/run/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
-import { freeNames, searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { freeNames, toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { loadObject } from '../config-files/files';
@@ -30,7 +30,7 @@ async function launcher(name: string, edited: (text: string) => string = (text) 
 }
 
 function searched(run: Run, free: readonly SearchKey[] = searchKeys): SearchResult {
-  return searchLayouts(searchProblemOf(run, resolveRun(run, defaults), free));
+  return searchLayouts(toSearchProblem(run, resolveRun(run, defaults), free));
 }
 
 /** What is searched for where the schedule does not matter. */
@@ -59,12 +59,12 @@ describe('a launched layout against the best', () => {
   it('takes from a launcher what stays, and what may be freed', async () => {
     const run = await nemo();
     const request = resolveRun(run, defaults);
-    const kept = searchProblemOf(run, request, freeNames.none);
+    const kept = toSearchProblem(run, request, freeNames.none);
     for (const key of ['tensor', 'pipeline', 'virtualStages', 'microBatch', 'recompute'] as const) assert.ok(kept.fixed.has(key), key);
-    assert.deepEqual(searchProblemOf(run, request, freeNames.layout).fixed, new Set(['recompute', 'zeroStage']));
-    assert.equal(searchProblemOf(run, request, freeNames.all).fixed.size, 0);
-    assert.deepEqual(searchProblemOf(run, request), searchProblemOf(run, request, freeNames.all));
-    assert.deepEqual(searchProblemOf(run, request, ['tensor']).fixed, new Set([...kept.fixed].filter((key) => key !== 'tensor')));
+    assert.deepEqual(toSearchProblem(run, request, freeNames.layout).fixed, new Set(['recompute', 'zeroStage']));
+    assert.equal(toSearchProblem(run, request, freeNames.all).fixed.size, 0);
+    assert.deepEqual(toSearchProblem(run, request), toSearchProblem(run, request, freeNames.all));
+    assert.deepEqual(toSearchProblem(run, request, ['tensor']).fixed, new Set([...kept.fixed].filter((key) => key !== 'tensor')));
   });
 
   it('chooses of a terapipe.json what its runtime runs, as of the files of that launcher', async () => {
@@ -73,15 +73,15 @@ describe('a launched layout against the best', () => {
       ['deepspeed', ['1F1B'], true],
     ] as const) {
       const run = await own({ tensor: 2 }, { training: { sequenceLength: 2048, globalBatch: 32, runtime } });
-      const problem = searchProblemOf(run, resolveRun(run, defaults));
+      const problem = toSearchProblem(run, resolveRun(run, defaults));
       assert.deepEqual(problem.schedules, schedules);
       assert.deepEqual(problem.request.runs, schedules);
       assert.equal(problem.fixed.has('virtualStages'), kept);
     }
     const run = await own({ tensor: 2 });
-    assert.deepEqual(searchProblemOf(run, resolveRun(run, defaults)).schedules, ['1F1B'], 'Megatron-LM is assumed');
+    assert.deepEqual(toSearchProblem(run, resolveRun(run, defaults)).schedules, ['1F1B'], 'Megatron-LM is assumed');
     const all = await own({ tensor: 2 }, { schedules: 'all' });
-    assert.equal(searchProblemOf(all, resolveRun(all, defaults)).schedules, undefined);
+    assert.equal(toSearchProblem(all, resolveRun(all, defaults)).schedules, undefined);
   });
 
   it('predicts the launched layout as its plan does', async () => {
@@ -93,11 +93,11 @@ describe('a launched layout against the best', () => {
       await own({ tensor: 2, pipeline: 4, data: 2, stageLayers: [1, 5, 4, 2] }, { schedule: '1F1B' }),
     ]) {
       const { launched } = searched(run, []);
-      const chosen = chosenOf(makePlan(resolveRun(run, defaults)));
+      const chosen = chosenCandidate(makePlan(resolveRun(run, defaults)));
       assert.ok(launched, run.file);
       const near = Math.abs(launched.iterationMs / chosen.iterationMs - 1);
       assert.ok(near < 1e-9, `${launched.iterationMs} against ${chosen.iterationMs}`);
-      assert.equal(launched.peakBytes, peakBytesOf(chosen));
+      assert.equal(launched.peakBytes, candidatePeakBytes(chosen));
       assert.equal(launched.fits, chosen.fits);
     }
   });
@@ -108,7 +108,7 @@ describe('a launched layout against the best', () => {
     const request = resolveRun(run, defaults);
     assert.equal(request.schedule, null);
     const plan = makePlan(request);
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     assert.equal(chosen.name, '1F1B');
     assert.deepEqual(
       plan.reasons.filter((reason) => toText(reason).includes('Interleaved1F1B needs')),
@@ -116,7 +116,7 @@ describe('a launched layout against the best', () => {
     );
     const { best, launched, proved } = searched(run, []);
     assert.equal(best.point.layout.virtualStages, 1);
-    assert.ok(!best.fits && !chosen.fits && !proved && best.peakBytes <= peakBytesOf(chosen));
+    assert.ok(!best.fits && !chosen.fits && !proved && best.peakBytes <= candidatePeakBytes(chosen));
     assert.equal(launched?.iterationMs, chosen.iterationMs);
   });
 
@@ -161,7 +161,7 @@ describe('a launched layout against the best', () => {
   it('cuts the layers again where the stages are free', async () => {
     const uneven = await own({ tensor: 2, pipeline: 4, data: 2, virtualStages: 1, stageLayers: [1, 1, 9, 1] }, { schedule: '1F1B' });
     const keys = ['tensor', 'context', 'data', 'schedule', 'microBatch'] as const;
-    const problem = searchProblemOf(uneven, resolveRun(uneven, defaults), ['pipeline', 'virtualStages']);
+    const problem = toSearchProblem(uneven, resolveRun(uneven, defaults), ['pipeline', 'virtualStages']);
     const { best, launched } = searchLayouts({ ...problem, fixed: new Set([...problem.fixed, ...keys]) });
     assert.deepEqual(launched?.point.stageLayers, [1, 1, 9, 1]);
     assert.ok(best.iterationMs < 0.8 * launched.iterationMs);
@@ -170,7 +170,7 @@ describe('a launched layout against the best', () => {
   it('reports it when the launched layout is the best', async () => {
     const run = await own({ tensor: 2, pipeline: 4, data: 2 }, { schedule: 'GPipe' });
     const request = resolveRun(run, defaults);
-    const result = searchLayouts({ ...searchProblemOf(run, request), fixed: new Set(searchKeys) });
+    const result = searchLayouts({ ...toSearchProblem(run, request), fixed: new Set(searchKeys) });
     assert.equal(launchedAgainstBest(result)?.speedup, 1);
     assert.equal(toText(launchedAgainstBest(result)?.summary), 'this is the best layout');
   });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { CostTable } from '../../../../src/core/domain/slice-cost';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
-import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
+import { createEvaluator } from '../../../../src/core/layout-search/evaluate';
 import { whatIfs } from '../../../../src/core/layout-search/improvements';
-import { requestOf } from '../../../../src/core/layout-search/request-of';
+import { toPlanRequest } from '../../../../src/core/layout-search/request-of';
 import { stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import { fitErrors, fitPart } from '../../../../src/core/measured-profile/fit';
 import type { Cell, Profile, Sample } from '../../../../src/core/domain/profile';
@@ -73,9 +73,9 @@ const table: CostTable = {
 
 function assertOpensTheSame(wanted: PlanRequest, { best, paretoFront, perSchedule }: SearchResult): void {
   for (const found of [best, ...paretoFront, ...perSchedule]) {
-    const chosen = chosenOf(makePlan(requestOf(wanted, found)));
+    const chosen = chosenCandidate(makePlan(toPlanRequest(wanted, found)));
     assert.deepEqual(
-      [chosen.iterationMs, peakBytesOf(chosen)],
+      [chosen.iterationMs, candidatePeakBytes(chosen)],
       [found.iterationMs, found.peakBytes],
       `${toText(found.name)}, ${JSON.stringify(found.point)}`,
     );
@@ -84,7 +84,7 @@ function assertOpensTheSame(wanted: PlanRequest, { best, paretoFront, perSchedul
     for (const part of stepParts) assert.ok(found.parts[part] > -1e-6 * found.iterationMs, `${part} of ${toText(found.name)}`);
     // bounds are of equal slices
     if (toText(found.name).endsWith('solved slices')) continue;
-    const bound = evaluatorOf(wanted).pointBound(found.point);
+    const bound = createEvaluator(wanted).pointBound(found.point);
     assert.ok(bound.iterationMs <= found.iterationMs && bound.peakBytes <= found.peakBytes, toText(found.name));
   }
 }

@@ -1,12 +1,12 @@
 import { scheduleKind } from '../../../../src/core/schedules/registry';
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
-import { requestOf } from '../../../../src/core/layout-search/request-of';
+import { toPlanRequest } from '../../../../src/core/layout-search/request-of';
 import { sameTime } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/domain/schedule-names';
@@ -28,9 +28,9 @@ function bestOf(wanted: PlanRequest, fixed: ReadonlySet<SearchKey>) {
   const { best, perSchedule } = searchLayouts({ request: wanted, fixed });
   assert.equal(best.point.schedule, wanted.schedule);
   assert.equal(perSchedule.length, 1);
-  const opened = chosenOf(makePlan(requestOf(wanted, best)));
+  const opened = chosenCandidate(makePlan(toPlanRequest(wanted, best)));
   assert.deepEqual(
-    [opened.iterationMs, peakBytesOf(opened), opened.fits],
+    [opened.iterationMs, candidatePeakBytes(opened), opened.fits],
     [best.iterationMs, best.peakBytes, best.fits],
     wanted.schedule ?? '',
   );
@@ -44,7 +44,7 @@ describe('a search with its schedule fixed', () => {
       for (const layers of [16, 14]) {
         const wanted = { ...base(layers), schedule };
         const best = bestOf(wanted, allBut());
-        const plan = chosenOf(makePlan(wanted));
+        const plan = chosenCandidate(makePlan(wanted));
         // a plan solves its slices more finely
         if (!scheduleKind(schedule).sliced) assert.ok(best.iterationMs <= plan.iterationMs * sameTime, `${layers} layers`);
       }

@@ -3,8 +3,8 @@ import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { canCut, stageCuts } from '../../../../src/core/layout-search/cuts';
 import { mostHelpful, whatIfs } from '../../../../src/core/layout-search/improvements';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
-import { gapOf, stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
+import { optimalityGap, stepParts, type SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProgress } from '../../../../src/core/layout-search/search';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
@@ -74,7 +74,7 @@ describe('layout search', () => {
   it('answers with a proved best that is at the head of the front and the schedules', () => {
     const { best, paretoFront, perSchedule, proved } = result;
     assert.ok(best.fits && proved);
-    assert.equal(gapOf(result), 0);
+    assert.equal(optimalityGap(result), 0);
     assert.equal(paretoFront[0]?.iterationMs, best.iterationMs);
     assert.equal(perSchedule[0]?.iterationMs, best.iterationMs);
     paretoFront.slice(1).forEach((plan, index) => {
@@ -168,7 +168,7 @@ describe('layout search', () => {
       cluster: { gpu: 'A10G', nodes: 3, gpusPerNode: 3 },
       training: { globalBatch: 9, sequenceLength: 1537 },
     });
-    const roomy = searchProblemOf(run, resolveRun(run, { gpu: 'A10G', nodes: null, gpusPerNode: null }));
+    const roomy = toSearchProblem(run, resolveRun(run, { gpu: 'A10G', nodes: null, gpusPerNode: null }));
     const improvements = whatIfs(roomy, searchLayouts(roomy)).map(({ searchAgain: look }) => look());
     assert.ok(improvements.every(({ plan, speedup }) => (plan === null ? speedup === 1 : speedup > 1.0005)));
     const larger = improvements.find(({ change }) => toText(change) === 'twice the memory of each GPU');

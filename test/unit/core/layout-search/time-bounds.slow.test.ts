@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
-import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
+import { createEvaluator } from '../../../../src/core/layout-search/evaluate';
 import { searchKeys } from '../../../../src/core/domain/layout-choices';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
@@ -21,7 +21,7 @@ describe('time bounds of a search', () => {
         training: { ...training, sequenceLength: 4096, microBatch: 1, globalBatch: 16, attention: 'flash', precision: 'bf16' },
         layout: { tensor: 2, pipeline: 4 },
       });
-      const evaluator = evaluatorOf(wanted);
+      const evaluator = createEvaluator(wanted);
       const problem = { request: wanted, fixed: new Set(searchKeys.filter((key) => !free.includes(key))) };
       let evaluated = 0;
       for (const group of candidateGroups(problem))

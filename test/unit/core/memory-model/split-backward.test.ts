@@ -6,7 +6,7 @@ import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
 import type { MemoryInputs, Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes, totalBytes } from '../../../../src/core/memory-model/static';
 import { keptForWeights, matrixProducts } from '../../../../src/core/memory-model/split-backward';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../src/core/planner/predict/predict';
 import { deepseek, gpt, llama3, mixtral, request } from '../../../golden/requests';
 
@@ -145,7 +145,7 @@ describe('a backward in two halves', () => {
       );
       const scheme = Array.from({ length: 16 }, () => ({ batch: 1, tokens: [s] }));
       const spec = { id: 'ZBVZeroBubble', name: '', kind: scheduleOn('ZBVZeroBubble', wanted.layout), scheme, certificate: null } as const;
-      const { memory } = predict(pipelineOf(wanted), spec);
+      const { memory } = predict(buildPipeline(wanted), spec);
       // by its layers, without what a pipeline keeps of what it sent
       const one = 2 * unitMemory({ ...wanted, layout: { ...wanted.layout, pipeline: 1 } }, middle, whole, false, 1).activations;
       return memory.stages.map(({ parts }) => (parts.activations + parts.keptForWeights) / one);

@@ -7,7 +7,7 @@ import { mtpParameters, withMtpLayers } from '../../../../src/core/model/multi-t
 import { modelFlopsPerSequence, parameterCount } from '../../../../src/core/model/parameters';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
@@ -129,8 +129,8 @@ describe('layers of multi-token prediction', () => {
     const keys = ['tensor', 'pipeline', 'data', 'context', 'virtualStages', 'microBatch', 'schedule', 'recompute', 'zeroStage'] as const;
     const request = { ...wanted, layout: { ...wanted.layout, stageLayers: [2, 2, 2, 2] } };
     const { best } = searchLayouts({ request, fixed: new Set([...keys, 'offloadOptimizer', 'expert'] as const) });
-    const plan = chosenOf(makePlan(request));
+    const plan = chosenCandidate(makePlan(request));
     assert.equal(best.iterationMs, plan.iterationMs);
-    assert.equal(best.peakBytes, peakBytesOf(plan));
+    assert.equal(best.peakBytes, candidatePeakBytes(plan));
   });
 });

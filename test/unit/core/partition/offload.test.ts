@@ -3,10 +3,10 @@ import { hostGBps } from '../../../../src/core/cluster/links';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chunkCost, offloadedBytes, offloadWaits } from '../../../../src/core/partition/offload';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../../../src/core/domain/request';
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
-import { evaluatorOf } from '../../../../src/core/layout-search/evaluate';
+import { createEvaluator } from '../../../../src/core/layout-search/evaluate';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { searchKeys } from '../../../../src/core/domain/layout-choices';
 import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
@@ -43,7 +43,7 @@ describe('activations of some layers on the host', () => {
 
   it('lower the peak by their own, except for one layer on its way back', () => {
     const peak = (activationOffloadLayers: number): number =>
-      chosenOf(makePlan(llama({ activationOffloadLayers }))).memory.stages[0]!.peakBytes;
+      chosenCandidate(makePlan(llama({ activationOffloadLayers }))).memory.stages[0]!.peakBytes;
     assert.ok(peak(6) < peak(3) && peak(3) < peak(0));
     const layers = (peak(0) - peak(6)) / activations(7);
     assert.ok(layers > 4.99 && layers < 6.01, String(layers));
@@ -75,7 +75,7 @@ describe('activations of some layers on the host', () => {
 
   it('keep the bounds of a search below every layout, though stages recompute more of their layers than one stage of all would', () => {
     const wanted = llama({ activationOffloadLayers: 8, runtime: 'deepspeed', recompute: 'full', recomputeLayers: 2 }, { hostGBps: 5 });
-    const evaluator = evaluatorOf(wanted);
+    const evaluator = createEvaluator(wanted);
     const problem = { request: wanted, fixed: new Set(searchKeys.filter((key) => !['tensor', 'pipeline', 'data'].includes(key))) };
     let stages = 0;
     for (const family of candidateGroups(problem))

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
 import { joinStageContents } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { chosenCandidate, type Candidate } from '../../../../src/core/planner/plan';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { chunksOf, cutOf } from '../../../../src/core/partition/chunks';
+import { scheduleChunks, scheduledStageLayers } from '../../../../src/core/partition/chunks';
 import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { cutContents, layersOfChunks, evenStageContents } from '../../../../src/core/partition/stages';
 import { placeChunks } from '../../../../src/core/schedules/registry';
@@ -47,18 +47,18 @@ describe('layers of chunks', () => {
 
   it('leave a chunk to the embedding and one to the head where this many virtual stages are asked for', () => {
     const inputs = request('B200', gpt(6, 1024, 16, 50304), { training: {}, layout: { pipeline: 2, virtualStages: 4 } });
-    const { chunkContents } = chunksOf(inputs, scheduleOn('1F1B', inputs.layout));
+    const { chunkContents } = scheduleChunks(inputs, scheduleOn('1F1B', inputs.layout));
     assert.deepEqual(
       chunkContents.map(({ layers }) => layers),
       [0, 1, 1, 1, 1, 1, 1, 0],
     );
     const without = { ...inputs, model: { ...inputs.model, vocab: 0 } };
-    assert.throws(() => chunksOf(without, scheduleOn('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
+    assert.throws(() => scheduleChunks(without, scheduleOn('1F1B', inputs.layout)), /needs 8 layers or more, but there are 6/);
   });
 
   it('have a cut with an entry for each stage, or for each virtual stage where a layout has them', () => {
     const of = (layout: Parameters<typeof request>[2]['layout'], schedule: ScheduleName) =>
-      cutOf(request('B200', gpt(10, 1024, 16, 50304), { training: {}, layout }), schedule);
+      scheduledStageLayers(request('B200', gpt(10, 1024, 16, 50304), { training: {}, layout }), schedule);
     assert.deepEqual(of({ pipeline: 4 }, '1F1B'), [2, 3, 3, 2]);
     // Two chunks on each stage, whose eight are cut as evenly: the two more lie in the middle, on the last stage.
     assert.deepEqual(of({ pipeline: 4 }, 'ZBVZeroBubble'), [2, 2, 2, 4]);
@@ -73,7 +73,7 @@ describe('layers of chunks', () => {
       scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048] })),
     };
     const uneven = { ...even, layout: { ...even.layout, stageLayers: [2, 6] } };
-    const [a, b] = predict(pipelineOf(uneven), spec).busyMs;
+    const [a, b] = predict(buildPipeline(uneven), spec).busyMs;
     assert.ok(Math.abs(b! / a! - 3) < 1e-9);
     assert.deepEqual(evenStageContents(8, 2), cutContents([4, 4]));
   });
@@ -87,7 +87,7 @@ describe('layers of each stage as a layout gives them', () => {
     });
     return { ...base, schedule, layout: { ...base.layout, ...(stageLayers === null ? {} : { stageLayers }) } };
   };
-  const planned = (...args: Parameters<typeof wanted>) => chosenOf(makePlan(wanted(...args)));
+  const planned = (...args: Parameters<typeof wanted>) => chosenCandidate(makePlan(wanted(...args)));
   const numbers = ({ iterationMs, memory, busyMs }: Candidate) => [
     iterationMs,
     ...busyMs,
@@ -113,7 +113,7 @@ describe('layers of each stage as a layout gives them', () => {
   it('are divided over the two chunks of a schedule that has its own', () => {
     // a runtime whose passes pay nothing for sends
     const asked = wanted([2, 4, 2, 2], {}, 'ZBVZeroBubble');
-    const { busyMs } = chosenOf(makePlan({ ...asked, training: { ...asked.training, runtime: 'torchtitan' } }));
+    const { busyMs } = chosenCandidate(makePlan({ ...asked, training: { ...asked.training, runtime: 'torchtitan' } }));
     assert.ok(Math.abs(busyMs[1]! / busyMs[2]! - 2) < 1e-9);
   });
 

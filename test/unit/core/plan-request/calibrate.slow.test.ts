@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { gpuPresets } from '../../../../src/core/cluster/presets';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { calibrated } from '../../../../src/core/plan-request/calibrate';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
@@ -24,25 +24,26 @@ const wanted = {
 
 describe('calibration by one measured step', () => {
   it('makes the run as launched take the measured time', () => {
-    const before = chosenOf(makePlan(wanted)).iterationMs;
+    const before = chosenCandidate(makePlan(wanted)).iterationMs;
     for (const factor of [0.9, 1, 1.4]) {
       const plan = makePlan(calibrated(wanted, factor * before));
-      assert.ok(Math.abs(chosenOf(plan).iterationMs / (factor * before) - 1) < 1e-4);
+      assert.ok(Math.abs(chosenCandidate(plan).iterationMs / (factor * before) - 1) < 1e-4);
     }
   });
 
   it('carries over to another layout on the same GPUs, and is shown', () => {
     const other = { tensor: 8, pipeline: 1, data: 2, context: 1, expert: 1, virtualStages: 1 };
-    const slower = calibrated(wanted, 1.3 * chosenOf(makePlan(wanted)).iterationMs);
+    const slower = calibrated(wanted, 1.3 * chosenCandidate(makePlan(wanted)).iterationMs);
     assert.ok(
-      chosenOf(makePlan({ ...slower, layout: other })).iterationMs > 1.1 * chosenOf(makePlan({ ...wanted, layout: other })).iterationMs,
+      chosenCandidate(makePlan({ ...slower, layout: other })).iterationMs >
+        1.1 * chosenCandidate(makePlan({ ...wanted, layout: other })).iterationMs,
     );
     const { cost } = makePlan(slower);
     assert.equal(cost.errorPercent, 10);
     assert.match(toText(cost.description), /rescaled from 0\.75, which predicted .* to meet a measured step of/);
     assert.equal(makePlan(wanted).cost.errorPercent, 35);
     assert.equal(slower.calibration?.before, 0.75);
-    assert.equal(slower.calibration.predictedMs, chosenOf(makePlan(wanted)).iterationMs);
+    assert.equal(slower.calibration.predictedMs, chosenCandidate(makePlan(wanted)).iterationMs);
   });
 
   it('refuses a time that no efficiency gives', () => {
@@ -60,13 +61,13 @@ describe('calibration by one measured step', () => {
       schedule: '1F1B',
       slicing: { unit: 512 },
     };
-    const plain = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': JSON.stringify(config) }), defaults))).iterationMs;
+    const plain = chosenCandidate(makePlan(resolveRun(await load({ 'terapipe.json': JSON.stringify(config) }), defaults))).iterationMs;
     const measured = Math.round(1.2 * plain);
     const text = JSON.stringify({ ...config, calibration: { iterationMs: measured } });
     const run = await load({ 'terapipe.json': text });
-    assert.ok(Math.abs(chosenOf(makePlan(resolveRun(run, defaults))).iterationMs / measured - 1) < 1e-4);
+    assert.ok(Math.abs(chosenCandidate(makePlan(resolveRun(run, defaults))).iterationMs / measured - 1) < 1e-4);
     const set = applyOverrides(run, [`calibration.iterationMs=${Math.round(1.5 * plain)}`]);
-    assert.ok(chosenOf(makePlan(resolveRun(set, defaults))).iterationMs > 1.4 * plain);
+    assert.ok(chosenCandidate(makePlan(resolveRun(set, defaults))).iterationMs > 1.4 * plain);
     const tooFast = JSON.stringify({ ...config, calibration: { iterationMs: 2.5 } });
     const broken = await load({ 'terapipe.json': tooFast });
     try {
@@ -79,7 +80,7 @@ describe('calibration by one measured step', () => {
   });
 
   describe('by steps of other runs on the machine', () => {
-    const launchedMs = (of: PlanRequest): number => chosenOf(makePlan(of)).iterationMs;
+    const launchedMs = (of: PlanRequest): number => chosenCandidate(makePlan(of)).iterationMs;
     const small = { ...wanted, slicing: { unit: 4096, scheme: null } };
     const acrossNodes = { ...small, layout: { ...small.layout, tensor: 8, pipeline: 1, data: 2 } };
     const machine = (of: PlanRequest, gemmFactor: number, nicFactor: number): PlanRequest => {

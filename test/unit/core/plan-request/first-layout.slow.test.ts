@@ -4,7 +4,7 @@ import type { Run } from '../../../../src/core/run/run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { assumedGpuName } from '../../../../src/core/plan-request/scenario';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import {
   fewestNodes,
   leastSecondLooks,
@@ -14,8 +14,8 @@ import {
 } from '../../../../src/core/plan-request/first-layout';
 import { batchFallback } from '../../../../src/core/plan-request/assumed-batch';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { measure, type Prediction } from '../../../../src/core/planner/predict/predict';
 import type { Layout, PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
@@ -179,7 +179,7 @@ function oneForwardOneBackward(request: PlanRequest): Prediction {
     batch: training.microBatch,
     tokens: [training.sequenceLength],
   }));
-  return measure(pipelineOf(request), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
+  return measure(buildPipeline(request), { id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', layout), scheme, certificate: null });
 }
 
 describe('a model without a layout', () => {
@@ -189,7 +189,7 @@ describe('a model without a layout', () => {
       assert.ok(request.cluster.nodes <= mostNodes, `${request.cluster.nodes} nodes`);
       // Coarse slices: what fits is one of whole sequences, too.
       const plan = makePlan({ ...request, slicing: { unit: 1024, scheme: null } });
-      assert.ok(memoryVerdict(chosenOf(plan).memory).fits);
+      assert.ok(memoryVerdict(chosenCandidate(plan).memory).fits);
       const { tensor, pipeline, data, context } = request.layout;
       assert.equal(tensor * pipeline * data * context, request.cluster.nodes * request.cluster.gpusPerNode);
       for (const key of ['cluster.gpu', 'cluster.nodes', 'layout.tensor', 'layout.pipeline', 'layout.data'])
@@ -199,7 +199,7 @@ describe('a model without a layout', () => {
         );
       if (request.model.experts !== null) assert.ok(request.assumptions.some(({ key }) => key === 'layout.expert'));
       assert.deepEqual(
-        findingsOf(run, plan).map(({ code }) => code),
+        runFindings(run, plan).map(({ code }) => code),
         [],
         'the file is not blamed for what is assumed',
       );
@@ -308,7 +308,7 @@ describe('a launcher without a cluster', () => {
       const sizes = `${cluster.nodes} nodes, ${JSON.stringify(layout)}, batch ${training.globalBatch}`;
       assert.equal(training.globalBatch % (layout.data * training.microBatch), 0, sizes);
       assert.equal(80 % layout.pipeline, 0, 'stages as equal as those of the least model parallelism');
-      const chosen = chosenOf(makePlan({ ...request, slicing: { unit: 512, scheme: null } }));
+      const chosen = chosenCandidate(makePlan({ ...request, slicing: { unit: 512, scheme: null } }));
       assert.ok(chosen.fits && cluster.nodes <= 8, sizes);
     });
 });

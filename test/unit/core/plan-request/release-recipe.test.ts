@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import { scheduleChoices } from '../../../../src/core/layout-search/schedules';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { say } from '../../../../src/core/sentence';
@@ -92,14 +92,14 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
 
   it('is not an uneven split of layers, which Megatron refuses where nobody knows a cut', async () => {
     const refused = async (changed: object, layers?: number): Promise<boolean> =>
-      findingsOf(await runOf(changed, layers), null).some(({ code }) => code === 'pp-layers-not-divisible');
+      runFindings(await runOf(changed, layers), null).some(({ code }) => code === 'pp-layers-not-divisible');
     assert.equal(await refused({}), false);
     assert.equal(await refused({}, 62), true);
     assert.equal(await refused({ layout: { ...layout, pipeline: 2, data: 16 } }), true);
   });
 
   it('leaves a search as free as before', async () => {
-    const { fixed } = searchProblemOf(await runOf({}), await cutRequest({}), ['pipeline', 'virtualStages', 'schedule']);
+    const { fixed } = toSearchProblem(await runOf({}), await cutRequest({}), ['pipeline', 'virtualStages', 'schedule']);
     assert.ok(!fixed.has('pipeline') && !fixed.has('virtualStages'));
   });
 });
@@ -119,7 +119,7 @@ describe('experts that lie on several nodes', () => {
   it('are searched only on chunks where their exchange is to be hidden', async () => {
     const request = await resolved(run);
     const file = await load({ 'terapipe.json': JSON.stringify({ model: experts, ...run }) });
-    const problem = searchProblemOf(file, request, ['pipeline', 'virtualStages', 'schedule']);
+    const problem = toSearchProblem(file, request, ['pipeline', 'virtualStages', 'schedule']);
     const chunks = scheduleChoices(problem, { ...layout, context: 1 }, 32).map((choice) => choice.chunks);
     assert.ok(chunks.length > 0 && chunks.every((count) => count > 1), chunks.join());
     const hidden = { ...problem, request: { ...request, training: { ...request.training, overlapExpertComm: false } } };

@@ -4,7 +4,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/launchers/composition';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../src/core/domain/request';
@@ -155,8 +155,8 @@ describe('adapters of a run', () => {
 describe('a plan of a run that trains adapters', () => {
   it('takes less time and memory than one of all weights, and shows what its MFU counts', async () => {
     const [full, adapted] = [makePlan(await flags('')), makePlan(await flags('--use_lora --lora_r 8 --lora_target_modules q_proj v_proj'))];
-    assert.ok(chosenOf(adapted).iterationMs < chosenOf(full).iterationMs);
-    assert.ok(peakBytesOf(chosenOf(adapted)) < 0.6 * peakBytesOf(chosenOf(full)));
+    assert.ok(chosenCandidate(adapted).iterationMs < chosenCandidate(full).iterationMs);
+    assert.ok(candidatePeakBytes(chosenCandidate(adapted)) < 0.6 * candidatePeakBytes(chosenCandidate(full)));
     assert.ok(adapted.cost.errorPercent >= 35);
     assert.ok(adapted.reasons.some((reason) => say(reason).startsWith('MFU counts')));
     assert.ok(!full.reasons.some((reason) => say(reason).startsWith('MFU counts')));
@@ -167,7 +167,7 @@ describe('a plan of a run that trains adapters', () => {
     for (const schedule of ['ZB-H1', '1F1B'] as const) {
       const layout = { ...request.layout, pipeline: 2, data: 2 };
       const plan = makePlan({ ...request, layout, schedule, training: { ...request.training, runtime: 'megatron', zeroStage: 0 } });
-      const { iterationMs } = chosenOf(plan);
+      const { iterationMs } = chosenCandidate(plan);
       assert.ok(Number.isFinite(iterationMs) && iterationMs > 0, schedule);
     }
   });

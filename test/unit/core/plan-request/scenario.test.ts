@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { say } from '../../../../src/core/sentence';
 import { loadRun } from '../../../load-run';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { scenarioChanges, scenarioOf, scenarioText, type Scenario, type ResolveDefaults } from '../../../../src/core/plan-request/scenario';
+import {
+  scenarioChanges,
+  planScenario,
+  scenarioText,
+  type Scenario,
+  type ResolveDefaults,
+} from '../../../../src/core/plan-request/scenario';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { toText } from '../../sentence-text';
 
@@ -41,39 +47,39 @@ describe('the scenario of a config that is edited', () => {
 
   it('keeps GPUs, batch, sequence and layout through an edit of the model', async () => {
     const first = await resolved({ model: llama8b });
-    const edited = await resolved({ model: { ...llama8b, layers: 36, maxPositions: 4096 * 4 } }, scenarioOf(first));
-    assert.deepEqual(scenarioChanges(scenarioOf(first), edited), []);
+    const edited = await resolved({ model: { ...llama8b, layers: 36, maxPositions: 4096 * 4 } }, planScenario(first));
+    assert.deepEqual(scenarioChanges(planScenario(first), edited), []);
     assert.match(reasonOf(edited, 'cluster.nodes'), /^kept from the first plan: the fewest on which the model fits/);
-    const again = await resolved({ model: { ...llama8b, layers: 36 } }, scenarioOf(edited));
+    const again = await resolved({ model: { ...llama8b, layers: 36 } }, planScenario(edited));
     assert.equal(reasonOf(again, 'cluster.nodes'), reasonOf(edited, 'cluster.nodes'), 'the first reason stays as it is');
   });
 
   it('survives as JSON', async () => {
     const first = await resolved({ model: llama8b });
-    const kept = JSON.parse(JSON.stringify(scenarioOf(first))) as Scenario;
+    const kept = JSON.parse(JSON.stringify(planScenario(first))) as Scenario;
     assert.deepEqual((await resolved({ model: llama8b }, kept)).layout, first.layout);
   });
 
   it('keeps the GPUs of a model that grows out of them, and changes a layout that no longer fits, and reports it', async () => {
     const first = await resolved({ model: llama8b });
-    const edited = await resolved({ model: { ...llama8b, layers: 64 } }, scenarioOf(first));
+    const edited = await resolved({ model: { ...llama8b, layers: 64 } }, planScenario(first));
     assert.deepEqual([edited.cluster.nodes, edited.training.globalBatch], [1, 32]);
     assert.notDeepEqual(edited.layout, first.layout);
     assert.match(reasonOf(edited, 'layout.tensor'), /^TP1 PP2 DP4 of the first plan no longer runs: /);
-    const keys = scenarioChanges(scenarioOf(first), edited).map(({ key }) => key);
+    const keys = scenarioChanges(planScenario(first), edited).map(({ key }) => key);
     assert.ok(keys.includes('layout.tensor') && keys.every((key) => key.startsWith('layout.')), keys.join());
   });
 
   it('lets a size that a file gives by now are, and keeps the others', async () => {
     const first = await resolved({ model: llama8b });
-    const { layout, training, cluster } = await resolved({ model: llama8b, layout: { tensor: 2 } }, scenarioOf(first));
+    const { layout, training, cluster } = await resolved({ model: llama8b, layout: { tensor: 2 } }, planScenario(first));
     assert.deepEqual([layout.tensor, layout.pipeline, layout.data], [2, first.layout.pipeline, 8 / 2 / first.layout.pipeline]);
     assert.deepEqual([training.globalBatch, cluster.nodes], [32, 1]);
   });
 
   it('takes the nearest batch that divides where the old one does not, with the reason', async () => {
     const first = await resolved({ model: llama8b });
-    const edited = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 2, data: 12 } }, scenarioOf(first));
+    const edited = await resolved({ model: llama8b, layout: { tensor: 1, pipeline: 2, data: 12 } }, planScenario(first));
     assert.equal(edited.training.globalBatch, 36);
     assert.equal(reasonOf(edited, 'training.globalBatch'), '32 is not divisible by 12 replicas');
     assert.equal(edited.cluster.nodes, 3);
@@ -81,7 +87,7 @@ describe('the scenario of a config that is edited', () => {
 
   it('does not keep what a file set', async () => {
     const first = await resolved({ model: llama8b, training: { globalBatch: 512 }, cluster: { nodes: 4 } });
-    const edited = await resolved({ model: llama8b }, scenarioOf(first));
+    const edited = await resolved({ model: llama8b }, planScenario(first));
     assert.deepEqual([edited.training.globalBatch, edited.cluster.nodes], [32, 1]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { requestedSchedule, choose } from '../../../../src/core/planner/choose';
-import { candidateIds, peakBytesOf, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
+import { candidateIds, candidatePeakBytes, type Candidate, type CandidateId } from '../../../../src/core/planner/plan';
 import { isRun, neededFor } from '../../../../src/core/schedules/runtimes';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import type { Runtime } from '../../../../src/core/domain/runtime';
@@ -44,7 +44,7 @@ const asking = (over: Partial<PlanRequest> = {}): PlanRequest =>
   ({ schedule: null, slicing: { unit: null, scheme: null }, layout: { virtualStages: 1 }, training: {}, ...over }) as PlanRequest;
 
 const fastest = (of: readonly Candidate[]): number => Math.min(...of.map(({ iterationMs }) => iterationMs));
-const smallest = (of: readonly Candidate[]): number => Math.min(...of.map(peakBytesOf));
+const smallest = (of: readonly Candidate[]): number => Math.min(...of.map(candidatePeakBytes));
 
 describe('the choice among candidates', () => {
   it('is the best of all: fitting beats fast, ties by what the runtime runs, then by memory', () => {
@@ -55,7 +55,7 @@ describe('the choice among candidates', () => {
         const fitting = all.filter(({ fits }) => fits);
         assert.equal(chosen.fits, fitting.length > 0);
         if (fitting.length === 0) {
-          assert.ok(peakBytesOf(chosen) <= 1.02 * smallest(all));
+          assert.ok(candidatePeakBytes(chosen) <= 1.02 * smallest(all));
           return;
         }
         assert.ok(chosen.iterationMs <= 1.05 * fastest(fitting), 'no slower than a tie with the fastest');

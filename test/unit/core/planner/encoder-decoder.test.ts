@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 import { sequenceFlops } from '../../../../src/core/model/flops';
 import { megatronBoundary } from '../../../../src/core/time-model/boundary';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
-import { transfersOf } from '../../../../src/core/planner/predict/transfers';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
+import { scheduleTransfers } from '../../../../src/core/planner/predict/transfers';
 import type { Schedule } from '../../../../src/core/schedules/schedule';
 import { layerTime } from '../../../../src/core/time-model/layer-time';
 import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
@@ -12,9 +12,9 @@ import type { MemoryInputs, Layout, PlanRequest, TrainingSpec } from '../../../.
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { splitsHeads } from '../../../../src/core/model/mixers';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { stackCut, stacksText } from '../../../../src/core/partition/stack-cut';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { searchKeys } from '../../../../src/core/domain/layout-choices';
@@ -132,9 +132,9 @@ describe('an encoder-decoder model', () => {
 
   it('sends the source inside the encoder and to the decoder, and from there on the target with it', () => {
     const wanted = asked(t5(6, 6), { tensor: 8, pipeline: 4, stageLayers: [3, 3, 3, 3] }, lengths);
-    const pipeline = pipelineOf(wanted);
+    const pipeline = buildPipeline(wanted);
     const schedule = { name: '1F1B', units: [unit], stageOfChunk: Uint32Array.of(0, 1, 2, 3) } as unknown as Schedule;
-    const { forwardMs, backwardMs, perChunk } = transfersOf(pipeline, schedule);
+    const { forwardMs, backwardMs, perChunk } = scheduleTransfers(pipeline, schedule);
     const [source, both] = [512, 512 + 128].map((tokens) => megatronBoundary(pipeline.inputs, 2, tokens));
     assert.equal(perChunk, true);
     assert.deepEqual([...forwardMs], [source, source, both, both]);
@@ -145,7 +145,7 @@ describe('an encoder-decoder model', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
     assert.ok(plan.reasons.some((reason) => toText(reason).startsWith('token slices and virtual stages')));
-    const { scheme, tokensPerSecond, iterationMs } = chosenOf(plan);
+    const { scheme, tokensPerSecond, iterationMs } = chosenCandidate(plan);
     assert.ok(scheme.every(({ tokens }) => tokens.join() === '512'));
     assert.equal(tokensPerSecond, (16 * (512 + 128) * 1e3) / iterationMs);
   });
@@ -179,7 +179,7 @@ describe('an encoder-decoder model', () => {
         'terapipe.json': JSON.stringify({ model: 'config.json', training }),
         'config.json': JSON.stringify(config),
       });
-      return findingsOf(run, null)
+      return runFindings(run, null)
         .filter(({ code }) => code === 'sequence-positions')
         .map(({ remedy }) => say(remedy))
         .sort();
@@ -214,10 +214,10 @@ describe('an encoder-decoder model', () => {
         ),
         schedule: '1F1B',
       });
-    const peak = (plan: Plan) => Math.max(...chosenOf(plan).memory.stages.map(({ peakBytes }) => peakBytes));
+    const peak = (plan: Plan) => Math.max(...chosenCandidate(plan).memory.stages.map(({ peakBytes }) => peakBytes));
     const least = of({});
     for (const more of [of({ sequenceLength: 4096 }), of({ decoderSequenceLength: 4096 })]) {
-      assert.ok(chosenOf(more).iterationMs > chosenOf(least).iterationMs);
+      assert.ok(chosenCandidate(more).iterationMs > chosenCandidate(least).iterationMs);
       assert.ok(peak(more) > peak(least));
     }
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { megatronBoundary } from '../../../../src/core/time-model/boundary';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes, type Plan } from '../../../../src/core/planner/plan';
 import { evenStageContents } from '../../../../src/core/partition/stages';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { neededFor } from '../../../../src/core/schedules/runtimes';
@@ -52,7 +52,7 @@ describe('plan', () => {
         [ids],
       );
       assert.equal(first[0]?.chosen, plan.chosen);
-      assert.deepEqual(chosenOf(first[0]), chosenOf(plan));
+      assert.deepEqual(chosenCandidate(first[0]), chosenCandidate(plan));
       assert.equal(order.indexOf('first') === 0, schedule !== 'TeraPipe', 'before the solver begins');
       assert.ok(plan.candidates.length > 10);
     }
@@ -62,19 +62,19 @@ describe('plan', () => {
   it('with the schedule open chooses among the fastest that fit, within 5 %, the one with the least memory', () => {
     for (const globalBatch of [1, 4, 8, 32]) {
       const plan = makePlan({ ...small, training: { ...small.training, globalBatch } });
-      const chosen = chosenOf(plan);
+      const chosen = chosenCandidate(plan);
       const schedules = plan.candidates.filter(({ id, fits }) => fits && ['terapipe', '1f1b', 'gpipe'].includes(id));
       const shortestMs = Math.min(...schedules.map(({ iterationMs }) => iterationMs));
       assert.ok(chosen.iterationMs <= 1.05 * shortestMs);
       for (const other of schedules.filter(({ iterationMs }) => iterationMs <= 1.05 * shortestMs))
-        assert.ok(peakBytesOf(chosen) <= 1.02 * peakBytesOf(other), toText(other.name));
+        assert.ok(candidatePeakBytes(chosen) <= 1.02 * candidatePeakBytes(other), toText(other.name));
     }
   });
 
   it('chooses the least memory when nothing fits', () => {
     const plan = makePlan({ ...small, cluster: { ...small.cluster, gpu: { ...small.cluster.gpu, memoryBytes: 2 ** 20 } } });
     assert.equal(plan.chosen, '1f1b');
-    assert.equal(chosenOf(plan).fits, false);
+    assert.equal(chosenCandidate(plan).fits, false);
   });
 
   it('predicts exactly the schedule that is fixed', () => {
@@ -90,7 +90,7 @@ describe('plan', () => {
     const scheme = Array.from({ length: 4 }, () => ({ batch: 2, tokens: [512, 256, 256] }));
     const plan = makePlan({ ...small, slicing: { unit: 8, scheme } });
     assert.equal(plan.chosen, 'given');
-    assert.deepEqual(chosenOf(plan).scheme, scheme);
+    assert.deepEqual(chosenCandidate(plan).scheme, scheme);
   });
 
   it('refuses slices that do not cover the batch', () => {
@@ -163,11 +163,11 @@ describe('plan', () => {
   it("predicts each schedule when it is asked for, at its own number of chunks or the layout's", () => {
     for (const schedule of otherSchedules) {
       const plan = makePlan({ ...small, schedule });
-      assert.deepEqual([plan.chosen, chosenOf(plan).schedule], [schedule, schedule]);
+      assert.deepEqual([plan.chosen, chosenCandidate(plan).schedule], [schedule, schedule]);
     }
     const layout = { ...small.layout, virtualStages: 2 };
     const interleaved = makePlan({ ...small, layout, schedule: 'Interleaved1F1B' });
-    assert.deepEqual([interleaved.chosen, chosenOf(interleaved).schedule], ['1f1b', 'Interleaved1F1B']);
+    assert.deepEqual([interleaved.chosen, chosenCandidate(interleaved).schedule], ['1f1b', 'Interleaved1F1B']);
     assert.equal(makePlan({ ...small, layout, schedule: 'ZBVZeroBubble' }).chosen, 'ZBVZeroBubble');
     assert.ok(makePlan({ ...small, layout }).candidates.every(({ chunksPerStage }) => chunksPerStage === 2));
   });
@@ -206,7 +206,7 @@ describe('plan', () => {
       layout: { tensor: 8, pipeline: 8, data: 2 },
     });
     const plan = makePlan({ ...wanted, runs: ['1F1B'] });
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     assert.equal(chosen.schedule, '1F1B');
     const faster = plan.candidates.filter(
       ({ id, fits, iterationMs }) => fits && id !== 'uniform' && id !== 'whole' && iterationMs * 1.05 < chosen.iterationMs,
@@ -217,9 +217,9 @@ describe('plan', () => {
       plan.reasons.map((one) => toText(one)).join('\n'),
     );
     const open = makePlan(wanted);
-    assert.ok(chosenOf(open).fits && chosenOf(open).iterationMs <= 1.05 * best.iterationMs);
+    assert.ok(chosenCandidate(open).fits && chosenCandidate(open).iterationMs <= 1.05 * best.iterationMs);
     assert.ok(
-      open.reasons.some((reason) => toText(reason).includes(`does not run ${toText(chosenOf(open).name)}; `)),
+      open.reasons.some((reason) => toText(reason).includes(`does not run ${toText(chosenCandidate(open).name)}; `)),
       open.reasons.map((one) => toText(one)).join('\n'),
     );
   });
@@ -241,7 +241,7 @@ describe('plan', () => {
     ];
     for (const asked of wanted) {
       const [all, some] = [makePlan(asked), makePlan(asked, { isCompared: false })];
-      assert.deepEqual(chosenOf(some), chosenOf(all));
+      assert.deepEqual(chosenCandidate(some), chosenCandidate(all));
       assert.deepEqual(some.request, all.request);
     }
     const [first] = wanted;
@@ -262,7 +262,7 @@ describe('plan', () => {
   it('chooses virtual stages where no file gives them, of numbers that cut layers and micro-batches evenly, as if they were given', () => {
     const wanted = { ...small, runs: ['1F1B' as const] };
     const plan = makePlan({ ...wanted, freeVirtualStages: true });
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const { model, layout } = plan.request;
     assert.equal(chosen.schedule, 'Interleaved1F1B');
     assert.equal(layout.virtualStages, chosen.chunksPerStage);
@@ -271,9 +271,9 @@ describe('plan', () => {
       plan.request.assumptions.filter(({ key }) => key === 'layout.virtualStages').map(({ value }) => value),
       [String(chosen.chunksPerStage)],
     );
-    const given = chosenOf(makePlan({ ...wanted, layout }));
-    assert.deepEqual([given.iterationMs, peakBytesOf(given)], [chosen.iterationMs, peakBytesOf(chosen)]);
-    assert.deepEqual(chosenOf(makePlan(plan.request)).iterationMs, chosen.iterationMs, 'planned again');
+    const given = chosenCandidate(makePlan({ ...wanted, layout }));
+    assert.deepEqual([given.iterationMs, candidatePeakBytes(given)], [chosen.iterationMs, candidatePeakBytes(chosen)]);
+    assert.deepEqual(chosenCandidate(makePlan(plan.request)).iterationMs, chosen.iterationMs, 'planned again');
     const odd = {
       ...wanted.training,
       globalBatch: 4 * layout.data * wanted.training.microBatch + layout.data * wanted.training.microBatch,

@@ -7,20 +7,20 @@ import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-mo
 import { stageCost } from '../../../../src/core/time-model/stage-cost';
 import { ExpectedError } from '../../../../src/core/errors';
 import { resolveElastic } from '../../../../src/features/elastic/core/resolve';
-import { launchSettingsOf } from '../../../../src/core/export/launchers/launch-settings';
+import { toLaunchSettings } from '../../../../src/core/export/launchers/launch-settings';
 import { planHtml } from '../../../../src/core/export/html/report';
 import { stagesJson } from '../../../../src/core/export/plan-json';
 import { modelFlopsPerSequence } from '../../../../src/core/model/parameters';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { placeStages } from '../../../../src/core/partition/place-stages';
-import { chosenOf, type Candidate } from '../../../../src/core/planner/plan';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { chosenCandidate, type Candidate } from '../../../../src/core/planner/plan';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
-import { searchProblemOf } from '../../../../src/core/layout-search/problem';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { group, hopperAndAmpere, llama70b, onGroups, resolved, runOf, small } from './mixed';
 import { say } from '../../../../src/core/sentence';
@@ -32,7 +32,7 @@ function measured(wanted: PlanRequest, schedule: '1F1B' | 'TeraPipe' = '1F1B'): 
   const { training, layout } = wanted;
   const count = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: 'given', name: 'given', kind: scheduleOn(schedule, layout), scheme, certificate: null });
+  return predict(buildPipeline(wanted), { id: 'given', name: 'given', kind: scheduleOn(schedule, layout), scheme, certificate: null });
 }
 
 async function refusal(config: object): Promise<string> {
@@ -72,7 +72,7 @@ describe('stages on groups of nodes', () => {
     assert.equal(stageNodeGroups.filter((own) => own === 0).length * tensor * data, 16);
     const layersOf = (own: number) => stageLayers.filter((_, stage) => stageNodeGroups[stage] === own);
     assert.ok(Math.min(...layersOf(0)) > Math.max(...layersOf(1)));
-    const chosen = chosenOf(makePlan(wanted));
+    const chosen = chosenCandidate(makePlan(wanted));
     assert.ok(chosen.fits);
     const names = chosen.memory.stages.map(({ gpu }) => gpu);
     assert.deepEqual(
@@ -169,8 +169,8 @@ describe('stages on groups of nodes', () => {
   it('are neither searched, nor handed to a launcher, nor frozen', async () => {
     const run = await runOf({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
     const wanted = await resolved({ model: { ...llama70b, layers: 16 }, cluster: hopperAndAmpere, training: { globalBatch: 48 } });
-    assert.throws(() => searchLayouts(searchProblemOf(run, wanted)), { code: 'search-groups' });
-    assert.throws(() => launchSettingsOf(makePlan(wanted)), { code: 'export-groups' });
+    assert.throws(() => searchLayouts(toSearchProblem(run, wanted)), { code: 'search-groups' });
+    assert.throws(() => toLaunchSettings(makePlan(wanted)), { code: 'export-groups' });
     assert.throws(() => resolveElastic(run, defaults, null), { code: 'elastic-groups' });
   });
 });
@@ -184,7 +184,7 @@ describe('the text on stages on groups of nodes', () => {
       layout: { tensor: 8, data: 1, stageNodeGroups: [0, 1], stageLayers: [1, 23] },
       schedule: '1F1B',
     });
-    const [finding] = findingsOf(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
+    const [finding] = runFindings(run, makePlan(resolveRun(run, defaults))).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(say(finding!.message), /^Stage 1 of 2, on RTX4090, needs .* does not fit, .* over$/);
     assert.deepEqual(
       finding!.fixes.filter(({ title }) => say(title).includes('cluster')),
@@ -194,9 +194,9 @@ describe('the text on stages on groups of nodes', () => {
 
   it('does not ask for layers that the stages divide', async () => {
     const run = await runOf({ model: small, cluster: hopperAndAmpere, layout: { tensor: 4, data: 1, pipeline: 12 } });
-    assert.deepEqual(findingsOf(run, null), []);
+    assert.deepEqual(runFindings(run, null), []);
     const seven = await runOf({ model: { ...small, layers: 13 }, cluster: hopperAndAmpere, layout: { tensor: 4, data: 1, pipeline: 12 } });
-    assert.deepEqual(findingsOf(seven, null), []);
+    assert.deepEqual(runFindings(seven, null), []);
   });
 
   it('reports what each group would take by itself', async () => {
@@ -265,7 +265,7 @@ describe('times on groups of nodes', () => {
   });
 
   it('send at the rate of the slower network, and inside a node only where both stages are in it', () => {
-    const { stages } = pipelineOf(onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [0, 1, 1]));
+    const { stages } = buildPipeline(onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [0, 1, 1]));
     const [hopper, volta, again] = stages.map(({ inputs }) => inputs);
     assert.equal(volta, again);
     const slow = terapipeBoundary(volta!, 1, 2048);
@@ -284,7 +284,7 @@ describe('times on groups of nodes', () => {
     {
       const far = onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 1), group('A100-80GB', 1)], [0, 1, 2], [5, 2, 5]);
       const one = { ...far, training: { ...far.training, runtime, globalBatch: 2, precision: 'fp16' as const } };
-      const { stages } = pipelineOf(one);
+      const { stages } = buildPipeline(one);
       /** The host launches kernels of TeraPipe's small passes during their sends. */
       const sent = (from: number, to: number): number => {
         const issued = (stages[from]!.cost(1, 2048, 0).issueWaitMs ?? 0) / 2;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { scheduleOn } from '../../../../src/core/schedules/on-layout';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import type { Candidate } from '../../../../src/core/planner/plan';
 import { predict } from '../../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../../src/core/schedules/simulate/gaps';
@@ -25,7 +25,7 @@ function predicted(schedule: ScheduleName, runtime: Runtime, maxPendingBackward?
   });
   const scheme = Array.from({ length: microBatches }, () => ({ batch: 1, tokens: [2048] }));
   const id = schedule === '1F1B' ? '1f1b' : (schedule as Candidate['id']);
-  return predict(pipelineOf(wanted), { id, name: schedule, kind: scheduleOn(schedule, wanted.layout), scheme, certificate: null });
+  return predict(buildPipeline(wanted), { id, name: schedule, kind: scheduleOn(schedule, wanted.layout), scheme, certificate: null });
 }
 
 describe('a planned order with a limit of pending backwards', () => {
@@ -88,7 +88,7 @@ describe('a cut with an entry for each chunk of a V', () => {
     assert.equal(scheduleOn('ZBVZeroBubble', wanted.layout).chunks, 2);
     assert.ok(wanted.assumptions.some(({ key }) => key === 'layout.virtualStages'));
     const scheme = Array.from({ length: 8 }, () => ({ batch: 1, tokens: [1024] }));
-    const { busyMs } = predict(pipelineOf(wanted), {
+    const { busyMs } = predict(buildPipeline(wanted), {
       id: 'ZBVZeroBubble',
       name: 'ZBVZeroBubble',
       kind: scheduleOn('ZBVZeroBubble', wanted.layout),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/run/run';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { profileText } from '../../../../src/core/measured-profile/file';
@@ -77,7 +77,7 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const found = [{ file: 'p.json', profile: profileFor(run, a100) }];
     const plan = makePlan(resolveRun({ ...run, schedule: { value: '1F1B', source: { kind: 'override' } } }, defaults, found));
-    const { busyMs } = chosenOf(plan);
+    const { busyMs } = chosenCandidate(plan);
     const layerMs = 1e-3 * (50 + 20 * 512) * 3;
     const [first = 0, second = 0, , last = 0] = busyMs;
     // 8 micro-batches, two layers a stage; the ends cost as much as a layer in this profile.
@@ -100,7 +100,7 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const plan = makePlan(resolveRun(run, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]));
     const analytic = makePlan(resolveRun(run, defaults));
-    assert.equal(plan.analytic?.iterationMs, chosenOf(analytic).iterationMs);
+    assert.equal(plan.analytic?.iterationMs, chosenCandidate(analytic).iterationMs);
     assert.ok(
       plan.reasons.some((reason) => toText(reason).startsWith('the analytic model predicts')),
       plan.reasons.map((one) => toText(one)).join('\n'),
@@ -120,7 +120,7 @@ describe('a plan from a profile', () => {
       assert.ok(fit !== null);
       const layer = { forward: rows(fit.layer.forward), backward: rows(fit.layer.backward) };
       const plan = makePlan(resolveRun(run, defaults, [{ file: 'p.json', profile: { ...profile, fit: { ...fit, layer } } }]));
-      return chosenOf(plan).scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
+      return chosenCandidate(plan).scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
     };
     assert.ok(slices(5000) < slices(0), `${slices(5000)} and ${slices(0)}`);
   });
@@ -189,7 +189,7 @@ describe('a plan from a profile', () => {
     const plan = makePlan(
       resolveRun({ ...run, schedule: { value: '1F1B', source: { kind: 'override' } } }, defaults, [{ file: 'p.json', profile: cut }]),
     );
-    const { busyMs } = chosenOf(plan);
+    const { busyMs } = chosenCandidate(plan);
     assert.ok((busyMs[3] ?? 0) > (busyMs[1] ?? 0), busyMs.join(', '));
     assert.match(toText(plan.cost.errorBecause), /the embedding, the head/);
   });
@@ -204,7 +204,7 @@ describe('a plan from a profile', () => {
     const run = await runOf();
     const busy = async (recompute: string): Promise<number> => {
       const own = await runOf({ schedule: '1F1B', training: { sequenceLength: 512, globalBatch: 8, precision: 'fp16', recompute } });
-      return chosenOf(makePlan(resolveRun(own, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]))).busyMs[1] ?? 0;
+      return chosenCandidate(makePlan(resolveRun(own, defaults, [{ file: 'p.json', profile: profileFor(run, a100) }]))).busyMs[1] ?? 0;
     };
     assert.ok(Math.abs((await busy('full')) / (await busy('none')) - 4 / 3) < 0.01);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import type { Adapter } from '../../../../src/core/domain/adapter';
 import { llama3, request } from '../../../golden/requests';
 
@@ -24,7 +24,7 @@ describe('published steps of LoRA', () => {
       const training = { ...usual, ...fp8, adapter, sequenceLength: 4096, globalBatch: 32, sequenceParallel: tensor > 1 };
       const layout = { tensor, pipeline, data: 8 / tensor / pipeline, virtualStages: 20 };
       const plan = makePlan({ ...request(gpu, llama3('70b', 80), { training, layout }), schedule: '1F1B' });
-      const { tokensPerSecond, mfu, fits } = chosenOf(plan);
+      const { tokensPerSecond, mfu, fits } = chosenCandidate(plan);
       const each = tokensPerSecond / 8;
       assert.ok(Math.abs(each / tokens - 1) < 0.2, `${each} for ${tokens}`);
       assert.ok(fits);

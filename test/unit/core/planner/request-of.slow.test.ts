@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { toText } from '../../sentence-text';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, peakBytesOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
-import { requestOf } from '../../../../src/core/layout-search/request-of';
+import { toPlanRequest } from '../../../../src/core/layout-search/request-of';
 import type { FoundPlan, SearchResult } from '../../../../src/core/layout-search/result';
 import { comparedSchedules } from '../../../../src/core/domain/schedule-names';
 import { deepseek, gpt, request } from '../../../golden/requests';
@@ -16,9 +16,9 @@ function shownOf({ best, paretoFront, perSchedule, runnersUp }: SearchResult): F
 }
 
 function assertSame(wanted: PlanRequest, found: FoundPlan): void {
-  const chosen = chosenOf(makePlan(requestOf(wanted, found)));
+  const chosen = chosenCandidate(makePlan(toPlanRequest(wanted, found)));
   assert.deepEqual(
-    [chosen.iterationMs, peakBytesOf(chosen), chosen.fits, chosen.bubbleRate, chosen.mfu],
+    [chosen.iterationMs, candidatePeakBytes(chosen), chosen.fits, chosen.bubbleRate, chosen.mfu],
     [found.iterationMs, found.peakBytes, found.fits, found.bubbleRate, found.mfu],
     `${toText(found.name)}, ${JSON.stringify(found.point.layout)}, ${found.point.stageLayers.join()}`,
   );
@@ -87,7 +87,7 @@ describe('a layout that a search found, opened as a plan', () => {
       })),
     };
     const { best } = searchLayouts({ request: wanted, fixed: new Set(['tensor', 'recompute', 'zeroStage', 'context']) });
-    assert.deepEqual(requestOf(wanted, best).assumptions.map(({ key }) => key), ['training.precision']); // prettier-ignore
+    assert.deepEqual(toPlanRequest(wanted, best).assumptions.map(({ key }) => key), ['training.precision']); // prettier-ignore
   });
 
   it('keeps a cut that is fixed', () => {
@@ -140,7 +140,7 @@ describe('a layout that a search found, opened as a plan', () => {
           batch,
         );
         if (isKept) assert.deepEqual(plan.scheme.map(({ tokens }) => tokens), Array.from({ length: batch }, () => lengths)); // prettier-ignore
-        assert.equal(requestOf(wanted, plan).slicing.split !== undefined, 'split' in slicing);
+        assert.equal(toPlanRequest(wanted, plan).slicing.split !== undefined, 'split' in slicing);
         assertSame(wanted, plan);
       }
     }

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
 const model = { layers: 16, hidden: 1024, heads: 16, vocab: 50304 };
@@ -63,7 +63,7 @@ describe('timelines of a plan', () => {
     const whole = await planned({});
     const drawn = ({ candidates }: Plan): readonly string[] => candidates.flatMap(({ id, timeline }) => (timeline === null ? [] : [id]));
     assert.ok(drawn(whole).length > 3);
-    const size = chosenOf(whole).timeline?.kind.length ?? 0;
+    const size = chosenCandidate(whole).timeline?.kind.length ?? 0;
     assert.deepEqual(drawn(await planned({}, { drawnOperations: size })), [whole.chosen]);
     assert.ok(!drawn(await planned({}, { drawnOperations: size - 1 })).includes(whole.chosen));
     assert.deepEqual(drawn(await planned({}, { drawnOperations: 0 })), []);

@@ -1,11 +1,11 @@
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import type { ModelSpec } from '../../../../src/core/domain/model';
 
 /** The model of a Hugging Face config. */
 export function modelOf(config: object): ModelSpec {
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
-  return modelSpecOf(model, traits);
+  return toModelSpec(model, traits);
 }
 
 /** A T5 1.1 as wide as XXL. */

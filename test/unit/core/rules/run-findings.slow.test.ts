@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/run/run';
 import { findingOfError, type Finding } from '../../../../src/core/findings';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { settingEdits } from '../../../../src/core/rules/settings';
 import { csvProblemCodes } from '../../../../src/core/schedules/pytorch-csv/problems';
 import { rules } from '../../../../src/core/rules/table';
@@ -14,7 +14,7 @@ import { findingPages } from '../../../docs/finding-pages';
 import { listDivisors } from '../../../../src/core/numbers';
 import { multiplesNear, nearestFitting } from '../../../../src/core/rules/rule';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { findRemedies, mostTrials } from '../../../../src/core/rules/plan/remedies';
 import { remedyText } from '../../../../src/core/rules/plan/remedy';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
@@ -26,7 +26,7 @@ const model = { layers: 24, hidden: 2048, heads: 16, vocab: 0 };
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;
 
 async function findings(config: object): Promise<Finding[]> {
-  return findingsOf(await loadObject({ model, ...config }), null);
+  return runFindings(await loadObject({ model, ...config }), null);
 }
 
 async function only(config: object): Promise<Finding> {
@@ -47,10 +47,10 @@ function apply(run: Run, finding: Finding, index = 0): string {
   );
 }
 
-describe('findingsOf', () => {
+describe('runFindings', () => {
   it('has nothing to show about a sound run', async () => {
-    assert.deepEqual(findingsOf(await loadFixture('pipeline/terapipe.json'), null), []);
-    assert.deepEqual(findingsOf(await loadFixture('gpt2-tiny/config.json'), null), []);
+    assert.deepEqual(runFindings(await loadFixture('pipeline/terapipe.json'), null), []);
+    assert.deepEqual(runFindings(await loadFixture('gpt2-tiny/config.json'), null), []);
   });
 
   it('names the nearest stage counts that divide the layers', async () => {
@@ -67,7 +67,7 @@ describe('findingsOf', () => {
   it('points at the value and fixes it in place', async () => {
     const text = '{\n  // keep me\n  "model": { "layers": 24, "hidden": 64, "heads": 4 },\n  "layout": { "pipeline": 10 }, // and me\n}\n';
     const run = await load({ 'terapipe.json': text });
-    const [finding] = findingsOf(run, null);
+    const [finding] = runFindings(run, null);
     assert.equal(textOf(run, finding!), '10');
     assert.deepEqual(
       finding!.fixes.map(({ title, preferred }) => [say(title), preferred]),
@@ -112,7 +112,7 @@ describe('findingsOf', () => {
   it('wants the decoder of an encoder-decoder model divided too, and its stacks by themselves', async () => {
     const bart = { model_type: 'bart', d_model: 1024, encoder_layers: 12, decoder_layers: 6, encoder_attention_heads: 16 };
     const found = async (decoder: object, layout: object) =>
-      findingsOf(
+      runFindings(
         await load({
           'terapipe.json': JSON.stringify({ model: { from: 'config.json', vocab: 1024 }, layout }),
           'config.json': JSON.stringify({ ...bart, decoder_attention_heads: 16, ...decoder }),
@@ -264,7 +264,7 @@ describe('findingsOf', () => {
     };
     const latent = { kv_lora_rank: 16, q_lora_rank: null, qk_nope_head_dim: 8, qk_rope_head_dim: 8, v_head_dim: 8 };
     const found = async (changed: object) =>
-      findingsOf(
+      runFindings(
         await load({
           'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 8 } }),
           'config.json': JSON.stringify({ ...deepseek, ...sizes, ...latent, n_shared_experts: 1, ...changed }),
@@ -288,7 +288,7 @@ describe('findingsOf', () => {
     };
     const sizes = { intermediate_size: 512, moe_intermediate_size: 500, num_experts: 8, num_experts_per_tok: 2, vocab_size: 1024 };
     const found = async (layout: object) =>
-      findingsOf(
+      runFindings(
         await load({
           'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 8, ...layout } }),
           'config.json': JSON.stringify({ ...qwen, ...sizes }),
@@ -303,7 +303,7 @@ describe('findingsOf', () => {
   it('lets tensor-parallel ranks hold experts of their own where the expert tensor size reports it', async () => {
     const expertModel = { layers: 4, hidden: 64, heads: 4, vocab: 128, experts: 8, activeExperts: 2 };
     const codesOf = async (layout: object) =>
-      findingsOf(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
+      runFindings(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
         ({ code }) => code,
       );
     assert.ok((await codesOf({ expertTensor: 2 })).includes('expert-world-factor'));
@@ -319,15 +319,15 @@ describe('findingsOf', () => {
       layout: { expert: 4 },
     };
     const run = await loadObject(config);
-    assert.deepEqual(findingsOf(run, null), []);
+    assert.deepEqual(runFindings(run, null), []);
     const plan = makePlan(resolveRun(run, defaults));
-    const codes = findingsOf(run, plan).map(({ code }) => code);
+    const codes = runFindings(run, plan).map(({ code }) => code);
     assert.ok(codes.includes('expert-world-factor'), codes.join());
   });
 
   it('puts what no file gives at the start of the run, without an edit that would not help', async () => {
     const run = applyOverrides(await loadObject({ model }), ['layout.pipeline=10']);
-    const [finding] = findingsOf(run, null);
+    const [finding] = runFindings(run, null);
     assert.deepEqual(finding?.place, run.place);
     assert.deepEqual(finding.fixes, []);
   });
@@ -347,7 +347,7 @@ describe('findingsOf', () => {
     );
     const run = await load({ 'terapipe.json': text });
     const plan = makePlan(resolveRun(run, defaults));
-    const fitted = findingsOf(run, plan).filter(({ code }) => code === 'memory-over-capacity');
+    const fitted = runFindings(run, plan).filter(({ code }) => code === 'memory-over-capacity');
     assert.deepEqual(fitted, [], 'this one fits');
 
     const tight = applyOverrides(run, ['cluster.gpu.memoryGB=24']);
@@ -358,22 +358,22 @@ describe('findingsOf', () => {
       return makePlan(resolveRun(changed, defaults));
     });
     assert.ok(plans <= mostTrials && remedies.length > 0);
-    const [finding] = findingsOf(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
+    const [finding] = runFindings(tight, tightPlan, remedies).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(say(finding!.message), /^Stage \d of 4 needs [\d.]+ GiB, and [\d.]+ GiB are usable: does not fit, [\d.]+ [GM]iB over$/);
     assert.match(say(finding!.remedy), /: fits, ([\d.]+ % slower|[\d.]+ % faster|as fast)/);
-    const [unhelped] = findingsOf(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
+    const [unhelped] = runFindings(tight, tightPlan).filter(({ code }) => code === 'memory-over-capacity');
     assert.match(say(unhelped!.remedy), /^search layouts that fit/, 'nothing is promised before it was planned');
-    const before = chosenOf(tightPlan);
+    const before = chosenCandidate(tightPlan);
     for (const remedy of remedies.filter(({ sets }) => sets.length > 0)) {
       const mended = applyOverrides(
         tight,
         remedy.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
       );
       const mendedPlan = makePlan(resolveRun(mended, defaults));
-      const after = chosenOf(mendedPlan);
+      const after = chosenCandidate(mendedPlan);
       assert.deepEqual([after.fits, after.iterationMs], [true, remedy.iterationMs], say(remedyText(remedy)));
       assert.ok(Math.abs(before.tokensPerSecond / after.tokensPerSecond - 1 - remedy.slower) < 1e-9);
-      assert.ok(!findingsOf(mended, mendedPlan).some(({ code }) => code === 'memory-over-capacity'));
+      assert.ok(!runFindings(mended, mendedPlan).some(({ code }) => code === 'memory-over-capacity'));
     }
   });
 
@@ -390,7 +390,7 @@ describe('findingsOf', () => {
     const run = await load({ 'terapipe.json': text });
     const plan = makePlan(resolveRun(run, defaults));
     const remedies = findRemedies(run, plan, (changed) => makePlan(resolveRun(changed, defaults)));
-    const [finding] = findingsOf(run, plan, remedies).filter(({ code }) => code === 'memory-over-capacity');
+    const [finding] = runFindings(run, plan, remedies).filter(({ code }) => code === 'memory-over-capacity');
     assert.ok(finding);
     const settable = remedies.filter(({ sets }) => sets.length > 0);
     assert.equal(finding.fixes.length, settable.length);
@@ -399,7 +399,7 @@ describe('findingsOf', () => {
       const edited = [...fix.edits]
         .sort((a, b) => b.place.range.start - a.place.range.start)
         .reduce((result, { place: { range }, newText }) => result.slice(0, range.start) + newText + result.slice(range.end), text);
-      const chosen = chosenOf(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
+      const chosen = chosenCandidate(makePlan(resolveRun(await load({ 'terapipe.json': edited }), defaults)));
       assert.deepEqual([chosen.fits, chosen.iterationMs], [true, settable[index]!.iterationMs], say(fix.title));
     }
   });

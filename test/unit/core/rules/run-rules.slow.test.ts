@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Finding } from '../../../../src/core/findings';
 import { issuesWithFixes } from '../../../../src/core/rules/launch-findings';
-import { findingsOf } from '../../../../src/core/rules/run-findings';
+import { runFindings } from '../../../../src/core/rules/run-findings';
 import { rules } from '../../../../src/core/rules/table';
 import { viewOfLauncher } from '../../../../src/core/rules/view';
 import { load, loadObject } from '../config-files/files';
@@ -12,7 +12,7 @@ import { model, ownPairs, routed } from './run-pairs';
 import { say } from '../../../../src/core/sentence';
 
 async function found(config: object, code: string): Promise<Finding[]> {
-  return findingsOf(await loadObject(config), null).filter((finding) => finding.code === code);
+  return runFindings(await loadObject(config), null).filter((finding) => finding.code === code);
 }
 
 describe('rules of what is planned without a launcher', () => {
@@ -94,7 +94,7 @@ describe('rules of what is planned without a launcher', () => {
 
   it('divide a state by heads and groups, and the first version of Mamba not at all', async () => {
     const of = async (model: object) =>
-      findingsOf(
+      runFindings(
         await load({
           'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, layout: { tensor: 4 } }),
           'config.json': JSON.stringify(model),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { frequencyPattern, traitsOf } from '../../../../src/core/run/traits';
+import { frequencyPattern, readModelTraits } from '../../../../src/core/run/traits';
 import type { Facts } from '../../../../src/core/run/facts';
 
 const fact = <T>(value: T) => ({ value, source: { kind: 'override' } as const });
@@ -36,13 +36,13 @@ describe('traits of a model', () => {
   const sizes: Facts = { layers: fact(6), ffn: fact(1024) };
 
   it('are none for layers that are alike', () => {
-    assert.deepEqual(traitsOf(sizes), {});
-    assert.deepEqual(traitsOf({ ...sizes, experts: fact(8), moeLayerFrequency: fact('1') }), {});
+    assert.deepEqual(readModelTraits(sizes), {});
+    assert.deepEqual(readModelTraits({ ...sizes, experts: fact(8), moeLayerFrequency: fact('1') }), {});
   });
 
   it('report dense layers by every key that makes some, joined', () => {
     const dense = (facts: Facts) =>
-      traitsOf({ ...sizes, experts: fact(8), ...facts })
+      readModelTraits({ ...sizes, experts: fact(8), ...facts })
         .layerKinds?.map(({ feedForward }) => (feedForward === 'dense' ? 'd' : 'e'))
         .join('');
     assert.equal(dense({ firstDenseLayers: fact(2) }), 'ddeeee');
@@ -53,14 +53,14 @@ describe('traits of a model', () => {
 
   it('limit routing to groups of experts where they are fewer than there are', () => {
     const groups = (experts: number, count: number, active: number) =>
-      traitsOf({ experts: fact(experts), routerGroups: fact(count), routerGroupTopk: fact(active) }).experts?.groups;
+      readModelTraits({ experts: fact(experts), routerGroups: fact(count), routerGroupTopk: fact(active) }).experts?.groups;
     assert.deepEqual(groups(256, 8, 4), { count: 8, active: 4 });
     assert.equal(groups(384, 1, 1), undefined);
     assert.equal(groups(250, 8, 4), undefined);
   });
 
   it('take the width of shared experts as given, or from their number and the width of one', () => {
-    const shared = (facts: Facts) => traitsOf({ ...sizes, expertFfn: fact(256), ...facts }).experts?.sharedFfn;
+    const shared = (facts: Facts) => readModelTraits({ ...sizes, expertFfn: fact(256), ...facts }).experts?.sharedFfn;
     assert.equal(shared({ sharedExperts: fact(2) }), 512);
     assert.equal(shared({ sharedExperts: fact(2), sharedExpertFfn: fact(640) }), 640);
     assert.equal(shared({}), undefined);
@@ -68,7 +68,9 @@ describe('traits of a model', () => {
 
   it('give windows to the layers that slide', () => {
     const windows = (facts: Facts) =>
-      traitsOf({ ...sizes, slidingWindow: fact(128), slidingWindowActive: fact(true), ...facts }).layerKinds?.map(({ window }) => window);
+      readModelTraits({ ...sizes, slidingWindow: fact(128), slidingWindowActive: fact(true), ...facts }).layerKinds?.map(
+        ({ window }) => window,
+      );
     assert.deepEqual(windows({}), [128, 128, 128, 128, 128, 128]);
     assert.deepEqual(windows({ attentionKinds: fact(['sliding_attention', 'full_attention']) })?.slice(0, 3), [128, null, null]);
     assert.equal(windows({ slidingWindowActive: fact(false) }), undefined);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/terapipe/overrides';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
 import { loadFixture, loadObject } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
@@ -43,9 +43,9 @@ describe('applyOverrides', () => {
       'model.experts=4',
       'model.expertFfn=96',
     ]);
-    const { experts, ffn } = modelSpecOf(run.model);
+    const { experts, ffn } = toModelSpec(run.model);
     assert.deepEqual([experts, ffn], [{ count: 4, active: 2 }, 96]);
-    assert.equal(modelSpecOf(applyOverrides(run, ['model.experts=null']).model).experts, null);
+    assert.equal(toModelSpec(applyOverrides(run, ['model.experts=null']).model).experts, null);
   });
 
   it('sets the GPU and its figures', async () => {

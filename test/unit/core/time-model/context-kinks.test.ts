@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { analyticKinks, profileKinks } from '../../../../src/core/time-model/context-kinks';
 import { stageCost } from '../../../../src/core/time-model/stage-cost';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { timeFunction, timeKinks } from '../../../../src/core/measured-profile/fit';
 import type { TimeFit } from '../../../../src/core/domain/profile';
@@ -41,7 +41,7 @@ describe('contexts between which a cost is affine', () => {
 
   it('of fused attention are where it leaves the issue floor, forward and backward', () => {
     for (const recompute of ['none', 'selective', 'full'] as const) {
-      const { inputs } = pipelineOf(fused({ recompute }));
+      const { inputs } = buildPipeline(fused({ recompute }));
       const cost = stageCost(inputs, 4, { first: true, last: false });
       for (const [batch, tokens] of [
         [1, 64],
@@ -62,7 +62,7 @@ describe('contexts between which a cost is affine', () => {
   });
 
   it('of unfused attention are unknown', () => {
-    assert.equal(analyticKinks(pipelineOf(fused({ attention: 'unfused' })).inputs, 1, [64]), null);
+    assert.equal(analyticKinks(buildPipeline(fused({ attention: 'unfused' })).inputs, 1, [64]), null);
   });
 
   const fit = (context: Partial<TimeFit['context']>): TimeFit => ({
@@ -88,7 +88,7 @@ describe('contexts between which a cost is affine', () => {
   it('of a profile are unknown where a recompute follows the analytic model', () => {
     const layer = { forward: fit({}), backward: fit({}) };
     const profile = { fit: { layer, embedding: null, head: null } } as unknown as Parameters<typeof profileKinks>[1];
-    const { inputs } = pipelineOf(request('V100-16GB', gpt(4, 1024, 16, 0), { training: {}, layout: {} }));
+    const { inputs } = buildPipeline(request('V100-16GB', gpt(4, 1024, 16, 0), { training: {}, layout: {} }));
     const unfused = { ...inputs, training: { ...inputs.training, attention: 'unfused' as const, recompute: 'selective' as const } };
     assert.equal(profileKinks(unfused, profile, 1, [64]), null);
     assert.ok(profileKinks({ ...unfused, training: { ...unfused.training, recompute: 'full' } }, profile, 1, [64])?.includes(1));

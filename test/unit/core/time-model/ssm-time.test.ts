@@ -11,7 +11,7 @@ import { stateWidths } from '../../../../src/core/model/mixers';
 import { unlikeOneLayer } from '../../../../src/core/measured-profile/shape';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { hybrid, stateOfKind } from '../../../golden/hybrids';
 import { request } from '../../../golden/requests';
 import { say } from '../../../../src/core/sentence';
@@ -40,7 +40,7 @@ describe('layers with a state', () => {
     const attention = 4 * s * (h * q + h * kv + (q * s) / 2);
     const network = 4 * s * h * ffn;
     const expected = 3 * (3 * mamba + attention + 3 * network + 2 * s * h * vocab);
-    assert.ok(Math.abs(modelFlopsPerSequence(modelSpecOf(model, traits), s) / expected - 1) < 1e-12);
+    assert.ok(Math.abs(modelFlopsPerSequence(toModelSpec(model, traits), s) / expected - 1) < 1e-12);
   });
 
   it('take products and traffic in proportion to tokens once they are long, and whole chunks before', () => {

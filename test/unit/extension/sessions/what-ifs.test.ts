@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { CancelledError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { withSizes } from '../../../../src/core/plan-request/with-sizes';
 import { createPlanHistories, type PlanHistories } from '../../../../src/extension/sessions/plan-histories';
@@ -161,7 +161,7 @@ describe('the history of plans', () => {
     assert.ok(plans.length >= 20 && plans.length <= 22, `${plans.length} plans`);
     assert.ok(plans.some(({ id }) => id === first));
     const kept = histories.planAt(file, first) ?? assert.fail();
-    assert.deepEqual([kept.candidates.length, chosenOf(kept).id], [1, kept.chosen]);
+    assert.deepEqual([kept.candidates.length, chosenCandidate(kept).id], [1, kept.chosen]);
     histories.pin(file, first, false);
     assert.ok(histories.plansOf(file).every(({ id, isSaved }) => id !== first || isSaved));
   });

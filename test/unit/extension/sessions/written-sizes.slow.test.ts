@@ -10,10 +10,10 @@ import { settingEdits } from '../../../../src/core/export/launchers/memory-fixes
 import { editableFile } from '../../../../src/core/export/launchers/edit-launcher';
 import type { WhatIfSet } from '../../../../src/core/layout-search/what-if';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
-import { readerOf } from '../../../../src/core/config-files/readers';
+import { loadReader } from '../../../../src/core/config-files/readers';
 import { isLauncher } from '../../../../src/core/launchers/registry';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { withSizes } from '../../../../src/core/plan-request/with-sizes';
 import { sentence } from '../../../../src/core/sentence';
@@ -105,7 +105,7 @@ describe('what was tried, written', () => {
     const run = loaded.run ?? assert.fail();
     const text = files[name] ?? assert.fail();
     if (launcher !== null && isLauncher(launcher.format) && sets.every(launcherCanExpress)) {
-      const editable = await editableFile(launcher, await readerOf(launcher.format, () => Promise.resolve(read)));
+      const editable = await editableFile(launcher, await loadReader(launcher.format, () => Promise.resolve(read)));
       const edits = editable === null ? null : settingEdits({ sets, plan }, editable);
       if (edits !== null)
         return [
@@ -135,7 +135,7 @@ describe('what was tried, written', () => {
         ways.add(file);
         const again = planOf((await load(file, text, name === 'config.json')).run ?? assert.fail());
         const what = `${JSON.stringify(sets)} in ${file}`;
-        const [wanted, got] = [chosenOf(plan), chosenOf(again)];
+        const [wanted, got] = [chosenCandidate(plan), chosenCandidate(again)];
         assert.equal(got.schedule, wanted.schedule, what);
         assert.ok(
           Math.abs(got.iterationMs - wanted.iterationMs) <= 1e-9 * wanted.iterationMs,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
-import { pipelineOf } from '../../../../src/core/planner/predict/pipeline';
-import { transfersOf } from '../../../../src/core/planner/predict/transfers';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
+import { scheduleTransfers } from '../../../../src/core/planner/predict/transfers';
 import { prefillOf, prefillRemedy, servedPrefill, timesOfLengths } from '../../../../src/features/prefill/core/prefill';
 import { servingCommand } from '../../../../src/features/prefill/core/serving-command';
 import { say } from '../../../../src/core/sentence';
@@ -30,13 +30,13 @@ describe('terapipe prefill', () => {
     const wanted = served(8192, 1024);
     const found = prefillOf(wanted, Infinity);
     assert.ok(found.exact && found.stagesAlike);
-    const pipeline = pipelineOf({ ...wanted, model: { ...wanted.model, vocab: 0 } });
+    const pipeline = buildPipeline({ ...wanted, model: { ...wanted.model, vocab: 0 } });
     const timesOf = (cut: readonly number[]): number[] => {
       let context = 0;
       return cut.map((units) => {
         const unit = { microBatch: 0, slice: 0, batch: 1, tokens: 1024 * units, context };
         context += unit.tokens;
-        const [sendMs = 0] = transfersOf(pipeline, { units: [unit], stageOfChunk: Uint32Array.of(0, 1, 2, 3) }).forwardMs;
+        const [sendMs = 0] = scheduleTransfers(pipeline, { units: [unit], stageOfChunk: Uint32Array.of(0, 1, 2, 3) }).forwardMs;
         return pipeline.stages[1]!.cost(1, unit.tokens, unit.context).forwardMs + sendMs;
       });
     };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { TensorProto_DataType as DataType } from 'onnx-buf';
-import { modelSpecOf } from '../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { ExpectedError } from '../../../../src/core/errors';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
@@ -76,10 +76,10 @@ describe('runOfOnnx', () => {
     const text = path.join(folder, 'config.json');
     assert.deepEqual(run.files, [run.file, text]);
     assert.equal(run.texts?.get(text), JSON.stringify(config));
-    assert.equal(modelSpecOf(run.model).heads, heads);
+    assert.equal(toModelSpec(run.model).heads, heads);
     assert.ok(run.model.heads.source.kind === 'file' && run.model.heads.source.place.file === text);
     assert.equal(run.model.hidden.source.kind, 'default');
-    assert.equal(modelSpecOf(run.model).headDim, hidden / heads);
+    assert.equal(toModelSpec(run.model).headDim, hidden / heads);
   });
 
   it('finds the config.json above a folder called onnx', async () => {

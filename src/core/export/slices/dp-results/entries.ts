@@ -26,9 +26,7 @@ export type DpResult = v.InferOutput<typeof entry>;
 /** The entries of a `dp_results.json`. @throws ExpectedError `dp-results-invalid` for what TeraPipe would not run. */
 export function readDpResults(text: string): readonly DpResult[] {
   const entries = v.safeParse(v.array(entry), parsed(text));
-  const broken = entries.success
-    ? entries.output.find(({ batch_size: batch, batch_slices: chunks }) => sumOf(chunks) !== batch)
-    : undefined;
+  const broken = entries.success ? entries.output.find(({ batch_size: batch, batch_slices: chunks }) => sum(chunks) !== batch) : undefined;
   if (entries.success && broken === undefined) return entries.output;
   throw new ExpectedError(
     'dp-results-invalid',
@@ -52,4 +50,4 @@ export function schemeOfEntry({ batch_slices: chunks, input_slices: tokens }: Dp
   return chunks.map((batch) => ({ batch, tokens }));
 }
 
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+const sum = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -1,8 +1,8 @@
 import { ExpectedError } from '../../../errors';
 import { scheduleOn } from '../../../schedules/on-layout';
 import { formatBytes, plural } from '../../../format';
-import { pipelineOf } from '../../../planner/predict/pipeline';
-import { chosenOf, type Candidate, type Plan } from '../../../planner/plan';
+import { buildPipeline } from '../../../planner/predict/pipeline';
+import { chosenCandidate, type Candidate, type Plan } from '../../../planner/plan';
 import { measure, predict, type CandidateSpec } from '../../../planner/predict/predict';
 import { withOpenStages } from '../../../planner/candidates/virtual-stages';
 import { solvedAlike } from '../../../planner/candidates/terapipe-slices';
@@ -31,19 +31,25 @@ export const dpResults: SliceExport = {
 function written(plan: Plan): WrittenSlices {
   requireRunnable(plan.request);
   const { runs, replaced } = runnable(plan);
-  const entry = entryOf(runs);
+  const entry = toDpResult(runs);
   const text = `${JSON.stringify([entry], null, 4)}\n`;
-  requireSame(text, chosenOf(runs).scheme);
-  return { text, fileName: 'dp_results.json', gaps: [...(replaced === null ? [] : [replaced]), ...gapsOf(plan.request, entry)], runs };
+  requireSame(text, chosenCandidate(runs).scheme);
+  return {
+    text,
+    fileName: 'dp_results.json',
+    gaps: [...(replaced === null ? [] : [replaced]), ...dpResultGaps(plan.request, entry)],
+    runs,
+  };
 }
 
 /** One scheme for all chunks: the plan's where it is one, else the best of those solved for chunks of one size. */
 function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark | null } {
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   const request = asRun(plan.request);
-  const pipeline = pipelineOf(request);
-  const own = chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? specOf(request, chosen.scheme, say(chosen.name)) : null;
-  const spec = own ?? bestOf(request);
+  const pipeline = buildPipeline(request);
+  const own =
+    chosen.schedule === request.schedule && isOneScheme(chosen.scheme) ? givenSchemeSpec(request, chosen.scheme, say(chosen.name)) : null;
+  const spec = own ?? bestSliceableSpec(request);
   if (spec === null) throw refused(name, sentence`no chunks of one size make up its batch`, sentence`plan another global batch`);
   const candidate = predict(pipeline, spec);
   const asked = { ...request, slicing: { unit: request.slicing.unit, scheme: spec.scheme } };
@@ -55,23 +61,23 @@ function isOneScheme(scheme: Scheme): boolean {
   return new Set(scheme.map(({ tokens }) => tokens.join())).size === 1 && chunksPerRound(scheme).length === 1;
 }
 
-function specOf({ layout }: PlanRequest, scheme: Scheme, called: string): CandidateSpec {
+function givenSchemeSpec({ layout }: PlanRequest, scheme: Scheme, called: string): CandidateSpec {
   return { id: 'given', name: called, kind: scheduleOn('TeraPipe', layout), scheme, certificate: null };
 }
 
 /** Chunks of more sequences are not tried. */
 const largestChunk = 8;
 
-function bestOf(request: PlanRequest): CandidateSpec | null {
+function bestSliceableSpec(request: PlanRequest): CandidateSpec | null {
   const batch = request.training.globalBatch / request.layout.data;
   let best: (Pick<Candidate, 'iterationMs' | 'fits'> & { readonly spec: CandidateSpec }) | null = null;
   for (let microBatch = 1; microBatch <= Math.min(batch, largestChunk); microBatch++) {
     if (batch % microBatch !== 0 || (request.costTable !== null && microBatch > 1)) continue;
     const sized = { ...request, training: { ...request.training, microBatch } };
-    const pipeline = pipelineOf(sized);
+    const pipeline = buildPipeline(sized);
     for (const tokens of [...solvedAlike(sized, pipeline, 1, {}), [request.training.sequenceLength]]) {
       const scheme = Array.from({ length: batch / microBatch }, () => ({ batch: microBatch, tokens }));
-      const spec = specOf(sized, scheme, `TeraPipe, one scheme of ${plural(tokens.length, 'slice')}`);
+      const spec = givenSchemeSpec(sized, scheme, `TeraPipe, one scheme of ${plural(tokens.length, 'slice')}`);
       const { iterationMs, fits } = measure(pipeline, spec);
       if (best === null || (fits && !best.fits) || (fits === best.fits && iterationMs < best.iterationMs))
         best = { iterationMs, fits, spec };
@@ -90,13 +96,13 @@ function asRun({ model, training, ...request }: PlanRequest): PlanRequest {
   };
 }
 
-function entryOf(runs: Plan): DpResult {
+function toDpResult(runs: Plan): DpResult {
   const { model, training, layout, cluster, title } = runs.request;
-  const { scheme, iterationMs } = chosenOf(runs);
+  const { scheme, iterationMs } = chosenCandidate(runs);
   const world = layout.tensor * layout.pipeline * layout.data;
   const gpusPerNode = Math.min(cluster.gpusPerNode, world);
   return {
-    model_name: modelNameOf(model, training.sequenceLength) ?? ownName(title),
+    model_name: findModelName(model, training.sequenceLength) ?? ownName(title),
     batch_size: scheme.reduce((sum, { batch }) => sum + batch, 0),
     model_parallel_size: layout.tensor,
     pipeline_length: layout.pipeline,
@@ -119,7 +125,7 @@ function ownName(title: string): string {
   return plain === '' ? 'planned' : plain;
 }
 
-function gapsOf({ model, training, layout }: PlanRequest, entry: DpResult): Remark[] {
+function dpResultGaps({ model, training, layout }: PlanRequest, entry: DpResult): Remark[] {
   const { layers, hidden, heads } = model;
   const tokens = training.sequenceLength;
   const isFull = training.recompute === 'full';
@@ -133,7 +139,7 @@ function gapsOf({ model, training, layout }: PlanRequest, entry: DpResult): Rema
   });
   const limit = isFull ? 2 * skippedAboveGiB : skippedAboveGiB;
   return [
-    ...(modelNameOf(model, tokens) === null
+    ...(findModelName(model, tokens) === null
       ? [
           {
             what: sentence`the model`,
@@ -242,7 +248,7 @@ const models: Readonly<Record<string, readonly [layers: number, hidden: number, 
 };
 
 /** The name of a model of these sizes; null: it has to be added. */
-function modelNameOf({ layers, hidden, heads }: ModelSpec, tokens: number): string | null {
+function findModelName({ layers, hidden, heads }: ModelSpec, tokens: number): string | null {
   const sizes = [layers, hidden, tokens, heads].join();
   return Object.entries(models).find(([, own]) => own.join() === sizes)?.[0] ?? null;
 }

@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../../errors';
-import { linesOf } from '../../line-diff';
+import { splitLines } from '../../line-diff';
 import { sentence } from '../../../sentence';
 
 /** A function that returns the lengths of the slices, in one version of a runtime's source. */
@@ -26,7 +26,7 @@ const versions: readonly SplitsFunction[] = [
     isIn: (text) => generations.some(([splits, rule]) => text.includes(`args.${splits}`) && text.includes(`args.${rule}`)),
     guard: (text, lengths) => {
       const [splits, rule] = generations.find(([own]) => text.includes(`args.${own}`)) ?? generations[0];
-      return `args.${splits} == ${lengths.length} and args.${rule} == "uniform_comp" and args.seq_length == ${sumOf(lengths)}`;
+      return `args.${splits} == ${lengths.length} and args.${rule} == "uniform_comp" and args.seq_length == ${sum(lengths)}`;
     },
     before: /^\s*if args\./,
   },
@@ -34,19 +34,19 @@ const versions: readonly SplitsFunction[] = [
     // Megatron-LM, pull request 3116
     head: /^(\s*)def _get_span\(self, seq_length(?:: int)?\)(?: *-> *List\[int\])?:/,
     isIn: (text) => text.includes('self.chunked_pp_splits'),
-    guard: (_, lengths) => `self.chunked_pp_splits == ${lengths.length} and seq_length == ${sumOf(lengths)}`,
+    guard: (_, lengths) => `self.chunked_pp_splits == ${lengths.length} and seq_length == ${sum(lengths)}`,
     before: /^\s*\S/,
   },
 ];
 
-const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
+const sum = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
 /** What marks our lines, so that a later patch replaces them. */
 const mark = '# Token slices of a TeraPipe plan';
 
 /** Whether a text has a function that a list of lengths can be given to. */
 export function isSplitsSource(text: string): boolean {
-  return versions.some(({ head, isIn }) => isIn(text) && linesOf(text).some((line) => head.test(line)));
+  return versions.some(({ head, isIn }) => isIn(text) && splitLines(text).some((line) => head.test(line)));
 }
 
 /**
@@ -55,7 +55,7 @@ export function isSplitsSource(text: string): boolean {
  * @throws ExpectedError `slices-no-function` where the text has no such function that is known.
  */
 export function patchedSplits(file: string, text: string, lengths: readonly number[]): string {
-  const lines = linesOf(withoutPatch(text));
+  const lines = splitLines(withoutPatch(text));
   const plain = lines.join('');
   for (const { head, isIn, guard, before } of versions) {
     if (!isIn(plain)) continue;
@@ -81,7 +81,7 @@ export function patchedSplits(file: string, text: string, lengths: readonly numb
 
 /** Without the three lines of an earlier patch. */
 function withoutPatch(text: string): string {
-  const lines = linesOf(text);
+  const lines = splitLines(text);
   const at = lines.findIndex((line) => line.trim().startsWith(mark));
   return at < 0 ? text : [...lines.slice(0, at), ...lines.slice(at + 3)].join('');
 }

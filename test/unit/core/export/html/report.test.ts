@@ -4,7 +4,7 @@ import type { ReportFinding } from '../../../../../src/core/export/html/sections
 import type { LayerKind } from '../../../../../src/core/domain/model';
 import { memoryParts } from '../../../../../src/core/memory-model/profile';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import { gpt, request } from '../../../../golden/requests';
 import { sentence } from '../../../../../src/core/sentence';
 import { toText } from '../../../sentence-text';
@@ -45,7 +45,7 @@ describe('a plan as an HTML page', () => {
 
   it('shows step, bubble and memory of the chosen schedule first, then every candidate, reason and assumption', () => {
     const shown = shownText(html);
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     assert.match(shown, /Step \d[\d.,]* ms [\d.,]+ to [\d.,]+ ms Bubble [\d.]+ %/);
     for (const { name } of plan.candidates) assert.ok(shown.includes(toText(name)), toText(name));
     for (const reason of plan.reasons)
@@ -92,7 +92,7 @@ describe('a plan as an HTML page', () => {
 
   it('draws the whole step, and all parts of memory with a hue and a pattern each', () => {
     assert.match(html, /<g class="o"><title>optimizer<\/title>\s*<rect /);
-    const { stages } = chosenOf(plan).memory;
+    const { stages } = chosenCandidate(plan).memory;
     const parts = memoryParts.filter((part) => stages.some((stage) => stage.parts[part] > 0));
     assert.ok(parts.length > 5);
     const drawn = new Set([...html.matchAll(/<span class="part-(\w+)" style="width:[\d.]+%"/g)].map(([, part]) => part));
@@ -137,7 +137,7 @@ describe('a plan as an HTML page', () => {
 
   it('is the same page every time, and stays small for many stages', () => {
     assert.equal(planHtml(plan, []), html);
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const stage = chosen.memory.stages[0]!;
     const stages = Array.from({ length: 5000 }, (_, index) => ({ ...stage, stage: index, peakBytes: stage.peakBytes + index * 2 ** 24 }));
     const many = { ...plan, candidates: plan.candidates.map((candidate) => ({ ...candidate, memory: { ...candidate.memory, stages } })) };

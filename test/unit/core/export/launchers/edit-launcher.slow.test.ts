@@ -10,9 +10,9 @@ import { writtenInto, type EditedLauncher } from '../../../../../src/core/export
 import { launcherFormats } from '../../../../../src/core/launchers/registry';
 import type { LauncherFormat } from '../../../../../src/core/run/config-format';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
-import { readerOf } from '../../../../../src/core/config-files/readers';
+import { loadReader } from '../../../../../src/core/config-files/readers';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { linesOf } from '../../../../../src/core/export/line-diff';
+import { splitLines } from '../../../../../src/core/export/line-diff';
 import { traitFiles } from '../../../../fixtures/traits';
 import { shellReader } from '../../launchers/shell/shell-reader';
 import { editable, editors } from './editors';
@@ -50,7 +50,7 @@ describe("a plan written into a launcher's file", () => {
 
   before(async () => {
     const formats = launcherFormats.filter((format) => editors.has(format));
-    const read = formats.map(async (format) => [format, await readerOf(format, () => Promise.resolve(shellReader()))] as const);
+    const read = formats.map(async (format) => [format, await loadReader(format, () => Promise.resolve(shellReader()))] as const);
     readers = Object.fromEntries(await Promise.all(read)) as typeof readers;
   });
 
@@ -249,9 +249,9 @@ const layoutLine =
 
 function assertRestKept(before: string, after: string): void {
   const rest = (text: string): readonly string[] =>
-    linesOf(text).flatMap((line) => (layoutLine.test(line) ? [] : [line.replace(/ \\\n$/, '\n')]));
+    splitLines(text).flatMap((line) => (layoutLine.test(line) ? [] : [line.replace(/ \\\n$/, '\n')]));
   assert.deepEqual(rest(after), rest(before));
-  const comments = (text: string): readonly string[] => linesOf(text).flatMap((line) => /(?:^|\s)#.*$/.exec(line)?.[0] ?? []);
+  const comments = (text: string): readonly string[] => splitLines(text).flatMap((line) => /(?:^|\s)#.*$/.exec(line)?.[0] ?? []);
   const kept = new Set(comments(after));
   for (const comment of comments(before)) if (!/deep|stages|interleaved/.test(comment)) assert.ok(kept.has(comment), comment);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Facts, LauncherReader } from '../../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { readHuggingFace } from '../../../../../src/core/huggingface/reader';
-import { modelSpecOf } from '../../../../../src/core/run/written-model';
+import { toModelSpec } from '../../../../../src/core/run/written-model';
 import { writtenInto } from '../../../../../src/core/export/launchers/edit-launcher';
 import { newLauncher } from '../../../../../src/core/export/launchers/new-launcher';
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
@@ -16,7 +16,7 @@ import { toText } from '../../../sentence-text';
 
 function modelOf(config: object): ModelSpec {
   const { model, traits } = readHuggingFace('config.json', JSON.stringify(config));
-  return modelSpecOf(model, traits);
+  return toModelSpec(model, traits);
 }
 
 const nemotron = modelOf({
@@ -38,7 +38,7 @@ describe('a hybrid handed to Megatron', () => {
   const back = (facts: Facts, text: string): ModelSpec => {
     const launcher = { ...read('train.sh', text), facts };
     const { model, traits } = runOfLauncher(launcher, 'x', null);
-    return modelSpecOf(model, traits);
+    return toModelSpec(model, traits);
   };
 
   it('reads back as the same layers, sizes of the state included', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { launchSettingsOf } from '../../../../../src/core/export/launchers/launch-settings';
+import { toLaunchSettings } from '../../../../../src/core/export/launchers/launch-settings';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { gpt, request } from '../../../../golden/requests';
 
@@ -10,19 +10,19 @@ describe('what is handed over of a plan', () => {
   });
 
   it('are the sizes of its layout, the layers of its stages, and its GPUs in whole nodes', () => {
-    const plan = launchSettingsOf(makePlan({ ...wanted, schedule: '1F1B' }));
+    const plan = toLaunchSettings(makePlan({ ...wanted, schedule: '1F1B' }));
     assert.deepEqual([plan.tensor, plan.pipeline, plan.data, plan.nodes, plan.gpusPerNode], [2, 4, 1, 1, 8]);
     assert.deepEqual(plan.stageLayers, [2, 3, 3, 2]);
     assert.deepEqual([plan.schedule, plan.slices, plan.expertTensor], ['1F1B', 1, null]);
   });
 
   it('spreads GPUs that fill no whole nodes equally', () => {
-    const plan = launchSettingsOf(makePlan({ ...wanted, layout: { ...wanted.layout, data: 3, pipeline: 2 }, cluster: { ...wanted.cluster, nodes: 2 }, schedule: '1F1B' })); // prettier-ignore
+    const plan = toLaunchSettings(makePlan({ ...wanted, layout: { ...wanted.layout, data: 3, pipeline: 2 }, cluster: { ...wanted.cluster, nodes: 2 }, schedule: '1F1B' })); // prettier-ignore
     assert.deepEqual([plan.nodes, plan.gpusPerNode], [2, 6]);
   });
 
   it('counts the token slices of a schedule that has them', () => {
     const scheme = Array.from({ length: 12 }, () => ({ batch: 1, tokens: [512, 256, 256] }));
-    assert.equal(launchSettingsOf(makePlan({ ...wanted, slicing: { unit: 8, scheme } })).slices, 3);
+    assert.equal(toLaunchSettings(makePlan({ ...wanted, slicing: { unit: 8, scheme } })).slices, 3);
   });
 });

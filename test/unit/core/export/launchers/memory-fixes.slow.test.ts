@@ -9,7 +9,7 @@ import { settingEdits } from '../../../../../src/core/export/launchers/memory-fi
 import type { TextEdit } from '../../../../../src/core/findings';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import { findRemedies, mostTrials } from '../../../../../src/core/rules/plan/remedies';
 import { remedyText, type Remedy } from '../../../../../src/core/rules/plan/remedy';
 import { withSizes } from '../../../../../src/core/plan-request/with-sizes';
@@ -58,7 +58,7 @@ describe("a launcher's file whose plan does not fit", () => {
     const { run, launcher } = await load(script);
     let plans = 0;
     const plan = planOf(run!);
-    assert.equal(chosenOf(plan).fits, false);
+    assert.equal(chosenCandidate(plan).fits, false);
     const remedies = findRemedies(run!, plan, (changed) => {
       plans += 1;
       return planOf(changed);
@@ -78,7 +78,7 @@ describe("a launcher's file whose plan does not fit", () => {
       const text = applied(script, edits);
       const { run: changed, findings } = await load(text);
       assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
-      const chosen = chosenOf(planOf(changed!));
+      const chosen = chosenCandidate(planOf(changed!));
       assert.ok(chosen.fits, say(title));
       const remedy = remedies.find((each) => say(remedyText(each)) === say(title));
       assert.equal(chosen.iterationMs, remedy?.iterationMs, say(title));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writtenInto, type EditedLauncher } from '../../../../../src/core/export/launchers/edit-launcher';
 import type { LaunchSettings } from '../../../../../src/core/launchers/writing/launch-settings';
-import { readerOf } from '../../../../../src/core/config-files/readers';
+import { loadReader } from '../../../../../src/core/config-files/readers';
 import { editable } from './editors';
 import { planWith } from './plans';
 import { toText } from '../../../sentence-text';
@@ -27,7 +27,7 @@ per_device_train_batch_size: 1
 
 describe("a plan written into a trainer's YAML", () => {
   const written = async (text: string, plan: LaunchSettings): Promise<EditedLauncher> => {
-    const read = await readerOf('hf-trainer', () => Promise.reject(new Error('no script')));
+    const read = await loadReader('hf-trainer', () => Promise.reject(new Error('no script')));
     return writtenInto(plan, editable(read('train.yaml', text), read));
   };
 

@@ -10,9 +10,9 @@ import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { sliceRuntimes } from '../../../../../src/core/slice-runtimes/registry';
 import { loadConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure } from '../../../../../src/core/planner/predict/predict';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -103,7 +103,7 @@ describe('slices in files of runtimes', () => {
       scheme: request.slicing.scheme ?? [],
       certificate: null,
     } as const;
-    return { request, iterationMs: measure(pipelineOf(request), spec).iterationMs };
+    return { request, iterationMs: measure(buildPipeline(request), spec).iterationMs };
   }
 
   /** The lengths that the runtime would run, from the text of a file without our readers. */
@@ -140,7 +140,7 @@ describe('slices in files of runtimes', () => {
         const plan = makePlan(await requestOf(given));
         for (const { id, write } of sliceExports) {
           const { text, runs } = await write(plan, shell);
-          const ran = chosenOf(runs);
+          const ran = chosenCandidate(runs);
           if (id === 'dp-results') {
             const [entry] = readDpResults(text);
             assert.deepEqual(schemeOfEntry(entry!), ran.scheme);
@@ -169,16 +169,16 @@ describe('slices in files of runtimes', () => {
       makePlan({ ...request, slicing: { unit: null, scheme: Array.from({ length: 4 }, () => ({ batch: 1, tokens })) } });
     const plan = asked([1536, 1280, 1280]);
     const listed = await of('seq1f1b-core').write(plan, shell);
-    assert.deepEqual(chosenOf(listed.runs).scheme, chosenOf(plan).scheme);
-    assert.ok(!listed.gaps.some(({ what }) => what === chosenOf(plan).name));
+    assert.deepEqual(chosenCandidate(listed.runs).scheme, chosenCandidate(plan).scheme);
+    assert.ok(!listed.gaps.some(({ what }) => what === chosenCandidate(plan).name));
     assert.match(listed.text, /^ {2}--seq1f1b-fix-splits 1536,1280,1280$/m);
     const { gaps, runs } = await of('zero-bubble').write(plan, shell);
-    const fallback = chosenOf(runs);
+    const fallback = chosenCandidate(runs);
     assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'only equal slices');
-    const reason = gaps.find(({ what }) => toText(what) === toText(chosenOf(plan).name))?.reason ?? '';
+    const reason = gaps.find(({ what }) => toText(what) === toText(chosenCandidate(plan).name))?.reason ?? '';
     assert.match(toText(reason), /written and predicted here is Seq1F1B, \d+ equal slices/);
     for (const other of [2, 4, 8]) {
-      const equal = chosenOf(asked(Array.from({ length: other }, () => 4096 / other)));
+      const equal = chosenCandidate(asked(Array.from({ length: other }, () => 4096 / other)));
       assert.ok(fallback.iterationMs <= equal.iterationMs * (1 + 2e-3), `${other} equal slices are no faster`);
     }
   });
@@ -199,7 +199,7 @@ describe('slices in files of runtimes', () => {
       },
     });
     const { runs, gaps } = await of('dp-results').write(mixed, shell);
-    assert.equal(new Set(chosenOf(runs).scheme.map(({ tokens }) => tokens.join())).size, 1);
+    assert.equal(new Set(chosenCandidate(runs).scheme.map(({ tokens }) => tokens.join())).size, 1);
     assert.match(gaps.map(({ reason }) => toText(reason)).join(), /written and predicted here is TeraPipe, one scheme of/);
   });
 

@@ -3,7 +3,7 @@ import { sliceFindings } from '../../../../../src/core/export/slices/slice-findi
 import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { say, sentence } from '../../../../../src/core/sentence';
@@ -48,7 +48,7 @@ describe('the finding that slices take longer than others', () => {
     const best = plan.candidates.find(({ id }) => id === 'best-split');
     assert.deepEqual([facts.slices?.value, facts.sliceRule?.value], [best?.scheme[0]?.tokens.length, 'equal-work']);
     const again = await planned(edited);
-    assert.deepEqual(chosenOf(again.plan).scheme, best?.scheme);
+    assert.deepEqual(chosenCandidate(again.plan).scheme, best?.scheme);
     assert.ok(!sliceFindings(again.config.run!, again.plan, null).some(({ fixes }) => fixes.length > 0));
     assert.deepEqual(sliceFindings(config.run!, plan)[0]?.fixes, []);
   });

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { Facts } from '../../../../../src/core/run/facts';
-import { documentOf } from '../../../../../src/core/languages/python/as-settings';
-import { resultOf } from '../../../../../src/core/languages/python/evaluate';
+import { toYamlDocument } from '../../../../../src/core/languages/python/as-settings';
+import { evaluateFunction } from '../../../../../src/core/languages/python/evaluate';
 import { parsePython } from '../../../../../src/core/languages/python/module';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { environmentOnly } from '../../../../../src/core/languages/yaml/references';
-import { settingsOf } from '../../../../../src/core/launchers/tables/settings';
+import { readSettings } from '../../../../../src/core/launchers/tables/settings';
 import { say, sentence } from '../../../../../src/core/sentence';
 
 const fixture = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../../../fixtures/launchers', name), 'utf8');
@@ -34,9 +34,9 @@ function valuesOf(facts: Facts | undefined, ...names: readonly (keyof Facts)[]):
 /** What a function `f` of a text returns, as settings. */
 function settingsIn(text: string): Record<string, unknown> | null {
   const own = parsePython({ file: 'a.py', text });
-  const result = resultOf([own], own, 'f');
+  const result = evaluateFunction([own], own, 'f');
   if (result === null) return null;
-  return Object.fromEntries([...settingsOf(documentOf(own, [], result), environmentOnly)].map(([name, { value }]) => [name, value]));
+  return Object.fromEntries([...readSettings(toYamlDocument(own, [], result), environmentOnly)].map(([name, { value }]) => [name, value]));
 }
 
 describe('a config registry of TorchTitan', () => {

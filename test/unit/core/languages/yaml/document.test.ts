@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { entryAt, parseYaml, type YamlEntry } from '../../../../../src/core/languages/yaml/document';
-import { removalOf } from '../../../../../src/core/languages/yaml/removal';
+import { entryRemovalRange } from '../../../../../src/core/languages/yaml/removal';
 
 function at(text: string, path: string): YamlEntry {
   const entry = entryAt(parseYaml('run.yaml', text).root, path.split('.'));
@@ -27,7 +27,7 @@ function refusal(text: string): readonly [code: string, pointed: string] {
 
 /** The text without an entry. */
 function without(text: string, path: string): string | null {
-  const whole = removalOf(text, at(text, path));
+  const whole = entryRemovalRange(text, at(text, path));
   return whole === undefined ? null : text.slice(0, whole.start) + text.slice(whole.end);
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { Fact, FactName, Facts } from '../../../../../src/core/run/facts';
-import { deepspeedFactsOf, readDeepSpeed, type DeepSpeedFacts } from '../../../../../src/core/launchers/deepspeed/reader';
+import { readEmbeddedDeepSpeed, readDeepSpeed, type DeepSpeedFacts } from '../../../../../src/core/launchers/deepspeed/reader';
 import { isDeepSpeed } from '../../../../../src/core/launchers/deepspeed/recognise';
 import { traitFiles } from '../../../../fixtures/traits';
 
@@ -14,7 +14,7 @@ function fixture(name: string): string {
 }
 
 function factsOf(text: string): DeepSpeedFacts {
-  return deepspeedFactsOf(text, 'ds.json', 0);
+  return readEmbeddedDeepSpeed(text, 'ds.json', 0);
 }
 
 function values(facts: Facts): Record<string, unknown> {
@@ -28,7 +28,7 @@ function textOf(text: string, fact: Fact<unknown> | undefined): string {
 
 function errorOf(text: string, offset = 0): ExpectedError {
   try {
-    deepspeedFactsOf(text, 'ds.json', offset);
+    readEmbeddedDeepSpeed(text, 'ds.json', offset);
   } catch (error) {
     if (error instanceof ExpectedError) return error;
     throw error;
@@ -186,7 +186,7 @@ describe('DeepSpeed JSON reader', () => {
     const body = script.slice(head.length, script.indexOf('EOF\n', head.length));
 
     it('gives places of the script', () => {
-      const { facts, open, remarks } = deepspeedFactsOf(body, 'run.sh', head.length);
+      const { facts, open, remarks } = readEmbeddedDeepSpeed(body, 'run.sh', head.length);
       assert.equal(textOf(script, facts.zeroStage), '2');
       assert.equal(facts.zeroStage?.source.kind === 'file' && facts.zeroStage.source.place.file, 'run.sh');
       const cut = (range: { start: number; end: number } | undefined) => script.slice(range?.start, range?.end);

@@ -6,7 +6,7 @@ import type { LauncherFile } from '../../../../../src/core/run/facts';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
-import { startOf } from '../../../../../src/core/languages/json/document';
+import { fileStart } from '../../../../../src/core/languages/json/document';
 import { shellReader, values } from './shell-reader';
 
 let read: ComposingReader;
@@ -29,7 +29,7 @@ async function load(files: Readonly<Record<string, string>>): Promise<LoadedConf
     const file = steps.join('/');
     const text = files[file];
     if (text !== undefined) return Promise.resolve({ file, text });
-    return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, startOf(file)));
+    return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, fileStart(file)));
   };
   return loadConfig('jobs/run.sh', files['jobs/run.sh'] ?? '', { read: host, shell: () => Promise.resolve(read) });
 }

@@ -3,7 +3,7 @@ import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
 import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';
-import { startOf } from '../../../../../src/core/languages/json/document';
+import { fileStart } from '../../../../../src/core/languages/json/document';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { say, sentence } from '../../../../../src/core/sentence';
 import { shellReader } from '../shell/shell-reader';
@@ -19,7 +19,7 @@ async function load(file: string, text: string, others: Readonly<Record<string, 
     read: (_from, path) => {
       const found = others[path.replace(/^\.\//, '')];
       if (found !== undefined) return Promise.resolve({ file: path, text: found });
-      return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, startOf(path)));
+      return Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, fileStart(path)));
     },
     shell: () => Promise.resolve(shell),
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { fitsOn } from '../../../../../src/core/partition/chunk-order';
 import { shortestCut } from '../../../../../src/core/planner/candidates/makespan-cut';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { gpt, request } from '../../../../golden/requests';
 import { toText } from '../../../sentence-text';
@@ -30,7 +30,7 @@ function nearly(a: number, b: number): boolean {
 describe('slices of the schedule that is asked for', () => {
   it('are those of its own simulated makespan, with the bound on every other cut', () => {
     const plan = makePlan({ ...long, schedule: 'Seq1F1B' });
-    const { certificate, pipelineMs, scheme } = chosenOf(plan);
+    const { certificate, pipelineMs, scheme } = chosenCandidate(plan);
     assert.ok(certificate !== null && certificate.judgedBy === 'makespan');
     assert.ok(nearly(certificate.optimumMs, pipelineMs), `${certificate.optimumMs} found, ${pipelineMs} predicted`);
     assert.ok(certificate.lowerBoundMs <= certificate.optimumMs && certificate.lowerBoundMs > 0.9 * certificate.optimumMs);
@@ -49,7 +49,7 @@ describe('slices of the schedule that is asked for', () => {
     it(`are those of ${name} where ${schedule} is asked for on ${virtualStages} virtual stages`, () => {
       const coarse = { ...long, schedule, slicing: { ...long.slicing, unit: 4096 }, layout: { ...long.layout, virtualStages } };
       const plan = makePlan(coarse);
-      const { certificate, pipelineMs, timeline } = chosenOf(plan);
+      const { certificate, pipelineMs, timeline } = chosenCandidate(plan);
       assert.equal(timeline?.name, name);
       assert.ok(certificate !== null && certificate.judgedBy === 'makespan');
       assert.ok(nearly(certificate.optimumMs, pipelineMs), `${certificate.optimumMs} found, ${pipelineMs} predicted`);
@@ -58,17 +58,17 @@ describe('slices of the schedule that is asked for', () => {
     });
 
   it('are not slower than those solved for by equation 5 for the same schedule', () => {
-    const asked = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
+    const asked = chosenCandidate(makePlan({ ...long, schedule: 'Seq1F1B' }));
     const compared = makePlan({ ...long, schedule: 'TeraPipe' }).candidates.find(({ id }) => id === 'Seq1F1B');
     assert.ok(compared?.certificate === null);
     assert.ok(asked.iterationMs <= compared.iterationMs * (1 + 1e-9));
   });
 
   it('fit the memory that there is, where some do', () => {
-    const roomy = chosenOf(makePlan({ ...long, schedule: 'Seq1F1B' }));
+    const roomy = chosenCandidate(makePlan({ ...long, schedule: 'Seq1F1B' }));
     const gpu = { ...long.cluster.gpu, memoryBytes: 8.5 * 2 ** 30 };
     const tight: PlanRequest = { ...long, schedule: 'Seq1F1B', cluster: { ...long.cluster, gpu } };
-    const found = chosenOf(makePlan(tight));
+    const found = chosenCandidate(makePlan(tight));
     assert.ok(found.fits);
     assert.ok(found.scheme[0]!.tokens.length > roomy.scheme[0]!.tokens.length);
     assert.ok(found.iterationMs >= roomy.iterationMs);
@@ -78,7 +78,7 @@ describe('slices of the schedule that is asked for', () => {
   it('are found where the best of this many slices never fit, with split backward too', () => {
     const gpu = { ...long.cluster.gpu, memoryBytes: 8.1 * 2 ** 30 };
     const tight: PlanRequest = { ...long, cluster: { ...long.cluster, gpu } };
-    const pipeline = pipelineOf(tight);
+    const pipeline = buildPipeline(tight);
     const found = shortestCut(tight, pipeline, pipeline.schedules['Seq1F1B-ZB'], {
       effort: { mostSteps: 3e7, mostOperations: 400_000, tolerance: 0 },
       known: [],

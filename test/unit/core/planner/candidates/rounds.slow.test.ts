@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../../src/core/run/run';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { findRemedies } from '../../../../../src/core/rules/plan/remedies';
 import { loadRun } from '../../../../load-run';
@@ -36,13 +36,13 @@ describe('a long batch that does not fit at once', () => {
   it('runs in rounds, which a file may give as they were planned', async () => {
     const plan = planOf(await load({ schedule: 'TeraPipe' }));
     const atOnce = plan.candidates.find(({ id }) => id === 'terapipe');
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     assert.deepEqual([atOnce?.fits, chosen.id, chosen.fits, say(chosen.name)], [false, 'rounds', true, 'TeraPipe, 2 rounds']);
     assert.deepEqual(chunksPerRound(chosen.scheme).length, 2);
     const others = plan.candidates.filter(({ schedule, fits }) => schedule === 'TeraPipe' && fits);
     assert.equal(Math.min(...others.map(({ iterationMs }) => iterationMs)), chosen.iterationMs);
     const scheme = chosen.scheme.map(({ batch, tokens, endsRound }) => [batch, tokens, ...(endsRound === true ? ['drain'] : [])]);
-    const given = chosenOf(planOf(await load({ schedule: 'TeraPipe', slicing: { scheme } })));
+    const given = chosenCandidate(planOf(await load({ schedule: 'TeraPipe', slicing: { scheme } })));
     assert.deepEqual([given.id, given.iterationMs, given.memory.stages], ['given', chosen.iterationMs, chosen.memory.stages]);
   });
 
@@ -61,6 +61,6 @@ describe('a long batch that does not fit at once', () => {
     const layers = Number(fewest?.sets[1]?.[1]);
     assert.equal(say(fewest?.label ?? ''), `Recompute ${layers} of up to 5 layers of each stage`);
     const fewer = applyOverrides(run, ['training.recompute=full', `training.recomputeLayers=${layers - 1}`]);
-    assert.deepEqual([layers > 1, chosenOf(planOf(fewer)).fits], [true, false]);
+    assert.deepEqual([layers > 1, chosenCandidate(planOf(fewer)).fits], [true, false]);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { slicedSpecs } from '../../../../../src/core/planner/candidates/terapipe-slices';
 import { slicingCost } from '../../../../../src/core/planner/candidates/terapipe-cost';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -22,7 +22,7 @@ function long(sequenceLength: number, unit: number, globalBatch: number, layers 
 }
 
 function solved(wanted: PlanRequest, onIncumbent?: (incumbent: IncumbentTimes) => void) {
-  const [spec] = slicedSpecs(wanted, pipelineOf(wanted), wanted.training.globalBatch, { onIncumbent });
+  const [spec] = slicedSpecs(wanted, buildPipeline(wanted), wanted.training.globalBatch, { onIncumbent });
   assert.ok(spec?.certificate);
   return { scheme: spec.scheme, certificate: spec.certificate };
 }
@@ -30,7 +30,7 @@ function solved(wanted: PlanRequest, onIncumbent?: (incumbent: IncumbentTimes) =
 /** The same problem without what the planner knows of its cost. */
 function optimumMs(wanted: PlanRequest, unit: number, maximumBatchSlice: number): number {
   const { training, layout } = wanted;
-  const cost = slicingCost(pipelineOf(wanted));
+  const cost = slicingCost(buildPipeline(wanted));
   return solveSlicing({
     batch: training.globalBatch,
     tokens: training.sequenceLength,
@@ -79,7 +79,7 @@ describe('slices of a plan', () => {
       toText(certificate.note),
       /^proved optimal by equation 5 .* multiples of 64 tokens.*; simulated, equal slices are faster by .* and taken$/,
     );
-    const cost = slicingCost(pipelineOf(long(2 ** 17, 64, 1)));
+    const cost = slicingCost(buildPipeline(long(2 ** 17, 64, 1)));
     assert.ok(schemeLatency(scheme, 4, cost).latencyMs >= certificate.optimumMs);
   });
 
@@ -91,7 +91,7 @@ describe('slices of a plan', () => {
 
   it('come with the baselines, by the same objective', () => {
     const wanted = long(32768, 64, 2);
-    const cost = slicingCost(pipelineOf(wanted));
+    const cost = slicingCost(buildPipeline(wanted));
     const { cuts, optimumMs: best, judgedBy } = solved(wanted).certificate;
     assert.deepEqual(
       cuts.map(({ rule }) => rule),

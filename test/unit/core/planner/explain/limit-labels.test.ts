@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Limiter, StageLimits } from '../../../../../src/core/time-model/limits';
 import { costsText, limitedBy, stepCosts } from '../../../../../src/core/planner/explain/limit-labels';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../../src/core/planner/plan';
 import { llama3, request } from '../../../../golden/requests';
 import { toText } from '../../../sentence-text';
 
@@ -45,7 +45,7 @@ describe('what the step goes to', () => {
   });
 
   it('has the bubble of the figures, and is the mean of what it is on each stage', () => {
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const [costs, first, last] = [null, 0, 1].map((of) => new Map(stepCosts(plan, chosen, of)));
     assert.ok(Math.abs((costs?.get('bubble') ?? 0) - chosen.bubbleRate) < 1e-9);
     for (const part of ['math', 'recompute'] as const)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { planJson } from '../../../../../src/core/export/plan-json';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf } from '../../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../../src/core/planner/plan';
 import { isTie } from '../../../../../src/core/planner/explain/reasons';
 import { gpt, request } from '../../../../golden/requests';
 import { sentence } from '../../../../../src/core/sentence';
@@ -14,7 +14,7 @@ const plan = makePlan({
 
 describe('ties between the schedules of a plan', () => {
   it('are those closer than the error bar, never the chosen one itself', () => {
-    const chosen = chosenOf(plan);
+    const chosen = chosenCandidate(plan);
     const share = 1 + plan.cost.errorPercent / 100;
     for (const candidate of plan.candidates) {
       const ratio = Math.max(candidate.iterationMs / chosen.iterationMs, chosen.iterationMs / candidate.iterationMs);

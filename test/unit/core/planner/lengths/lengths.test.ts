@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { drawBatches, percentile } from '../../../../../src/core/planner/lengths/drawn-batches';
 import { longestFirstSchedule, packBestFit } from '../../../../../src/core/planner/lengths/packing';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { splitLike, type SliceCost } from '../../../../../src/core/domain/slice-cost';
 import { cases } from '../../../../property/cases';
 import { llama3, request } from '../../../../golden/requests';
@@ -113,7 +113,7 @@ describe('draws of a global batch', () => {
 
 describe('the time of a pack', () => {
   it('is that of as many sequences where documents are as long, and of one where there is one', () => {
-    for (const { cost } of pipelineOf(wanted).stages) {
+    for (const { cost } of buildPipeline(wanted).stages) {
       assert.deepEqual(cost(1, 4096, 0, [1024, 1024, 1024, 1024]), cost(4, 1024, 0));
       assert.deepEqual(cost(1, 4096, 0, [4096]), cost(1, 4096, 0));
       assert.ok(cost(1, 4096, 0, [4000, 96]).forwardMs > cost(1, 4096, 0, [2048, 2048]).forwardMs);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { percentile } from '../../../../../src/core/planner/lengths/drawn-batches';
 import { overLengths } from '../../../../../src/core/planner/lengths/over-lengths';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure } from '../../../../../src/core/planner/predict/predict';
 import { sliceWork, equalWorkLengths } from '../../../../../src/core/slicing/chunk-rules';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -33,7 +33,7 @@ describe('steps of documents of many lengths', () => {
   ];
 
   it('take what all draws of the documents show, one by one', () => {
-    const pipeline = pipelineOf(wanted);
+    const pipeline = buildPipeline(wanted);
     const over = overLengths(wanted, pipeline, lengths);
     assert.ok(over !== null && over.exact && over.draws === 5);
     const [pad, pack] = over.ways;
@@ -95,7 +95,7 @@ describe('steps of documents of many lengths', () => {
       { tokens: 8192, count: 5 },
       { tokens: 32768, count: 10 },
     ];
-    const pipeline = pipelineOf(many);
+    const pipeline = buildPipeline(many);
     const [pad, pack, chunks] = overLengths(many, pipeline, tail)?.ways ?? [];
     assert.ok(pad !== undefined && pack !== undefined && chunks !== undefined);
     assert.ok(chunks.expectedMs < pack.expectedMs && pack.expectedMs < pad.expectedMs);
@@ -105,7 +105,7 @@ describe('steps of documents of many lengths', () => {
 
   it('run a long document in slices of the chunk length, or of equal work', () => {
     const long = { ...wanted, training: { ...wanted.training, sequenceLength: 32768, globalBatch: 2 } };
-    const pipeline = pipelineOf(long);
+    const pipeline = buildPipeline(long);
     const chunks = overLengths(long, pipeline, [{ tokens: 32768, count: 1 }])?.ways.find(({ way }) => way === 'chunks');
     assert.ok(chunks !== undefined && chunks.chunkTokens < 32768);
     const slices = Math.ceil(32768 / chunks.chunkTokens);
@@ -125,7 +125,7 @@ describe('steps of documents of many lengths', () => {
   });
 
   it('cut documents that are longer than the training length', () => {
-    const over = overLengths(wanted, pipelineOf(wanted), [{ tokens: 10000, count: 1 }]);
+    const over = overLengths(wanted, buildPipeline(wanted), [{ tokens: 10000, count: 1 }]);
     const [pad] = over?.ways ?? [];
     assert.equal(over?.cutShare, 1);
     // 4,096 + 4,096 + 1,808 tokens of each of four documents

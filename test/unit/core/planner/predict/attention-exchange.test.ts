@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { pipelineOf, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline, type Pipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure, type Prediction } from '../../../../../src/core/planner/predict/predict';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { llama3, request } from '../../../../golden/requests';
@@ -19,7 +19,7 @@ const long = request('H100-80GB', llama3('70b', 16), {
 
 function on(wanted: PlanRequest, nicGBps: number): Pipeline {
   const { cluster } = wanted;
-  return pipelineOf({ ...wanted, cluster: { ...cluster, links: { ...cluster.links, nicGBps } } });
+  return buildPipeline({ ...wanted, cluster: { ...cluster, links: { ...cluster.links, nicGBps } } });
 }
 
 function slimPipe(pipeline: Pipeline, slices: number): Prediction {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { slicedSpecs } from '../../../../../src/core/planner/candidates/terapipe-slices';
 import { slicingStages } from '../../../../../src/core/planner/candidates/terapipe-cost';
@@ -38,7 +38,7 @@ function certified(wanted: PlanRequest) {
 
 describe('slices over stages that differ', () => {
   it('are equal stages to the solver where a measured table is of every stage', () => {
-    assert.equal(slicingStages(pipelineOf(tabled(null)), 128, 1).kind, 'equal');
+    assert.equal(slicingStages(buildPipeline(tabled(null)), 128, 1).kind, 'equal');
     const { certificate } = certified(tabled(null));
     assert.match(toText(certificate.note), /^proved optimal for equal stages/);
     assert.equal(certificate.judgedBy, 'formula');
@@ -52,7 +52,7 @@ describe('slices over stages that differ', () => {
     ]) // prettier-ignore
     {
       const wanted = tabled(cut);
-      const stages = slicingStages(pipelineOf(wanted), 128, 1);
+      const stages = slicingStages(buildPipeline(wanted), 128, 1);
       assert.equal(stages.kind, 'proportional');
       const largest = Math.max(...cut);
       stages.factors!.forEach((factor, stage) => assert.ok(Math.abs(factor - cut[stage]! / largest) < 1e-12));
@@ -82,9 +82,9 @@ describe('slices over stages that differ', () => {
       ...onGroups(base, [group('H100-80GB', 1), group('H200', 2)], [1, 0, 1], [4, 4, 4]),
       slicing: { unit: 512, scheme: null },
     };
-    const stages = slicingStages(pipelineOf(wanted), 512, 1);
+    const stages = slicingStages(buildPipeline(wanted), 512, 1);
     assert.equal(stages.kind, 'nearly');
-    const [spec] = slicedSpecs(wanted, pipelineOf(wanted), 2, {});
+    const [spec] = slicedSpecs(wanted, buildPipeline(wanted), 2, {});
     assert.match(toText(spec!.certificate!.note), /keep that proportion within .* so the simulation judges it$/);
     assert.equal(spec!.certificate!.judgedBy, 'simulation');
   });
@@ -102,8 +102,8 @@ describe('slices over stages that differ', () => {
       ...onGroups(base, [group('H100-80GB', 1), group('V100-32GB', 2)], [1, 0, 1], [3, 6, 3]),
       slicing: { unit: 512, scheme: null },
     };
-    assert.equal(slicingStages(pipelineOf(wanted), 512, 1).kind, 'slowest');
-    const [spec] = slicedSpecs(wanted, pipelineOf(wanted), 2, {});
+    assert.equal(slicingStages(buildPipeline(wanted), 512, 1).kind, 'slowest');
+    const [spec] = slicedSpecs(wanted, buildPipeline(wanted), 2, {});
     assert.match(
       toText(spec!.certificate!.note),
       /^proved optimal by equation 5 for stages all as slow as the slowest, .*; stages differ, so the simulation judges it; simulated, .* are faster by .* and taken$/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { scheduleOn } from '../../../../../src/core/schedules/on-layout';
 import { planJson } from '../../../../../src/core/export/plan-json';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { predict } from '../../../../../src/core/planner/predict/predict';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
@@ -18,7 +18,7 @@ function stepMs(wanted: PlanRequest, schedule: ScheduleName): number {
   const { training, layout } = wanted;
   const count = training.globalBatch / layout.data / training.microBatch;
   const scheme = Array.from({ length: count }, () => ({ batch: training.microBatch, tokens: [training.sequenceLength] }));
-  return predict(pipelineOf(wanted), { id: 'whole', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null })
+  return predict(buildPipeline(wanted), { id: 'whole', name: schedule, kind: scheduleOn(schedule, layout), scheme, certificate: null })
     .pipelineMs;
 }
 

@@ -6,7 +6,7 @@ import type { LogFacts } from '../../../../../src/features/compare/core/logs/fac
 import type { RunLog } from '../../../../../src/features/compare/core/logs/run-log';
 import { parameterCount } from '../../../../../src/core/model/parameters';
 import { sequenceFlops } from '../../../../../src/core/model/flops';
-import { chosenOf } from '../../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../../src/core/planner/plan';
 import { fourStages, planOf } from './plans';
 import { toText } from '../../../sentence-text';
 
@@ -112,7 +112,7 @@ describe('A log', () => {
     const plan = planOf('1F1B');
     const memory = [0, 1, 2, 3, 6, 7].map((rank) => ({ rank, allocatedBytes: (30 + rank) * 2 ** 30, reservedBytes: 60 * 2 ** 30 }));
     const compared = compareWithLog(plan, { ...logWith(), memory });
-    const { stages } = chosenOf(plan).memory;
+    const { stages } = chosenCandidate(plan).memory;
     assert.deepEqual(
       compared.memory,
       [[0, 31], [1, 33], [3, 37]].map(([stage, gib]) => ({ stage, of: 'allocated', measuredBytes: gib! * 2 ** 30, predictedBytes: stages[stage!]?.peakBytes })), // prettier-ignore
@@ -132,7 +132,7 @@ describe('A log', () => {
   it('of another run is reported first, and no plan is to be calibrated to it', () => {
     const plan = planOf('1F1B');
     const text = `using world size: 8, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 4
- iteration 85/ 100 | elapsed time per iteration (ms): ${3 * chosenOf(plan).iterationMs} | global batch size: 16 |`;
+ iteration 85/ 100 | elapsed time per iteration (ms): ${3 * chosenCandidate(plan).iterationMs} | global batch size: 16 |`;
     const sentences = timesSentences(compareWithTimes(plan, readTimes(text, 'run.log'))).map((one) => toText(one));
     assert.match(sentences[0] ?? '', /^The log is from another run: tensor parallel size 1 \(planned 2\)/);
     assert.doesNotMatch(sentences.join('\n'), /calibration\.iterationMs/);

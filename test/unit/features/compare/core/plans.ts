@@ -1,5 +1,5 @@
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { chosenOf, type Plan } from '../../../../../src/core/planner/plan';
+import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { chromeTrace } from '../../../../../src/core/export/chrome-trace';
 import { part, operationPart } from '../../../../../src/core/schedules/parts';
@@ -20,12 +20,12 @@ export function fourStages(schedule: ScheduleName, changed: Partial<PlanRequest>
 /** A plan whose timeline has no transfers, so that it can be simulated again with other times. */
 export function planOf(schedule: ScheduleName): Plan {
   const plan = makePlan(fourStages(schedule));
-  const chosen = chosenOf(plan);
+  const chosen = chosenCandidate(plan);
   return { ...plan, candidates: [{ ...chosen, timeline: slowed(timelineOf(plan), -1, 1) }] };
 }
 
 export function timelineOf(plan: Plan): Timeline {
-  const { timeline } = chosenOf(plan);
+  const { timeline } = chosenCandidate(plan);
   if (timeline === null) throw new Error('no timeline');
   return timeline;
 }

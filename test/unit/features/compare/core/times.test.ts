@@ -3,7 +3,7 @@ import { compareWithTimes, timesSentences } from '../../../../../src/features/co
 import { readTimes, timesFormatOf } from '../../../../../src/features/compare/core/times';
 import { steadySteps } from '../../../../../src/features/compare/core/logs/steady';
 import { ExpectedError } from '../../../../../src/core/errors';
-import { chosenOf } from '../../../../../src/core/planner/plan';
+import { chosenCandidate } from '../../../../../src/core/planner/plan';
 import { planOf } from './plans';
 import { toText } from '../../../sentence-text';
 
@@ -65,7 +65,7 @@ describe('Measured times', () => {
 
   it('show whether the plan is within its error bar, what fixes it, and which stage lags', () => {
     const plan = planOf('1F1B');
-    const { iterationMs } = chosenOf(plan);
+    const { iterationMs } = chosenCandidate(plan);
     const near = compareWithTimes(plan, { stepsMs: [1.02 * iterationMs], stages: [] });
     assert.equal(near.within, true);
     assert.match(toText(timesSentences(near)[0]), /2 % longer than predicted .*within the error bar of \d+ %/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { applyOverrides } from '../../../../../src/core/terapipe/overrides';
-import { parametersOf } from '../../../../../src/core/huggingface/count';
+import { countModelParameters } from '../../../../../src/core/huggingface/count';
 import type { Run } from '../../../../../src/core/run/run';
 import { readGradientNorms } from '../../../../../src/features/elastic/core/gradient-norms';
 import { resolveElastic } from '../../../../../src/features/elastic/core/resolve';
@@ -62,7 +62,7 @@ describe('units of a config', () => {
     const count = async (config: object): Promise<number> => {
       const run = await load({ 'config.json': JSON.stringify(config) });
       const units = unitsOf(resolveElastic(run, face, null).model).reduce((sum, { parameters }) => sum + parameters, 0);
-      assert.equal(units, parametersOf(run));
+      assert.equal(units, countModelParameters(run));
       return units;
     };
     const large = { model_type: 'bert', hidden_size: 1024, num_hidden_layers: 24, num_attention_heads: 16, intermediate_size: 4096 };

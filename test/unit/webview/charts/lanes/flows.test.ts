@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { scheduleOn } from '../../../../../src/core/schedules/on-layout';
-import { pipelineOf } from '../../../../../src/core/planner/predict/pipeline';
+import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { predict } from '../../../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../../../src/core/schedules/simulate/gaps';
 import { operationKind } from '../../../../../src/core/schedules/schedule';
@@ -57,7 +57,7 @@ describe('a dragged range', () => {
       training: { globalBatch: 12 },
       layout: { pipeline: 4, data: 1, stageLayers: [6, 9, 8, 7] },
     });
-    const { idle, timeline } = predict(pipelineOf(unequal), {
+    const { idle, timeline } = predict(buildPipeline(unequal), {
       ...({ id: '1f1b', name: '1F1B', kind: scheduleOn('1F1B', unequal.layout), certificate: null } as const),
       scheme: Array.from({ length: 12 }, () => ({ batch: 1, tokens: [2048] })),
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../../../src/protocol/layout';
-import { plansOf } from '../../../../../src/core/layout-search/plans';
+import { listPlans } from '../../../../../src/core/layout-search/plans';
 import { planContent } from '../../../../../webview/tabs/layout/content';
 import { layoutSettings, pressedColumn } from '../../../../../webview/tabs/layout/settings';
 import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../../../webview/tabs/layout/rows';
@@ -37,7 +37,7 @@ describe('found layouts', () => {
 
   it('names each plan of an answer once, fastest first, by the index that a page sends back', () => {
     const { result } = searched();
-    const listed = plansOf(result);
+    const listed = listPlans(result);
     const texts = listed.map(({ plan }) => JSON.stringify([plan.name, plan.point]));
     assert.equal(new Set(texts).size, texts.length);
     for (const plan of [result.best, ...result.paretoFront, ...result.perSchedule, ...result.runnersUp.map((each) => each.plan)])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { part } from '../../../../../src/core/schedules/parts';
 import { indexOperations } from '../../../../../webview/base/operations';
-import { tailAt, tailOf } from '../../../../../src/core/planner/explain/tail';
+import { tailAt, stepTail } from '../../../../../src/core/planner/explain/tail';
 import { lookedAt, shadingOf, timelineLook } from '../../../../../webview/tabs/timeline/look';
 import { unitName } from '../../../../../webview/charts/lanes/labels';
 import { timelineOf } from '../../timelines';
@@ -53,7 +53,7 @@ describe('the end of a step', () => {
   const step = { pipelineMs: makespanMs, gradientExchangeMs: 5, optimizerMs: 2 };
 
   it('follows the pipeline on all stages at once', () => {
-    const tail = tailOf(operations.timeline, step);
+    const tail = stepTail(operations.timeline, step);
     assert.equal(tail.endMs, makespanMs + 7);
     assert.deepEqual(tail.ofStage[3], [
       { kind: 'gradientExchange', startMs: makespanMs, endMs: makespanMs + 5 },
@@ -64,13 +64,13 @@ describe('the end of a step', () => {
   });
 
   it('begins on each stage when that is done where stages do not wait for each other', () => {
-    const tail = tailOf(operations.timeline, { ...step, pipelineMs: makespanMs / 2 });
+    const tail = stepTail(operations.timeline, { ...step, pipelineMs: makespanMs / 2 });
     const { rowStart, endMs } = operations.timeline;
     assert.equal(tail.ofStage[3]![0]!.startMs, endMs[rowStart[4]! - 1]);
   });
 
   it('overlaps what is hidden with the last backward', () => {
-    const [hidden] = tailOf(operations.timeline, { ...step, hiddenExchangeMs: 1000 }).ofStage[0]!;
+    const [hidden] = stepTail(operations.timeline, { ...step, hiddenExchangeMs: 1000 }).ofStage[0]!;
     const { rowStart, startMs } = operations.timeline;
     assert.deepEqual(hidden, { kind: 'hiddenExchange', startMs: startMs[rowStart[1]! - 1], endMs: makespanMs });
   });
