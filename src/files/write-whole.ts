@@ -39,18 +39,18 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
   if (old !== null && !options.replace) throw systemError('EEXIST', file);
   if (old?.isDirectory() === true) throw systemError('EISDIR', file);
   if (old !== null) await disk.access(target, disk.constants.W_OK);
-  const beside = temporaryIn(path.dirname(target));
-  const unregister = removedOnExit(beside);
+  const temporary = temporaryIn(path.dirname(target));
+  const unregister = removedOnExit(temporary);
   try {
-    const madeMs = await fill(beside, content, old, disk);
+    const madeMs = await fill(temporary, content, old, disk);
     await options.beforeReplacing?.();
-    if (options.replace) await disk.rename(beside, target);
-    else await takeFreeName(beside, target, disk);
+    if (options.replace) await disk.rename(temporary, target);
+    else await takeFreeName(temporary, target, disk);
     await flushFolder(path.dirname(target), disk);
     await removeLeftovers(path.dirname(target), madeMs, disk);
   } catch (error) {
-    await disk.rm(beside, { force: true }).catch(() => undefined);
-    throw writing.has(beside) ? error : new CancelledError();
+    await disk.rm(temporary, { force: true }).catch(() => undefined);
+    throw writing.has(temporary) ? error : new CancelledError();
   } finally {
     unregister();
   }
@@ -101,8 +101,8 @@ function temporaryIn(folder: string): string {
 /**
  * Writes and flushes the temporary file, with the permissions of the old one. @returns the moment it was written, by the clock of its disk.
  */
-async function fill(beside: string, content: string | Uint8Array | Iterable<string>, old: Stats | null, disk: Disk): Promise<number> {
-  const handle = await disk.open(beside, 'wx', old === null ? 0o666 : old.mode & 0o777);
+async function fill(temporary: string, content: string | Uint8Array | Iterable<string>, old: Stats | null, disk: Disk): Promise<number> {
+  const handle = await disk.open(temporary, 'wx', old === null ? 0o666 : old.mode & 0o777);
   try {
     await disk.writeFile(handle, content);
     if (old !== null) {
@@ -118,16 +118,16 @@ async function fill(beside: string, content: string | Uint8Array | Iterable<stri
 }
 
 /** Gives the temporary file a name that nobody has: by a link, which cannot replace; where the disk knows none, after a look. */
-async function takeFreeName(beside: string, target: string, disk: Disk): Promise<void> {
+async function takeFreeName(temporary: string, target: string, disk: Disk): Promise<void> {
   try {
-    await disk.link(beside, target);
+    await disk.link(temporary, target);
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw error;
     if ((await statusOf(target, disk)) !== null) throw systemError('EEXIST', target);
-    await disk.rename(beside, target);
+    await disk.rename(temporary, target);
     return;
   }
-  await disk.rm(beside, { force: true });
+  await disk.rm(temporary, { force: true });
 }
 
 /** The file that a chain of links leads to, which need not exist. @throws ELOOP. */
@@ -135,7 +135,7 @@ async function followed(file: string, disk: Disk): Promise<string> {
   let at = file;
   for (let left = maximumLinks; left > 0; left -= 1) {
     const next = await disk.readlink(at).catch((error: unknown) => {
-      // EINVAL: no link. Windows says UNKNOWN of some files.
+      // EINVAL: no link. Windows reports UNKNOWN for some files.
       if (['EINVAL', 'ENOENT', 'UNKNOWN'].includes(systemCode(error) ?? '')) return null;
       throw error;
     });

@@ -7,7 +7,7 @@ import { boundaryBetween, boundaryMs } from '../time-model/boundary';
 import { cachedBySlice, cachedByTokens } from '../time-model/layer-time';
 import type { CostInputs } from '../time-model/rates';
 
-/** Time of a send of so many tokens of each of `batch` sequences, ms. */
+/** Time to send this many tokens of each of `batch` sequences, ms. */
 type SendMs = (batch: number, tokens: number) => number;
 
 /** What sends between the stages of a pipeline take: all schedules of a comparison send as its runtime does. */
