@@ -7,7 +7,7 @@ import { CancelledError } from '../core/errors';
 import { systemCode } from './system-reason';
 
 /** What is used of `node:fs/promises`; tests give one that fails. */
-export type Disk = Pick<
+type Disk = Pick<
   typeof nodeDisk,
   'access' | 'constants' | 'link' | 'lstat' | 'open' | 'readdir' | 'readlink' | 'rename' | 'rm' | 'stat' | 'writeFile'
 >;

@@ -15,7 +15,7 @@ import { sentence } from '../core/sentence';
 
 export type { Refusal } from './diagnose';
 
-export interface ProfilerOptions {
+interface ProfilerOptions {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   /** Tried in this order, each in a child of its own; the first that runs the layer is kept. */
@@ -41,7 +41,7 @@ interface ProfilerLimits {
 const defaultLimits: ProfilerLimits = { openMs: 5 * 60_000, measureMs: 10 * 60_000, memoryBytes: 2 ** 30 };
 
 /** Times of one run of a cell, ms, or why it has none. */
-export type CellAnswer = Extract<ProfilerReply, { readonly type: 'measured' | 'skipped' }>;
+type CellAnswer = Extract<ProfilerReply, { readonly type: 'measured' | 'skipped' }>;
 
 /** A provider that runs the layer. One call at a time. */
 export interface OpenProfiler {

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const toolLimitMs = 10_000;
 
 /** What this process can see of the device it runs on. */
-export interface DeviceFacts {
+interface DeviceFacts {
   readonly provider: ProviderName;
   readonly platform: NodeJS.Platform;
   readonly cpu: string;

@@ -59,15 +59,9 @@ export interface PackedPiece {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Packs plain data with typed arrays, which is left as it is, as one message. A column that is in several places travels once. */
-export function packMessage(message: unknown): PackedMessage {
-  const { head, places } = pack(message);
-  return { ...head, buffer: bytesOf(places, 0, head.byteLength).buffer };
-}
-
 /**
- * The same as a message and, where its buffer is large, the pieces of that: each is made when it is asked for, so a column must not change
- * before the last.
+ * Packs plain data with typed arrays, which is left as it is: a message and, where its buffer is large, the pieces of that. A column that
+ * is in several places travels once. Each piece is made when it is asked for, so a column must not change before the last.
  */
 export function* packedParts(message: unknown): Generator<PackedMessage | PackedPiece, void, undefined> {
   const { head, places } = pack(message);
@@ -212,7 +206,7 @@ function columnTypeOf(column: Column): ColumnType {
 }
 
 /**
- * Puts together what `packedParts` or `packMessage` packed: gets every part as it arrives, and returns the message with its last one, its
+ * Puts together what `packedParts` packed: gets every part as it arrives, and returns the message with its last one, its
  * columns views of the one buffer as far as they lie there as they are; null before that and for anything else. A message that begins
  * before another has ended takes its place. What arrived is filled in, so it belongs to the caller.
  * @throws RangeError where a column or a piece does not lie in the buffer

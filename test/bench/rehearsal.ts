@@ -10,7 +10,7 @@ import { makePlan } from '../../src/core/planner/make-plan';
 import type { RankedSchemes } from '../../src/features/rehearsal/core/schemes';
 import { sentence } from '../../src/core/sentence';
 import { resolveRun } from '../../src/core/plan-request/resolve';
-import { rehearse, rehearseSchemes, type RehearsalOptions } from '../../src/features/rehearsal/profiler/run';
+import { rehearse, rehearseSchemes } from '../../src/features/rehearsal/profiler/run';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 
 const isQuick = process.argv.includes('--quick');
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
       for (const stages of [2, 8]) {
         const clock = stages === 2 ? 'real' : 'virtual';
         const design = await designOf(model, stages, isQuick ? 128 : 512);
-        const options: RehearsalOptions = {
+        const options: Parameters<typeof rehearse>[1] = {
           childFile: child.file,
           provider: 'cpu',
           libraryPath: [],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { makeUnpacker, packedParts, packMessage, transferOf } from '../../src/protocol/packed';
+import { makeUnpacker, packedParts, transferOf } from '../../src/protocol/packed';
+import { packMessage } from './packed-whole';
 
 const column = fc.oneof(
   fc.uint8Array({ maxLength: 9 }),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { bruteForce } from './brute-force';
-import { schemeLatency, commonUnit, type SlicingProblem } from '../../src/core/slicing/problem';
+import { commonUnit, type SlicingProblem } from '../../src/core/slicing/problem';
+import { schemeLatencyMs } from '../unit/core/slicing/latency';
 import { solveSlicing } from '../../src/core/slicing/solve';
 import { cases } from './cases';
 
@@ -117,7 +118,7 @@ describe('solver against brute force', () => {
         assert.ok(Math.abs(solution.latencyMs - oracle.latencyMs) <= tolerance, `${solution.latencyMs} against ${oracle.latencyMs}`);
         assert.equal(solution.lowerBoundMs, solution.latencyMs);
         assert.equal(solution.exact, true);
-        assert.deepEqual(schemeLatency(solution.scheme, problem.stages, problem.cost).latencyMs, solution.latencyMs);
+        assert.deepEqual(schemeLatencyMs(solution.scheme, problem.stages, problem.cost), solution.latencyMs);
         for (const { batch, tokens } of solution.scheme) {
           assert.ok(batch <= (problem.maximumBatchSlice ?? problem.batch));
           assert.equal(

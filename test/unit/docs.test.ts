@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { gpuPresets } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { scheduleKinds } from '../../src/core/schedules/registry';
-import { stepBytes, stateBytes, type Optimizer } from '../../src/core/domain/optimizer';
+import { type optimizers, stepBytes, stateBytes } from '../../src/core/domain/optimizer';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
 import { unpadded } from '../docs/markdown';
@@ -152,7 +152,7 @@ describe('documents', () => {
     };
     const { gemmHalfSize, issueFloorUs, memoryEfficiency } = defaultConstants;
     const { 'A100-80GB': a100, 'V100-16GB': v100, 'H100-80GB': h100, B200: b200 } = gpuPresets;
-    const stepOf = (optimizer: Optimizer) => stepBytes({ optimizer, precision: 'bf16' });
+    const stepOf = (optimizer: (typeof optimizers)[number]) => stepBytes({ optimizer, precision: 'bf16' });
     for (const [name, value] of [
       ['| `gemmHalfSize`', gemmHalfSize],
       ['| `issueFloorUs`', issueFloorUs],
@@ -170,7 +170,7 @@ describe('documents', () => {
       const row = rowWith('docs/model/time.md', name);
       assert.match(row, new RegExp(`\\| +${String(value).replace('.', '\\.')}\\b`), row);
     }
-    const stateOf = (optimizer: Optimizer) => stateBytes({ optimizer, precision: 'bf16' });
+    const stateOf = (optimizer: (typeof optimizers)[number]) => stateBytes({ optimizer, precision: 'bf16' });
     const states = `Adam ${stateOf('adam')}, with bf16 moments ${stateOf('adam-bf16')}, with 8-bit moments ${stateOf('adam-8bit')}, SGD ${stateOf('sgd')}`;
     assert.ok(read('docs/model/memory.md').includes(states), states);
   });

@@ -21,7 +21,7 @@ import { chosenCandidate, candidatePeakBytes, type Plan } from '../../src/core/p
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../src/core/layout-search/problem';
-import { planItems } from '../../src/extension/views/explorer-items';
+import { configItems } from '../../src/extension/views/explorer-items';
 import { memoryText, summaryOf } from '../../src/extension/views/summary';
 import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
@@ -51,7 +51,10 @@ function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
   const result = searchLayouts(toSearchProblem(run, plan.request, []));
   const answer = layoutAnswerOf(result, 'a');
   const dots = planContent(answer, rowsOf(answer, launchedLayoutOf(plan))).dots;
-  const tree = planItems({ file: run.file, plan, elastic: null, error: null } as Parameters<typeof planItems>[0], english);
+  const tree = configItems(
+    { file: run.file, launcher: null, plan, elastic: null, error: null } as Parameters<typeof configItems>[0],
+    english,
+  );
   const inTree = tree.find((item) => item.kind === 'number' && item.label === 'Memory');
   return {
     'lens and status bar': memoryText(summaryOf(plan), english),

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Frame } from 'playwright-core';
 import { operationKind } from '../../src/core/schedules/schedule';
 import { candidateIds, chosenCandidate, type Candidate, type CandidateId } from '../../src/core/planner/plan';
-import { packMessage } from '../../src/protocol/packed';
+import { packMessage } from '../property/packed-whole';
 import type { HostMessage, TabId } from '../../src/protocol/page';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';

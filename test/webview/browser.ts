@@ -6,7 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { chromium, type BrowserContext, type Locator, type Page } from 'playwright-core';
 import { pageHtml } from '../../src/extension/views/page-html';
-import { packMessage } from '../../src/protocol/packed';
+import { packMessage } from '../property/packed-whole';
 import type { HostMessage, PageKind, PageMessage } from '../../src/protocol/page';
 import { parsePageMessage } from '../../src/protocol/page-schema';
 import { fontFace, vendoredFont } from './font';

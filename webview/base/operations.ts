@@ -97,7 +97,7 @@ export function operationAt(operations: Operations, row: number): Operation {
 }
 
 /** Stage that owns a row. */
-export function stageOf({ timeline, stages }: Operations, row: number): number {
+function stageOf({ timeline, stages }: Operations, row: number): number {
   let low = 0;
   let high = stages;
   while (high - low > 1) {

@@ -39,7 +39,7 @@ export interface ViewState {
 }
 
 /** What a page starts with. */
-export const initialViewState: ViewState = {
+const initialViewState: ViewState = {
   tab: 'timeline',
   candidate: null,
   compareWith: null,

@@ -15,7 +15,7 @@ import { readSimulationProblem, type SimulationProblem } from '../problems/simul
 import { sentence } from '../../core/sentence';
 
 /** What `terapipe simulate --json` prints. Times in ms, memory in the unit of the problem. */
-export interface SimulateAnswer {
+interface SimulateAnswer {
   readonly version: 1;
   readonly schedule: string;
   readonly makespanMs: number;
@@ -41,7 +41,10 @@ export interface SimulateAnswer {
  * Simulates the problem in `source`; `read` gives the text of a CSV it names.
  * @throws ExpectedError as `readSimulationProblem`; `schedule-*` when the schedule cannot run.
  */
-export async function simulateAnswer(source: SourceText, read: (from: string, path: string) => Promise<SourceText>): Promise<Answer> {
+export async function simulateAnswer(
+  source: SourceText,
+  read: (from: string, path: string) => Promise<SourceText>,
+): Promise<Answer & { readonly json: SimulateAnswer }> {
   const problem = readSimulationProblem(source.text, source.file);
   const schedule = await scheduleOf(problem, source.file, read);
   const times = problem.times(schedule.stages);

@@ -25,7 +25,7 @@ import { sentence, type Sentence } from '../sentence';
 import type { Place } from '../domain/located';
 
 /** How the terminal or VS Code reads further files. */
-export interface ConfigHost {
+interface ConfigHost {
   readonly read: ReadReferenced;
   /** The reader of shell scripts, whose grammar is loaded the first time. */
   readonly shell: () => Promise<ComposingReader>;

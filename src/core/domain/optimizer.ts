@@ -122,7 +122,7 @@ const rows = [
 ] as const satisfies readonly OptimizerRow[];
 
 /** An optimizer by any of its names. */
-export type Optimizer = (typeof rows)[number]['names'][number];
+type Optimizer = (typeof rows)[number]['names'][number];
 
 const traits = Object.fromEntries<OptimizerTraits>(rows.flatMap((row) => row.names.map((name) => [name, row]))) as Readonly<
   Record<Optimizer, OptimizerTraits>

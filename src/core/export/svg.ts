@@ -16,7 +16,7 @@ interface SvgColors {
   readonly optimizer: string;
 }
 
-export interface SvgOptions {
+interface SvgOptions {
   readonly title: string;
   /** Of the whole picture; the height follows from the stages. */
   readonly widthPx: number;

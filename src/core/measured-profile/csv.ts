@@ -9,7 +9,7 @@ import type { PlanRequest } from '../domain/request';
 import { rankLayerShape } from './shape';
 
 /** What a table of times lacks. */
-export type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
+type ImportDescription = Pick<Profile, 'title' | 'measuredAt' | 'device' | 'tensor' | 'shape' | 'precision' | 'attention'>;
 
 const fewestLengths = 3;
 /** What a backward takes that nobody measured: two GEMMs for each of the forward's. */

@@ -25,11 +25,6 @@ const reweightings = 4;
 const mostLeftOut = 100;
 const mostRefitted = 50_000;
 
-/** The time, ms, that `fit` gives a cell. Compiles the fit first: for many cells use `timeFunction`. */
-export function fitMs(fit: TimeFit, { batch, tokens, context }: Cell): number {
-  return timeFunction(fit)(batch, tokens, context);
-}
-
 /**
  * `fit` as a function of batch, tokens and context, ms; a binary search and a few multiplications. Never negative: rows and square are not,
  * and with context the time is at least half of that without.
@@ -262,7 +257,8 @@ export function fitErrors(fit: PartFit, samples: readonly Sample[]): { readonly 
   const fitError = (direction: Direction): FitError => {
     const percents = judged.map(({ sample, fit: part }) => {
       const measuredMs = direction === 'forward' ? sample.forwardMs : sample.backwardMs;
-      return 100 * Math.abs(fitMs(part[direction], sample) / measuredMs - 1);
+      const fittedMs = timeFunction(part[direction])(sample.batch, sample.tokens, sample.context);
+      return 100 * Math.abs(fittedMs / measuredMs - 1);
     });
     const meanPercent = percents.reduce((sum, percent) => sum + percent, 0) / percents.length;
     return { meanPercent, maxPercent: percents.reduce((most, percent) => Math.max(most, percent)), cells: percents.length, method };

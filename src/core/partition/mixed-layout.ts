@@ -22,7 +22,7 @@ import type { Watch } from './stage-budget';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /** The input of the search for a layout on nodes of several kinds. */
-export interface MixedProblem extends Watch {
+interface MixedProblem extends Watch {
   readonly given: LocatedPartial<Layout>;
   readonly model: ModelSpec;
   readonly cluster: ClusterSpec;

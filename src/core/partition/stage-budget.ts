@@ -14,7 +14,7 @@ import { chunkCost } from './offload';
 export type OfStage<T = number> = (stage: number, from: number, to: number) => T;
 
 /** How often stages were recomputed. */
-export interface Counter {
+interface Counter {
   count: number;
 }
 

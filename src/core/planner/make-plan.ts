@@ -21,7 +21,7 @@ import type { SlicingListener } from './candidates/terapipe-slices';
 import { withChosenStages, withOpenStages, withVirtualStages } from './candidates/virtual-stages';
 
 /** `onIncumbent` is called with the best slices so far during the solve. */
-export interface PlanOptions extends SlicingListener {
+interface PlanOptions extends SlicingListener {
   /** Most operations, over all candidates, whose timelines are kept, the chosen one's first; left out: all that can be drawn. */
   readonly drawnOperations?: number;
   /** False: without the candidates that cannot be chosen, and with no plan of other lengths or times; the same candidate is chosen. */

@@ -6,9 +6,6 @@ type MovableMs = Float64Array;
 /** What a stage waits for what it exchanges in one pass, ms: of a cell that takes `evenedMs` in place of `ownMs`. */
 export type ExchangeMs = (cell: number, ownMs: number, evenedMs: number) => number;
 
-/** No exchange takes any time. */
-export const freeExchange: ExchangeMs = () => 0;
-
 /**
  * The same where the stages even out, at each time, the attention of the slices that they are at (docs/model/schedules.md, Attention
  * exchanged): each takes the mean and what it waits for the exchange; where that would not make the slowest of them faster, what it had.

@@ -123,18 +123,3 @@ export function schemeSliceTimes(scheme: Scheme, cost: SliceMs): Float64Array {
   }
   return times;
 }
-
-/** Objective of eq. 5 for a given scheme, ms: all slice times, and the slowest once more for every further stage. */
-interface SchemeLatency {
-  readonly latencyMs: number;
-  readonly totalMs: number;
-  readonly slowestMs: number;
-}
-
-/** Evaluates eq. 5 for `scheme` on `stages` equal stages. */
-export function schemeLatency(scheme: Scheme, stages: number, cost: SliceMs): SchemeLatency {
-  const times = schemeSliceTimes(scheme, cost);
-  const totalMs = times.reduce((sum, ms) => sum + ms, 0);
-  const slowestMs = times.reduce((most, ms) => Math.max(most, ms), 0);
-  return { latencyMs: totalMs + (stages - 1) * slowestMs, totalMs, slowestMs };
-}

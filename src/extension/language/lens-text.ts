@@ -138,7 +138,7 @@ function cut(text: string, longest: number): string {
 }
 
 /** A config's own layout compared with the best of a search; null without an answer or a running search. */
-export function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
+function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
   if (search === null) return null;
   const { answer, running, staleEdits } = search;
   if (answer === null) {

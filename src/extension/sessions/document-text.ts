@@ -1,7 +1,7 @@
 import type * as vscode from 'vscode';
 
 /** What this file uses of an open document. */
-export type OpenText = Pick<vscode.TextDocument, 'getText' | 'lineAt' | 'lineCount' | 'offsetAt'>;
+type OpenText = Pick<vscode.TextDocument, 'getText' | 'lineAt' | 'lineCount' | 'offsetAt'>;
 
 /**
  * The text of an open document; null where it has more than `most` UTF-16 units: `getText` makes one string of all its lines, and the

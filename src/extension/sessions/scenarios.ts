@@ -17,7 +17,7 @@ const memory = 'terapipe.scenarios';
 const mostRemembered = 200;
 
 /** What of a scenario a person chooses in the editor, where no file sets it. */
-export const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
+const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
 export type ChosenKey = (typeof chosenKeys)[number] & ScenarioKey;
 type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
 

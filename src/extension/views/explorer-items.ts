@@ -24,7 +24,7 @@ export function configItems(state: SessionState, t: Translate): readonly Explore
 }
 
 /** The numbers of a plan, or what stops it. */
-export function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
+function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
   const { file, plan, elastic, error } = state;
   const number = (label: string, value: string, icon: string): ExplorerItem => ({ kind: 'number', file, label, value, icon });
   const problem = error === null ? [] : [number(t('Error'), say(error.what, t), 'error')];

@@ -4,7 +4,7 @@ import type { HostMessage } from '../../protocol/page';
 type Part = PackedMessage | PackedPiece;
 
 /** Sends messages to one page, in order. */
-export interface PageSender {
+interface PageSender {
   readonly send: (message: HostMessage) => void;
   /** Whether pieces are in transit; new messages wait for the last of them. */
   readonly isBusy: () => boolean;

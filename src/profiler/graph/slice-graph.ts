@@ -5,10 +5,10 @@ import { layerBackward, layerForward } from './layer';
 import { createGraph, type Graph, type GraphInput, type Value } from './onnx';
 import { deviceSources, inputSources, type NamedTensor, type Sources } from './sources';
 
-export type Direction = 'forward' | 'backward';
+type Direction = 'forward' | 'backward';
 
 /** A model as bytes, and the names of its outputs. Its inputs always include `batch`, `tokens` and `context`, int64 [1] each. */
-export interface SliceGraph {
+interface SliceGraph {
   readonly bytes: Uint8Array;
   readonly outputs: readonly string[];
 }

@@ -1,9 +1,8 @@
 import { TensorProto_DataType as DataType, type ModelProto } from 'onnx-buf';
 import * as v from 'valibot';
 import type { Precision } from '../../core/domain/cluster';
-import { modelFields, toModelSpec, type WrittenModel } from '../../core/run/written-model';
+import { modelFields, type WrittenModel } from '../../core/run/written-model';
 import type { LocatedFields } from '../../core/domain/located';
-import type { ModelSpec } from '../../core/domain/model';
 import { onnxError } from './errors';
 import { mostFrequent, shown, viewOf, type GraphView } from './graph-view';
 import { expertsOf } from './experts';
@@ -28,31 +27,6 @@ export interface OnnxModel {
   readonly precision: Precision | null;
   /** Sentences on what could be otherwise. */
   readonly doubts: readonly Sentence[];
-}
-
-/** A Transformer's sizes, why each, and what could be otherwise. */
-interface ModelOfOnnx {
-  readonly model: ModelSpec;
-  readonly reason: Readonly<Record<keyof WrittenModel, Sentence>>;
-  readonly precision: Precision | null;
-  readonly doubts: readonly Sentence[];
-}
-
-/**
- * A Transformer's sizes from nothing but its graph.
- * @param file for messages.
- * @throws ExpectedError as `fieldsOfOnnx` and `requireComplete`.
- */
-export function modelOfOnnx(model: ModelProto, file: string): ModelOfOnnx {
-  const { fields, precision, doubts } = settleTying(fieldsOfOnnx(model, file));
-  const located = locatedFields(requireComplete(fields, file));
-  const reason = Object.entries(located).map(([field, { source }]) => [field, source.kind === 'default' ? source.reason : sentence``]);
-  return {
-    model: toModelSpec(located),
-    reason: Object.fromEntries(reason) as Record<keyof WrittenModel, Sentence>,
-    precision,
-    doubts,
-  };
 }
 
 /** Each size as a default, with what of the graph it was read from. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { simulateAnswer, type SimulateAnswer } from '../../../src/cli/answers/simulate';
+import { simulateAnswer } from '../../../src/cli/answers/simulate';
 import { ExpectedError } from '../../../src/core/errors';
 import { say } from '../../../src/core/sentence';
 
 const equal = { forwardMs: 1, backwardInputMs: 1, backwardWeightMs: 1 };
 const oneForward = { schedule: '1F1B', stages: 4, microBatches: 8, times: equal };
 
-async function simulate(problem: unknown, files: Readonly<Record<string, string>> = {}): Promise<SimulateAnswer> {
+async function simulate(problem: unknown, files: Readonly<Record<string, string>> = {}) {
   const text = typeof problem === 'string' ? problem : JSON.stringify(problem);
   const read = (_from: string, name: string) => Promise.resolve({ file: name, text: files[name] ?? '' });
-  return (await simulateAnswer({ file: 'problem.json', text }, read)).json as SimulateAnswer;
+  return (await simulateAnswer({ file: 'problem.json', text }, read)).json;
 }
 
 /** The error for a problem, and the text it points at. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { makePageSender, type PageSender } from '../../../src/extension/views/page-sender';
+import { makePageSender } from '../../../src/extension/views/page-sender';
 import { makeUnpacker, type PackedMessage, type PackedPiece } from '../../../src/protocol/packed';
 import { emptyPage, type HostMessage } from '../../../src/protocol/page';
 
@@ -15,7 +15,7 @@ function largeState(seed: number): HostMessage {
 }
 
 interface FakePage {
-  readonly sender: PageSender;
+  readonly sender: ReturnType<typeof makePageSender>;
   /** What was posted and has not arrived. */
   readonly posted: { readonly part: PackedMessage | PackedPiece; readonly settle: (arrived: boolean) => void }[];
   readonly received: unknown[];

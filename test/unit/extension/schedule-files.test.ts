@@ -6,7 +6,7 @@ import { isScheduleCsv, sniffed } from '../../../src/core/schedules/pytorch-csv/
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { pageStateOf } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
-import { startOfDocument, textWithin, type OpenText } from '../../../src/extension/sessions/document-text';
+import { startOfDocument, textWithin } from '../../../src/extension/sessions/document-text';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
 import { scheduleLensText } from '../../../src/extension/language/schedule-text';
 import { english } from '../../../src/core/sentence';
@@ -87,7 +87,7 @@ describe('a schedule file in the editor', () => {
         asked.texts += 1;
         return lines.join('\n');
       };
-      return { asked, open: { lineCount: lines.length, lineAt, offsetAt, getText } as unknown as OpenText };
+      return { asked, open: { lineCount: lines.length, lineAt, offsetAt, getText } as unknown as Parameters<typeof textWithin>[0] };
     };
     const large = document(Array(100_000).fill('0F0,0B0'));
     assert.equal(isScheduleCsv(startOfDocument(large.open, sniffed + 1)), true);

@@ -7,7 +7,7 @@ import { ExpectedError } from '../../../src/core/errors';
 import { chosenCandidate } from '../../../src/core/planner/plan';
 import { plainClusterChanges } from '../../../src/extension/sessions/cluster-changes';
 import { explanationFor } from '../../../src/extension/language/explanations';
-import { planItems, stageItems } from '../../../src/extension/views/explorer-items';
+import { configItems, stageItems } from '../../../src/extension/views/explorer-items';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { lensesOf } from '../../../src/extension/language/lens-text';
 import { newConfigText } from '../../../src/extension/sessions/new-config';
@@ -120,7 +120,7 @@ describe('hovers', () => {
 describe('tree rows', () => {
   it('give the numbers of a plan and one row a stage', async () => {
     const state = await planned();
-    const labels = planItems(state, english).map((item) => ('label' in item ? item.label : ''));
+    const labels = configItems(state, english).map((item) => ('label' in item ? item.label : ''));
     assert.deepEqual(labels, ['Step', 'Bubble', 'Memory', 'Schedule', 'Layout', 'Cluster', 'Planned for', 'Throughput', '4 stages']);
     const stages = stageItems(run, chosenCandidate(state.plan!), english);
     assert.equal(stages.length, 4);
@@ -129,7 +129,7 @@ describe('tree rows', () => {
   it('name the groups of a cluster, and the GPU of each stage', async () => {
     const groups = [{ gpu: 'L40S', nodes: 1, gpusPerNode: 2 }, { gpu: 'A100-40GB', nodes: 1, gpusPerNode: 2 }]; // prettier-ignore
     const state = await planned(smallRun({ cluster: { groups }, layout: { tensor: 1, data: 1 } }));
-    const cluster = planItems(state, english).find((item) => 'label' in item && item.label === 'Cluster');
+    const cluster = configItems(state, english).find((item) => 'label' in item && item.label === 'Cluster');
     assert.equal(cluster?.kind === 'number' && cluster.value, '1 node of 2 L40S + 1 node of 2 A100-40GB');
     const stages = stageItems(run, chosenCandidate(state.plan!), english).map((item) => ('label' in item ? item.label : ''));
     assert.deepEqual(stages.map((label) => label.replace(/^Stage \d, /, '')).toSorted(), ['A100-40GB', 'A100-40GB', 'L40S', 'L40S']);

@@ -21,8 +21,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CancelledError } from '../../../src/core/errors';
 import { systemReason } from '../../../src/files/system-reason';
-import { abandonWrites, tryWriting, writeWhole, type Disk } from '../../../src/files/write-whole';
+import { abandonWrites, tryWriting, writeWhole } from '../../../src/files/write-whole';
 import { say } from '../../../src/core/sentence';
+
+type Disk = NonNullable<Parameters<typeof tryWriting>[1]>;
 
 const writeWholeFile = path.resolve(import.meta.dirname, '../../../src/files/write-whole.ts');
 

@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
-import { openProfiler, type OpenProfiler, type ProfilerOptions } from '../../../src/profiler/client';
+import { openProfiler, type OpenProfiler } from '../../../src/profiler/client';
 import { parseProfilerReply, type ProfilerJob, type ProfilerReply, type ProfilerRequest } from '../../../src/protocol/profiler';
 import { bundleChild, profilerEntry, type BundledChild } from './bundle';
 import { smallCell, smallJob } from './jobs';
+
+type ProfilerOptions = Parameters<typeof openProfiler>[1];
 
 /** A cell that runs for seconds. */
 const longJob: ProfilerJob = {

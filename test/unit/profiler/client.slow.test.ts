@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { openProfiler, type OpenProfiler, type ProfilerOptions } from '../../../src/profiler/client';
+import { openProfiler, type OpenProfiler } from '../../../src/profiler/client';
 import { bundleChild, type BundledChild } from './bundle';
 import { smallCell, smallJob } from './jobs';
 import { say } from '../../../src/core/sentence';
+
+type ProfilerOptions = Parameters<typeof openProfiler>[1];
 
 describe('profiler client with a child that misbehaves', () => {
   let child: BundledChild;

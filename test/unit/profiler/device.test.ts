@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { deviceOf, libraryVersions, parseNvidia, type DeviceFacts } from '../../../src/profiler/device';
+import { deviceOf, libraryVersions, parseNvidia } from '../../../src/profiler/device';
+
+type DeviceFacts = Parameters<typeof deviceOf>[0];
 
 const bare: DeviceFacts = {
   provider: 'webgpu',

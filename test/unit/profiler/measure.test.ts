@@ -3,7 +3,6 @@ import { describe, it } from 'mocha';
 import { CancelledError, ExpectedError } from '../../../src/core/errors';
 import type { Cell, LayerShape } from '../../../src/core/domain/profile';
 import { randomNumbers } from '../../../src/core/numbers';
-import type { CellAnswer } from '../../../src/profiler/client';
 import { measureProfile, type MeasureTask, type MeasureHost } from '../../../src/profiler/measure';
 import type { TimedPart } from '../../../src/protocol/profiler';
 import { sentence } from '../../../src/core/sentence';
@@ -21,7 +20,7 @@ interface Bench {
 function bench(
   forwardMs: (cell: Cell) => number,
   noise = 0.02,
-  answer?: (part: TimedPart, cell: Cell) => CellAnswer | null,
+  answer?: (part: TimedPart, cell: Cell) => Awaited<ReturnType<Profiler['measure']>> | null,
   waits = 0,
 ): Bench {
   const random = randomNumbers(7);

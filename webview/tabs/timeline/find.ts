@@ -3,7 +3,7 @@ import { operationPart } from '../../../src/core/schedules/parts';
 import { at, rowsOf, type Operations } from '../../base/operations';
 
 /** What to look for; a field left out matches everything. */
-export interface Query {
+interface Query {
   readonly stage?: number;
   readonly chunk?: number;
   readonly microBatch?: number;

@@ -24,7 +24,7 @@ interface OpenSetting {
 }
 
 /** What one DeepSpeed JSON sets, wherever its text is. */
-export interface DeepSpeedFacts {
+interface DeepSpeedFacts {
   readonly facts: Facts;
   readonly remarks: readonly Finding[];
   /** Names, each once, in alphabetical order. */

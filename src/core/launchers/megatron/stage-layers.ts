@@ -34,7 +34,7 @@ export function lettersIn(stages: readonly string[], letter: string): number {
 }
 
 /** Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL`; null for a text that is none. */
-export function stagesOfPattern(pattern: string): readonly number[] | null {
+function stagesOfPattern(pattern: string): readonly number[] | null {
   const stages = unrolledLayout(pattern);
   return stages === null || stages.some((stage) => /[^EtmL]/.test(stage)) ? null : stages.map((stage) => lettersIn([stage], 't'));
 }

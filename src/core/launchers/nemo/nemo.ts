@@ -92,15 +92,10 @@ export const nemoKeys: Table = joined(
 );
 
 /**
- * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) sets for a run: sections `trainer`, `model`, with OmegaConf references resolved
- * where the file itself gives them. Values that cannot be are remarks of severity error, and no facts.
- * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
+ * What a NeMo 1.x YAML (as in NeMo-Framework-Launcher) sets for a run, over the files of its Hydra defaults list: sections `trainer`,
+ * `model`, with OmegaConf references resolved where the files give them. Values that cannot be are remarks of severity error, and no facts.
+ * It throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
-export function readNemo(file: string, text: string): LauncherFile {
-  return readLayers([{ file, text }]);
-}
-
-/** The same over the files of its Hydra defaults list. */
 export const nemoFiles: Composition = { findBases: (layer) => readDefaultsList(parsed(layer)), read: readLayers };
 
 function parsed({ file, text }: Layer): YamlDocument {

@@ -12,7 +12,7 @@ import { counted, sentence } from '../../sentence';
 export type CsvFormat = 'compute_only' | 'compute_comms';
 
 /** What is known of a schedule before its file is read; null or left out: as the file has it. */
-export interface WantedSchedule {
+interface WantedSchedule {
   readonly ranks?: number | null;
   /** Before they are cut into slices. */
   readonly microBatches?: number | null;

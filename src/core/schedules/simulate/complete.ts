@@ -25,7 +25,7 @@ const mostFaults = 1000;
  * Every unit must run on every chunk forward once and, unless nothing runs backward, backward once: whole, or input and weight apart.
  * Linear; the faults by row, then those of what is missing, at most 1000.
  */
-export function scheduleFaults(schedule: Schedule): Fault[] {
+function scheduleFaults(schedule: Schedule): Fault[] {
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext, forwardOnly = false } = schedule;
   const whole = forwardOnly ? forwardPart : allParts;
   const { forward } = operationKind;
@@ -85,7 +85,7 @@ export function requireComplete(schedule: Schedule): void {
 }
 
 /** A fault in words. */
-export function faultText(schedule: Schedule, fault: Fault): Sentence {
+function faultText(schedule: Schedule, fault: Fault): Sentence {
   const { stageOfChunk, units, chunk } = schedule;
   switch (fault.fault) {
     case 'missing':

@@ -6,7 +6,7 @@ export type Measured =
   { readonly kind: 'trace'; readonly trace: MeasuredTrace } | { readonly kind: 'times'; readonly times: MeasuredTimes };
 
 /** Whether a text is a Chrome trace: its object form, or a list of objects. */
-export function isTrace(text: string): boolean {
+function isTrace(text: string): boolean {
   const start = text.replace(/^\uFEFF/, '').trimStart();
   return /^\[\s*(?:\{\s*"|\]|$)/.test(start) || (start.startsWith('{') && /"traceEvents"\s*:/.test(start));
 }

@@ -25,7 +25,7 @@ export interface ComparisonState {
 }
 
 /** A plan that a search found. */
-export interface BestPlan {
+interface BestPlan {
   readonly plan: Plan;
   /** Whether the config names a whole layout of its own. */
   readonly isLaunched: boolean;

@@ -7,7 +7,7 @@ export interface StagePartition {
 }
 
 /** Cuts the units left into `stages`; null when there is no cut that may be. */
-export type Cutter = (stages: number) => StagePartition | null;
+type Cutter = (stages: number) => StagePartition | null;
 
 /**
  * Pipeline length after a freeze: halved as long as the largest stage of the shorter pipeline is not larger than the largest one of the

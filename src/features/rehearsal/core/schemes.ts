@@ -23,7 +23,7 @@ interface NamedScheme {
 }
 
 /** A cut with what it took, ms. */
-export interface MeasuredScheme extends NamedScheme {
+interface MeasuredScheme extends NamedScheme {
   readonly predictedMs: number;
   readonly stepMs: readonly number[];
   /** The same had passes not waited for the processor: their own work on the schedule's clock. */

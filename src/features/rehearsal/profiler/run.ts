@@ -17,7 +17,7 @@ import { usableShare } from '../../../profiler/memory';
 import { cellsOf, runStages, transfersOf, type RanStep } from './running';
 
 /** How and where to rehearse. */
-export interface RehearsalOptions {
+interface RehearsalOptions {
   /** The bundled child, `dist/profiler.js`. */
   readonly childFile: string;
   readonly provider: ProviderName;

@@ -3,11 +3,13 @@ import { describe, it } from 'mocha';
 import { configError } from '../../../../src/core/errors';
 import { fileStart } from '../../../../src/core/languages/json/document';
 import { toModelSpec } from '../../../../src/core/run/written-model';
-import { loadConfig, type ConfigHost } from '../../../../src/core/config-files/load-config';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { sentence } from '../../../../src/core/sentence';
 import { toText, plainSource } from '../../sentence-text';
+
+type ConfigHost = Parameters<typeof loadConfig>[2];
 
 /** Files in memory; nothing else can be read. */
 function world(files: Readonly<Record<string, string>>): ConfigHost & { readonly asked: string[] } {

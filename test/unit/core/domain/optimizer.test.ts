@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { masterBytes, optimizerNamed, optimizers, stateBytes, stepBytes, type Optimizer } from '../../../../src/core/domain/optimizer';
+import { masterBytes, optimizerNamed, optimizers, stateBytes, stepBytes } from '../../../../src/core/domain/optimizer';
+
+type Optimizer = (typeof optimizers)[number];
 
 const bytesOf = (optimizer: Optimizer, masterWeightBytes?: 0 | 2 | 4) => {
   const training = { optimizer, precision: 'bf16', ...(masterWeightBytes === undefined ? {} : { masterWeightBytes }) };

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { timelineSvg, type SvgOptions } from '../../../../src/core/export/svg';
+import { timelineSvg } from '../../../../src/core/export/svg';
 import { stepTail } from '../../../../src/core/planner/explain/tail';
 import { timelineOf } from '../../webview/timelines';
+
+type SvgOptions = Parameters<typeof timelineSvg>[1];
 
 const options: SvgOptions = {
   title: 'gpt3-175b',

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { ExpectedError } from '../../../../src/core/errors';
-import { importTimes, type ImportDescription } from '../../../../src/core/measured-profile/csv';
+import { importTimes } from '../../../../src/core/measured-profile/csv';
 import { parseProfile, profileText } from '../../../../src/core/measured-profile/file';
-import { fitMs } from '../../../../src/core/measured-profile/fit';
+import { fitMs } from './fitted-time';
 import type { Profile } from '../../../../src/core/domain/profile';
 import { profileWith } from './profiles';
 import { say } from '../../../../src/core/sentence';
 
 const { title, measuredAt, device, tensor, shape, precision, attention } = profileWith();
-const description: ImportDescription = { title, measuredAt, device, tensor, shape, precision, attention };
+const description: Parameters<typeof importTimes>[2] = { title, measuredAt, device, tensor, shape, precision, attention };
 
 function read(text: string): Profile {
   return importTimes(text, 'times.csv', description);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { fitErrors, fitMs, fitPart, timeFunction } from '../../../../src/core/measured-profile/fit';
+import { fitErrors, fitPart, timeFunction } from '../../../../src/core/measured-profile/fit';
+import { fitMs } from './fitted-time';
 import type { Cell, Sample, TimeFit } from '../../../../src/core/domain/profile';
 import { cpu, device, measurer } from './devices';
 

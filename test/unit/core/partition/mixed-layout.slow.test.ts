@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { joinNodeGroups } from '../../../../src/core/cluster/groups';
 import { listDivisors } from '../../../../src/core/numbers';
-import { fittingLayout, mixedLayout, type MixedProblem } from '../../../../src/core/partition/mixed-layout';
+import { fittingLayout, mixedLayout } from '../../../../src/core/partition/mixed-layout';
 import { isBetter, placeStages, type Placement } from '../../../../src/core/partition/place-stages';
-import type { Counter } from '../../../../src/core/partition/stage-budget';
 import { cases } from '../../../property/cases';
 import { gpt, request } from '../../../golden/requests';
 import { group } from '../planner/mixed';
 import { sentence } from '../../../../src/core/sentence';
+
+type MixedProblem = Parameters<typeof mixedLayout>[0];
 
 /** What a layout is looked for with: a GPT of this many layers on two groups of nodes, nothing fixed. */
 function problemOf(layers: number, nodes: readonly [number, number], { hidden = 4096, globalBatch = 64 } = {}): MixedProblem {
@@ -71,7 +72,7 @@ describe('a layout on groups of nodes', () => {
 
   it('takes few looks at stages, however many layers there are', () => {
     const looks = (layers: number, hidden: number): number => {
-      const counter: Counter = { count: 0 };
+      const counter = { count: 0 };
       const problem = problemOf(layers, [64, 64], { hidden, globalBatch: 1024 });
       mixedLayout({ ...problem, counter });
       fittingLayout({ ...problem, counter, cluster: { ...problem.cluster, groups: problem.cluster.groups!.slice(0, 1) } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import { ExpectedError } from '../../../../src/core/errors';
-import { makePlan, type PlanOptions } from '../../../../src/core/planner/make-plan';
+import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 
@@ -37,7 +37,7 @@ const hostile: Readonly<Record<string, readonly [object, string | null]>> = {
   'virtual stages without number': [{ layout: { ...layout, virtualStages: 1e6 } }, null],
 };
 
-async function planned(given: object, options?: PlanOptions): Promise<Plan> {
+async function planned(given: object, options?: Parameters<typeof makePlan>[1]): Promise<Plan> {
   const text = JSON.stringify({ model, cluster, training, layout, ...given });
   const run = await loadRun('terapipe.json', text, () => Promise.reject(new Error('no other file')));
   return makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }), options);

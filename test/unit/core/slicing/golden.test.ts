@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tableCost } from '../../../../src/core/time-model/table';
-import { schemeLatency, type SlicingProblem } from '../../../../src/core/slicing/problem';
+import type { SlicingProblem } from '../../../../src/core/slicing/problem';
+import { schemeLatencyMs } from './latency';
 import { solveSlicing } from '../../../../src/core/slicing/solve';
 import { golden, goldenRows } from '../../../golden/data';
 
@@ -64,7 +65,7 @@ describe('solver on reference optima', () => {
       assert.equal(solution.latencyMs, best);
       assert.equal(solution.lowerBoundMs, best);
       assert.equal(solution.baselines.wholeMs, single);
-      assert.equal(schemeLatency([{ batch: 1, tokens: [4, 4, 4] }], 3, problem.cost).latencyMs, uniform444);
+      assert.equal(schemeLatencyMs([{ batch: 1, tokens: [4, 4, 4] }], 3, problem.cost), uniform444);
     }
   });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { CancelledError } from '../../../../src/core/errors';
 import { uniformLengths } from '../../../../src/core/slicing/baselines';
 import { bruteForce } from '../../../property/brute-force';
-import { schemeLatency, type SlicingProblem } from '../../../../src/core/slicing/problem';
+import type { SlicingProblem } from '../../../../src/core/slicing/problem';
+import { schemeLatencyMs } from './latency';
 import { solveSlicing, type Incumbent } from '../../../../src/core/slicing/solve';
 
 /** Flat up to 256 tokens, then linear, with a little attention: the shape of TeraPipe's Fig. 3. */
@@ -147,7 +148,7 @@ describe('solveSlicing', () => {
     assert.ok(incumbents.length > 3);
     for (const incumbent of incumbents) {
       assert.ok(incumbent.lowerBoundMs <= latencyMs * (1 + 1e-9) && latencyMs <= incumbent.latencyMs * (1 + 1e-9));
-      const simulatedMs = schemeLatency(incumbent.scheme, problem.stages, kneeCost).latencyMs;
+      const simulatedMs = schemeLatencyMs(incumbent.scheme, problem.stages, kneeCost);
       assert.ok(Math.abs(incumbent.latencyMs - simulatedMs) <= 1e-9 * simulatedMs);
     }
     const gaps = incumbents.map((incumbent) => incumbent.latencyMs - incumbent.lowerBoundMs);
@@ -202,14 +203,14 @@ describe('uniform slices', () => {
     const { baselines, latencyMs } = solveSlicing({ batch: 2, tokens: 2048, unit: 8, stages: 40, cost: kneeCost });
     assert.equal(
       baselines.wholeMs,
-      schemeLatency(
+      schemeLatencyMs(
         [
           { batch: 1, tokens: [2048] },
           { batch: 1, tokens: [2048] },
         ],
         40,
         kneeCost,
-      ).latencyMs,
+      ),
     );
     assert.ok(latencyMs <= baselines.uniform.latencyMs && baselines.uniform.latencyMs < baselines.wholeMs);
   });

@@ -5,7 +5,7 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
-import { layoutLensText } from '../../../../src/extension/language/lens-text';
+import { lensesOf } from '../../../../src/extension/language/lens-text';
 import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
@@ -79,17 +79,23 @@ async function plannedScript(automatic = true): Promise<SearchHost> {
   return host;
 }
 
+/** The lens on layouts over the script. */
+function lensText(sessions: TestHost['sessions'], layouts: LayoutSearches): string {
+  const lenses = lensesOf(sessions.get(file)!, layouts.stateOf(file), english);
+  return lenses.find(({ runs }) => runs === 'terapipe.openLayout')?.title ?? '';
+}
+
 describe('searches of layouts', () => {
   it('begin by themselves once a launcher is planned, and compare what it launches with the best', async () => {
     const { layouts, started, sessions } = await plannedScript();
     await count(started, 1);
     assert.equal(started[0]?.improvements, false);
-    assert.equal(layoutLensText(layouts.stateOf(file), english), 'Layouts: searching…');
+    assert.equal(lensText(sessions, layouts), 'Layouts: searching…');
     await started[0].finish();
     const state = layouts.stateOf(file);
     assert.equal(state?.running, undefined);
     assert.ok(state?.answer?.result.launched);
-    assert.match(layoutLensText(state, english) ?? '', /^As launched [\d.]+ (µs|ms|s), /);
+    assert.match(lensText(sessions, layouts), /^As launched [\d.]+ (µs|ms|s), /);
     assert.deepEqual(
       layouts.findingsOf(file).map(({ code }) => code),
       ['layout-slower'],
@@ -149,7 +155,7 @@ describe('searches of layouts', () => {
     assert.equal(layouts.stateOf(file)?.staleEdits, 1);
     assert.deepEqual(layouts.findingsOf(file), []);
     assert.equal(layouts.findingsOf(file), layouts.findingsOf(file), 'the same list: another one would publish the problems again');
-    assert.match(layoutLensText(layouts.stateOf(file), english) ?? '', /before the last edits/);
+    assert.match(lensText(sessions, layouts), /before the last edits/);
     files.set(file, `${script}# a remark\n`);
     sessions.changed(file);
     await finish();

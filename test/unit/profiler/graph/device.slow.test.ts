@@ -8,14 +8,7 @@ import { ModelProtoSchema } from 'onnx-buf';
 import * as ort from 'onnxruntime-node';
 import { attentionOperators } from '../../../../src/profiler/graph/attention';
 import type { AttentionOperator } from '../../../../src/profiler/graph/emit';
-import {
-  checkedGraph,
-  type Direction,
-  type SliceGraph,
-  timedGraph,
-  timedInputsGraph,
-  timedOperandsGraph,
-} from '../../../../src/profiler/graph/slice-graph';
+import { checkedGraph, timedGraph, timedInputsGraph, timedOperandsGraph } from '../../../../src/profiler/graph/slice-graph';
 import type { TimedPart } from '../../../../src/protocol/profiler';
 import type { LayerShape } from '../../../../src/core/domain/profile';
 import { type Operand, range } from './reference';
@@ -129,7 +122,7 @@ async function assertSameComputation(
   shape: LayerShape,
   attention: AttentionOperator,
   part: TimedPart,
-  direction: Direction,
+  direction: (typeof directions)[number],
   cells: readonly Cell[],
 ): Promise<void> {
   const job = jobOf(shape);
@@ -161,7 +154,7 @@ async function assertSameComputation(
 }
 
 interface Opened {
-  readonly graph: SliceGraph;
+  readonly graph: ReturnType<typeof timedGraph>;
   readonly session: ort.InferenceSession;
 }
 
@@ -170,7 +163,7 @@ function repeatRow({ dims, data }: Operand, rows: number): Operand {
 }
 
 /** Operators that remain when ONNX Runtime has optimized a graph. */
-async function optimizedOperators(graph: SliceGraph): Promise<string[]> {
+async function optimizedOperators(graph: ReturnType<typeof timedGraph>): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'terapipe-graph-'));
   try {
     const path = join(folder, 'optimized.onnx');

@@ -5,9 +5,11 @@ import * as ort from 'onnxruntime-node';
 import type { LayerShape } from '../../../../src/core/domain/profile';
 import { attentionOperators } from '../../../../src/profiler/graph/attention';
 import type { AttentionOperator } from '../../../../src/profiler/graph/emit';
-import type { SliceGraph } from '../../../../src/profiler/graph/slice-graph';
+import type { timedGraph } from '../../../../src/profiler/graph/slice-graph';
 import type { ProfilerJob } from '../../../../src/protocol/profiler';
 import type { Operand } from './reference';
+
+type SliceGraph = ReturnType<typeof timedGraph>;
 
 export interface Cell {
   readonly batch: number;

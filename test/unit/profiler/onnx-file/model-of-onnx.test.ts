@@ -4,7 +4,7 @@ import { FunctionProtoSchema, TensorProto_DataType as DataType } from 'onnx-buf'
 import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ModelSpec } from '../../../../src/core/domain/model';
-import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
+import { modelOfOnnx } from './whole-model';
 import { graphWriter, inBranches, renamed, type Extent } from './graphs';
 import { bert, bertSizes, fusedGpt2, gpt2, gpt2Sizes, llama, llamaSizes, packedLlama, packedSizes } from './models';
 import { say } from '../../../../src/core/sentence';

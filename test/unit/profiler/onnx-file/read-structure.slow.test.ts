@@ -15,7 +15,7 @@ import {
   type ModelProto,
 } from 'onnx-buf';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
-import { modelOfOnnx } from '../../../../src/profiler/onnx-file/model-of-onnx';
+import { modelOfOnnx } from './whole-model';
 import { readOnnxStructure, structureOf } from '../../../../src/profiler/onnx-file/read-structure';
 import type { ByteSource } from '../../../../src/profiler/onnx-file/byte-source';
 import { gpt2, llama, packedLlama } from './models';

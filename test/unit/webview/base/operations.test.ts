@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { criticalPath, alongMicroBatch, waitOf } from '../../../../webview/charts/lanes/dependencies';
-import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, stageOf, sumRange } from '../../../../webview/base/operations';
+import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, sumRange } from '../../../../webview/base/operations';
 import { anyTimeline, timelineOf } from '../timelines';
 
 describe('operations', () => {
@@ -10,9 +10,8 @@ describe('operations', () => {
       fc.property(anyTimeline, (timeline) => {
         const operations = indexOperations(timeline);
         for (let row = 0; row < operations.count; row++) {
-          const { stage, chunk, kind, unitIndex } = operationAt(operations, row);
+          const { chunk, kind, unitIndex } = operationAt(operations, row);
           assert.equal(operations.rowOf(chunk, kind, unitIndex), row);
-          assert.equal(stageOf(operations, row), stage);
         }
       }),
       { seed: 4 },

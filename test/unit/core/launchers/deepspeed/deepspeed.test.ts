@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { Fact, FactName, Facts } from '../../../../../src/core/run/facts';
-import { readEmbeddedDeepSpeed, readDeepSpeed, type DeepSpeedFacts } from '../../../../../src/core/launchers/deepspeed/reader';
+import { readEmbeddedDeepSpeed, readDeepSpeed } from '../../../../../src/core/launchers/deepspeed/reader';
 import { isDeepSpeed } from '../../../../../src/core/launchers/deepspeed/recognise';
 import { traitFiles } from '../../../../fixtures/traits';
 
@@ -13,7 +13,7 @@ function fixture(name: string): string {
   return readFileSync(path.join(fixtures, name), 'utf8');
 }
 
-function factsOf(text: string): DeepSpeedFacts {
+function factsOf(text: string): ReturnType<typeof readEmbeddedDeepSpeed> {
   return readEmbeddedDeepSpeed(text, 'ds.json', 0);
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { ComposingReader } from '../../../../../src/core/launchers/composition';
-import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';
+import { nemoFiles } from '../../../../../src/core/launchers/nemo/nemo';
 import { fileStart } from '../../../../../src/core/languages/json/document';
 import { loadConfig, type LoadedConfig } from '../../../../../src/core/config-files/load-config';
 import { say, sentence } from '../../../../../src/core/sentence';
@@ -98,7 +98,7 @@ describe('the optimizer of a launcher', () => {
 });
 
 describe("NeMo's tokenizer and its gradients' type", () => {
-  const facts = (text: string) => readNemo('nemo.yaml', text).facts;
+  const facts = (text: string) => nemoFiles.read([{ file: 'nemo.yaml', text }]).facts;
 
   it('give the vocabulary by class, by name and by file', () => {
     const vocab = (lines: string) => facts(`model:\n  num_layers: 4\n  tokenizer:\n${lines}`).vocab?.value;

@@ -1,7 +1,7 @@
 import type { LauncherReader } from '../../../../../src/core/run/facts';
 import { readMegatronYaml } from '../../../../../src/core/launchers/megatron/megatron-yaml';
 import { readMegatronBridge } from '../../../../../src/core/launchers/megatron-bridge/megatron-bridge';
-import { readNemo } from '../../../../../src/core/launchers/nemo/nemo';
+import { nemoFiles } from '../../../../../src/core/launchers/nemo/nemo';
 import { readGptNeox } from '../../../../../src/core/launchers/neox/gpt-neox';
 import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 
@@ -10,7 +10,7 @@ type YamlFormat = 'megatron-yaml' | 'nemo' | 'megatron-bridge' | 'gpt-neox';
 /** The reader of each format that is written in YAML. */
 export const yamlReaders: Readonly<Record<YamlFormat, LauncherReader>> = {
   'megatron-yaml': readMegatronYaml,
-  nemo: readNemo,
+  nemo: (file, text) => nemoFiles.read([{ file, text }]),
   'megatron-bridge': readMegatronBridge,
   'gpt-neox': readGptNeox,
 };

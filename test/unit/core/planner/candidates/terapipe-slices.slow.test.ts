@@ -4,7 +4,7 @@ import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline'
 import { slicedSpecs } from '../../../../../src/core/planner/candidates/terapipe-slices';
 import { slicingCost } from '../../../../../src/core/planner/candidates/terapipe-cost';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
-import { schemeLatency } from '../../../../../src/core/slicing/problem';
+import { schemeLatencyMs } from '../../slicing/latency';
 import { solveSlicing, type IncumbentTimes } from '../../../../../src/core/slicing/solve';
 import { gpt, llama3, request } from '../../../../golden/requests';
 import { toText } from '../../../sentence-text';
@@ -80,7 +80,7 @@ describe('slices of a plan', () => {
       /^proved optimal by equation 5 .* multiples of 64 tokens.*; simulated, equal slices are faster by .* and taken$/,
     );
     const cost = slicingCost(buildPipeline(long(2 ** 17, 64, 1)));
-    assert.ok(schemeLatency(scheme, 4, cost).latencyMs >= certificate.optimumMs);
+    assert.ok(schemeLatencyMs(scheme, 4, cost) >= certificate.optimumMs);
   });
 
   it('are coarser where nothing is known of the cost', () => {
@@ -100,11 +100,11 @@ describe('slices of a plan', () => {
     for (const { tokens, latencyMs } of cuts) {
       assertSame(
         latencyMs,
-        schemeLatency(
+        schemeLatencyMs(
           [1, 2].map(() => ({ batch: 1, tokens })),
           4,
           cost,
-        ).latencyMs,
+        ),
       );
       assert.ok(latencyMs >= best * (1 - 1e-12));
     }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { isScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/cells';
-import { readScheduleCsv, type WantedSchedule } from '../../../../../src/core/schedules/pytorch-csv/read';
+import { readScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/read';
 import { writeScheduleCsv } from '../../../../../src/core/schedules/pytorch-csv/write';
 import { scheduleOf } from './schedules';
 import { say } from '../../../../../src/core/sentence';
 
 /** `code row.column "marked text": message`, one a problem. */
-function problemsOf(text: string, wanted: WantedSchedule = {}): string[] {
+function problemsOf(text: string, wanted: Parameters<typeof readScheduleCsv>[2] = {}): string[] {
   return readScheduleCsv(text, 'mine.csv', wanted).problems.map(({ code, row, column, range, message }) => {
     const place = row === null ? '' : ` ${row}${column === null ? '' : `.${column}`}`;
     return `${code}${place} ${JSON.stringify(text.slice(range.start, range.end))}: ${say(message)}`;

@@ -7,10 +7,12 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { pageComparisonOf } from '../../../../../src/features/compare/vscode/page';
 import { createComparisons, type Comparisons } from '../../../../../src/features/compare/vscode/comparisons';
-import type { BestPlan, ComparisonHost } from '../../../../../src/features/compare/vscode/comparison-host';
+import type { ComparisonHost } from '../../../../../src/features/compare/vscode/comparison-host';
 import type { Against } from '../../../../../src/features/compare/job';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../../../extension/test-host';
 import { say, sentence } from '../../../../../src/core/sentence';
+
+type BestPlan = Awaited<ReturnType<ComparisonHost['best']>>;
 
 const own = uri('terapipe.json');
 const other = uri('other.terapipe.json');

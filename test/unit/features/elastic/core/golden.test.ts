@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { placePipelines } from '../../../../../src/features/elastic/core/auto-dp';
-import { compressedLength, type Cutter } from '../../../../../src/features/elastic/core/auto-pipe';
+import { compressedLength } from '../../../../../src/features/elastic/core/auto-pipe';
 import { greedyBalance, stageSums } from '../../../../../src/features/elastic/core/balance';
 import { alphaPolicy } from '../../../../../src/features/elastic/core/freeze';
 import { frozenUnits } from '../../../../../src/features/elastic/core/units';
@@ -34,7 +34,7 @@ function counts(millions: readonly number[]): number[] {
 }
 
 /** The cut of a model whose first `frozen` units lie apart. */
-function cutterOf(parameters: readonly number[]): Cutter {
+function cutterOf(parameters: readonly number[]): Parameters<typeof compressedLength>[1] {
   return (stages) => {
     const units = greedyBalance(parameters, stages);
     return { units, largest: Math.max(...stageSums(parameters, units)) };

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { fittingDesign, neededBytes, type Scale } from '../../../../../src/features/rehearsal/core/design';
 import { handlingOf, peakHeldBytes } from '../../../../../src/features/rehearsal/core/handling';
-import { rankedSchemes, type MeasuredScheme } from '../../../../../src/features/rehearsal/core/schemes';
+import { rankedSchemes } from '../../../../../src/features/rehearsal/core/schemes';
 import { unslicedSchedule } from '../../../../../src/features/rehearsal/core/unsliced';
 import { deadlockedAt } from '../../../../../src/core/schedules/simulate/simulate';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -113,8 +113,10 @@ describe('passes of a rehearsed step', () => {
 });
 
 describe('ranked cuts', () => {
-  const cut = (name: string, predictedMs: number, ...stepMs: number[]): MeasuredScheme =>
-    ({ name, predictedMs, stepMs, workedStepMs: stepMs, waitedShare: 0, tokens: [1], gradients: null }) as unknown as MeasuredScheme;
+  const cut = (name: string, predictedMs: number, ...stepMs: number[]): Parameters<typeof rankedSchemes>[0][number] =>
+    ({ name, predictedMs, stepMs, workedStepMs: stepMs, waitedShare: 0, tokens: [1], gradients: null }) as unknown as Parameters<
+      typeof rankedSchemes
+    >[0][number];
 
   it('are in the order of their predictions, with the correlation of ranks and the noise', () => {
     const same = rankedSchemes([cut('b', 2, 20, 22, 21), cut('a', 1, 10, 10, 10), cut('c', 3, 30, 30, 30)]);

@@ -9,12 +9,14 @@ import { comparedStep } from '../../../../../src/features/rehearsal/core/compari
 import { rehearsalJson } from '../../../../../src/features/rehearsal/json';
 import { handlingOf } from '../../../../../src/features/rehearsal/core/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../../src/features/rehearsal/core/result';
-import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalOptions } from '../../../../../src/features/rehearsal/profiler/run';
+import { prepareRehearsal, rehearse, rehearseSchemes } from '../../../../../src/features/rehearsal/profiler/run';
 import { toText } from '../../../sentence-text';
 import { runStages } from '../../../../../src/features/rehearsal/profiler/running';
 import { forwardOnlySchedule } from '../../../../../src/core/schedules/schedule';
 import { bundleChild, profilerEntry, type BundledChild } from '../../../profiler/bundle';
 import { asPlanned, tinyConfig, tinyPlan } from './tiny-plan';
+
+type RehearsalOptions = Parameters<typeof rehearse>[1];
 
 const machine = { freeBytes: 8 * 2 ** 30, cores: 2 };
 

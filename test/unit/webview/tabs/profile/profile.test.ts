@@ -11,7 +11,7 @@ import { comparedProfile, pickedProfile, profileLog, profilePart, shownProfile }
 import { hasBatches, sampleRows, samplesAsTsv } from '../../../../../webview/tabs/profile/rows';
 import { kneeSentence, ratioSentence } from '../../../../../webview/tabs/profile/labels';
 import { signedPercent } from '../../../../../webview/charts/ticks';
-import { initialViewState, readViewState } from '../../../../../webview/base/view-state';
+import { readViewState } from '../../../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../../../webview/profiles';
 import { sentence } from '../../../../../src/core/sentence';
 import { sidePartsOf } from '../../../../../src/extension/views/layout-page';
@@ -232,7 +232,7 @@ describe('picking points', () => {
 
 describe('profile on screen', () => {
   const [one, two] = [known(profileOf(), 'one.json', sentence`of another GPU`), known(profileOf(), 'two.json')];
-  const view = initialViewState;
+  const view = readViewState(null);
   const looked = (change: Partial<typeof view>): typeof view => ({ ...view, ...change });
 
   it('is the one picked, else the one used, else the newest that can serve', () => {
@@ -326,7 +326,7 @@ describe('profiles between host and page', () => {
       const view = readViewState(saved);
       return [view.tab, pickedProfile.of(view), comparedProfile.of(view), profilePart.of(view), profileLog.of(view)];
     };
-    const view = { ...initialViewState, tab: 'profile' };
+    const view = { ...readViewState(null), tab: 'profile' };
     const picked = { ...view, ...pickedProfile.to(view, 'a') };
     const compared = { ...picked, ...comparedProfile.to(picked, 'b') };
     const ofPart = { ...compared, ...profilePart.to(compared, 'head') };

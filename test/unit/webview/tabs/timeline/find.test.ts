@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { findRows, nextMatch, parseQuery, type Query } from '../../../../../webview/tabs/timeline/find';
+import { findRows, nextMatch, parseQuery } from '../../../../../webview/tabs/timeline/find';
 import { indexOperations, operationAt, type Operation, type Operations } from '../../../../../webview/base/operations';
 import { operationName } from '../../../../../webview/charts/lanes/labels';
 import { timelineOf } from '../../timelines';
+
+type Query = Parameters<typeof findRows>[1];
 
 function findNext(operations: Operations, query: Query, after: number, direction: 1 | -1 = 1): Operation | null {
   const rows = findRows(operations, query);
