@@ -51,7 +51,7 @@ export function stageCuts(layers: number, stages: number, chunks = 1, placement:
   if (chunks > 1) return likeChunks(layers, stages, chunks, placement);
   if (stages === 1) return [[layers]];
   const cuts = stages === 2 ? halves(layers) : lighterEnds(layers, stages);
-  return cuts.length > 0 ? cuts : [evenCut(layers, stages)];
+  return cuts.length > 0 ? cuts : [middleHeavyCut(layers, stages)];
 }
 
 /** Whether there is any such cut. */
@@ -119,7 +119,7 @@ function lighterEnds(layers: number, stages: number): StageLayers[] {
 }
 
 /** As equal as possible, one more on the stages in the middle. */
-function evenCut(layers: number, stages: number): StageLayers {
+function middleHeavyCut(layers: number, stages: number): StageLayers {
   const each = Math.floor(layers / stages);
   const extra = layers - each * stages;
   const from = Math.floor((stages - extra) / 2);

@@ -15,7 +15,10 @@ import { joinClauses, sentence, type Sentence, type Value } from '../sentence';
 export function stackCut(model: ModelSpec, training: SequenceLengths, stages: number): readonly number[] {
   const encoderLayers = model.stacks?.encoderLayers ?? 0;
   const decoderLayers = model.layers - encoderLayers;
-  let best: { readonly cut: readonly number[]; readonly heaviest: number } = { cut: evenCut(model.layers, stages), heaviest: Infinity };
+  let best: { readonly cut: readonly number[]; readonly heaviest: number } = {
+    cut: firstHeavyCut(model.layers, stages),
+    heaviest: Infinity,
+  };
   for (const cut of stackCuts(encoderLayers, decoderLayers, stages)) {
     const heaviest = heaviestStage(model, training, cut);
     if (heaviest < best.heaviest) best = { cut, heaviest };
@@ -33,12 +36,12 @@ export function stackCuts(encoderLayers: number, decoderLayers: number, stages: 
   const last = Math.min(encoderLayers, stages - 1);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
     const ofEncoder = first + index;
-    return [...evenCut(encoderLayers, ofEncoder), ...evenCut(decoderLayers, stages - ofEncoder)];
+    return [...firstHeavyCut(encoderLayers, ofEncoder), ...firstHeavyCut(decoderLayers, stages - ofEncoder)];
   });
 }
 
 /** As equal as can be, one more on the first stages: of the decoder, the last one has the head. */
-function evenCut(layers: number, stages: number): readonly number[] {
+function firstHeavyCut(layers: number, stages: number): readonly number[] {
   const each = Math.floor(layers / stages);
   return Array.from({ length: stages }, (_, stage) => each + (stage < layers - each * stages ? 1 : 0));
 }

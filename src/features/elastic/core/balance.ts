@@ -64,7 +64,7 @@ export function exactBalance(units: number, stages: number, cost: StageCost): St
   const used = Math.min(units, stages);
   const bound = leastMaximum(units, used, cost);
   if (!Number.isFinite(bound)) return null;
-  return [...Array.from({ length: stages - used }, () => 0), ...evenCut(units, used, cost, bound)];
+  return [...Array.from({ length: stages - used }, () => 0), ...leastSquaresCut(units, used, cost, bound)];
 }
 
 /**
@@ -97,7 +97,7 @@ function leastMaximum(units: number, stages: number, cost: StageCost): number {
 }
 
 /** The cut into `stages` non-empty stages of at most `bound` each with the least sum of squares; there is one. O(units^2). */
-function evenCut(units: number, stages: number, cost: StageCost, bound: number): StageUnits {
+function leastSquaresCut(units: number, stages: number, cost: StageCost, bound: number): StageUnits {
   let best = Float64Array.from({ length: units + 1 }, (_, to) => (to === 0 ? 0 : Infinity));
   const starts: Uint32Array[] = [];
   for (let stage = 0; stage < stages; stage++) {
