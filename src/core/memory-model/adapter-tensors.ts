@@ -52,15 +52,16 @@ export function adapterFactors(
   kind: LayerKind,
 ): { readonly name: string; readonly input: number; readonly outputGradient: number }[] {
   const { model, training, layout } = inputs;
-  const { adapter } = training;
-  if (adapter === undefined) return [];
-  return adaptedProducts(model, adapter, kind, layout).flatMap((product) => {
-    const { target, inner, columns } = product;
+  if (training.adapter === undefined) return [];
+  const { rank } = training.adapter;
+  return adaptedProducts(model, training.adapter, kind, layout).flatMap((product) => {
+    const { target, of, inner, columns } = product;
+    const adapter = `the adapter of ${target}${of === 'layer' ? '' : ` of ${of === 'experts' ? 'routed' : 'shared'} experts`}`;
     const perElement = elementBytes(training) * localTokens({ layout }, unit) * adapterRowsPerToken(inputs, product);
-    const low = perElement * adapter.rank;
+    const low = perElement * rank;
     return [
-      { name: `first of the adapter of ${target}`, input: perElement * inner, outputGradient: low },
-      { name: `second of the adapter of ${target}`, input: low, outputGradient: perElement * columns },
+      { name: `first of ${adapter}`, input: perElement * inner, outputGradient: low },
+      { name: `second of ${adapter}`, input: low, outputGradient: perElement * columns },
     ];
   });
 }

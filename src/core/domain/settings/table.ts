@@ -35,8 +35,9 @@ export function settingTitle(name: SettingName): Sentence {
 
 /** The section of a setting. */
 export function settingSection(name: SettingName): Section {
-  const sections = Object.keys(settings) as Section[];
-  return sections.find((section) => name in settings[section]) ?? 'model';
+  if (name in settings.layout) return 'layout';
+  if (name in settings.training) return 'training';
+  return name in settings.cluster ? 'cluster' : 'model';
 }
 
 /** The key of a setting in terapipe.json, or what it would be called there: `training.microBatch`. */
