@@ -6,6 +6,11 @@ export function own<T>(table: Readonly<Record<string, T>>, key: string): T | und
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** An object without some of its optional properties. */
+export function without<T extends object, K extends keyof T>(from: T, ...names: readonly K[]): Omit<T, K> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.some((other) => other === name))) as Omit<T, K>;
+}
+
 /** A JSON object: neither null nor an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,5 @@
 import { applyOverrides } from '../terapipe/overrides';
+import { without } from '../records';
 import type { Run } from '../run/run';
 import type { WhatIfSet } from '../layout-search/what-if';
 
@@ -16,9 +17,4 @@ function leftOpen(run: Run, key: WhatIfSet[0]): Run {
   if (key === 'slicing.unit') return without(run, 'unit');
   if (key === 'training.recompute') return { ...run, training: without(run.training, 'recompute') };
   return key === 'training.microBatch' ? { ...run, training: without(run.training, 'microBatch') } : run;
-}
-
-/** @param name of an optional property. */
-function without<T extends object>(of: T, name: keyof T): T {
-  return Object.fromEntries(Object.entries(of).filter(([key]) => key !== name)) as T;
 }

@@ -1,4 +1,5 @@
 import { ExpectedError } from '../../errors';
+import { without } from '../../records';
 import { scheduleOn } from '../../schedules/on-layout';
 import { formatDuration } from '../../format';
 import { sliceRuntimes } from '../../slice-runtimes/registry';
@@ -129,11 +130,6 @@ export function onMegatron(request: PlanRequest): PlanRequest {
     },
     assumptions: assumptions.filter(({ key }) => !assumedByRuntime.includes(key)),
   };
-}
-
-/** A training without a setting that need not exist. */
-export function without<K extends 'runtime' | 'gemmPrecision'>(training: TrainingSpec, name: K): Omit<TrainingSpec, K> {
-  return Object.fromEntries(Object.entries(training).filter(([key]) => key !== name)) as Omit<TrainingSpec, K>;
 }
 
 /** The split that a candidate is, in words of the runtime; null: it is none. */

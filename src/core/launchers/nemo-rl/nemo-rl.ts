@@ -11,7 +11,7 @@ import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { joined, row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
-import { without } from '../tables/derived';
+import { without } from '../../records';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
 import { word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
@@ -106,7 +106,7 @@ const sharded: Pick<Facts, 'zeroStage'> = {
 /** Nothing is recomputed unless `activation_checkpointing` is on, whatever the granularity, and no pass is in FP8 unless that is on. */
 function asMegatronRuns(reader: KeyReader, written: Facts): Facts {
   const { recomputeGranularity, recomputeModules } = written;
-  const rest = without(written, ['recomputeGranularity', 'recomputeModules', 'recomputeMethod', 'recomputeLayers']);
+  const rest = without(written, 'recomputeGranularity', 'recomputeModules', 'recomputeMethod', 'recomputeLayers');
   const isOn = reader.one('policy.megatron_cfg.activation_checkpointing', on(true));
   const recompute = recomputeGranularity ?? (isOn && { ...isOn, value: 'full' });
   const isFp8 = reader.one('policy.megatron_cfg.fp8_cfg.enabled', on(true))?.value === true;
@@ -149,7 +149,7 @@ function withTrainingNodes(reader: KeyReader, facts: Facts): Facts {
   const sizes = [facts.tensor, facts.pipeline, facts.context].reduce((product, size) => product * (size?.value ?? 1), 1);
   const world = (nodes?.value ?? 0) * (gpus?.value ?? 0);
   const expert = (facts.expert?.value ?? 1) * (facts.pipeline?.value ?? 1);
-  const rest = without(facts, ['nodes', 'gpusPerNode']);
+  const rest = without(facts, 'nodes', 'gpusPerNode');
   if (world % sizes !== 0 || world % expert !== 0) return { ...rest, ...(gpus && { gpusPerNode: gpus }) };
   return { ...rest, ...(nodes && { nodes }), ...(gpus && { gpusPerNode: gpus }) };
 }

@@ -1,4 +1,5 @@
 import { byDefault } from '../../domain/located';
+import { without } from '../../records';
 import { sectionSettings } from '../tables/adapters';
 import type { Composition } from '../composition';
 import type { Layer } from '../../languages/layers';
@@ -7,7 +8,7 @@ import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Facts, LauncherFile, Purpose } from '../../run/facts';
 import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, gated } from '../megatron/core-keys';
-import { sharedExperts, without, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
+import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
 import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -151,13 +152,13 @@ function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'e
 
 /** `num_moe_experts: 1` is NeMo's word for none. */
 function withoutLoneExpert(facts: Facts): Facts {
-  return facts.experts?.value === 1 ? without(facts, ['experts']) : facts;
+  return facts.experts?.value === 1 ? without(facts, 'experts') : facts;
 }
 
 /** The config that NeMo's others are made over recomputes nothing, and has a number of layers for it all the same. */
 function withoutLoneLayers(facts: Facts): Facts {
   const { recomputeGranularity, recomputeMethod } = facts;
-  return recomputeGranularity === undefined && recomputeMethod === undefined ? without(facts, ['recomputeLayers']) : facts;
+  return recomputeGranularity === undefined && recomputeMethod === undefined ? without(facts, 'recomputeLayers') : facts;
 }
 
 /** Adapters of NeMo's parameter-efficient fine-tuning. */

@@ -1,4 +1,5 @@
-import type { FactName, Facts } from '../../run/facts';
+import { without } from '../../records';
+import type { Facts } from '../../run/facts';
 
 /** Shared experts counted in widths of one routed expert, from the one width that Megatron Core states for all of them. */
 export function sharedExperts(facts: Facts): Pick<Facts, 'sharedExperts'> {
@@ -10,16 +11,11 @@ export function sharedExperts(facts: Facts): Pick<Facts, 'sharedExperts'> {
 
 /** Without experts the keys of a mixture have no effect: Megatron's own example keeps `moe_router_topk: 2` in dense models. */
 export function withoutIdleExperts(facts: Facts): Facts {
-  return facts.experts === undefined ? without(facts, ['activeExperts', 'expertFfn', 'moeLayerFrequency', 'sharedExpertFfn']) : facts;
+  return facts.experts === undefined ? without(facts, 'activeExperts', 'expertFfn', 'moeLayerFrequency', 'sharedExpertFfn') : facts;
 }
 
 /** `block` recompute of no layer is NeMo's way to switch it off. */
 export function withoutIdleRecompute(facts: Facts): Facts {
   const isIdle = facts.recomputeMethod?.value === 'block' && facts.recomputeLayers?.value === 0;
-  return isIdle ? without(facts, ['recomputeGranularity', 'recomputeMethod', 'recomputeLayers']) : facts;
-}
-
-/** The facts but some. */
-export function without(facts: Facts, names: readonly FactName[]): Facts {
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => !names.includes(name as FactName)));
+  return isIdle ? without(facts, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers') : facts;
 }
