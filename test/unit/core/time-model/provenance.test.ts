@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
-import { provenanceOf } from '../../../../src/core/time-model/provenance';
+import { costProvenance } from '../../../../src/core/time-model/provenance';
 import { rooflineProvenance } from './provenances';
 import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
@@ -80,7 +80,7 @@ describe('error bar of a profiled cost', () => {
     request('B200', mixtral(4), { training: { attention: 'flash', precision: 'bf16', sequenceLength: 512, ...training }, layout });
   const provenance = (of: typeof profile, layout: object, training: object = {}) => {
     const inputs = asked(layout, training);
-    return provenanceOf({ ...inputs, profile: { file: 'p.json', profile: of } }, { inputs, nodeKinds: [inputs] });
+    return costProvenance({ ...inputs, profile: { file: 'p.json', profile: of } }, { inputs, nodeKinds: [inputs] });
   };
 
   it('names the collectives inside a layer, which one GPU cannot measure', () => {
