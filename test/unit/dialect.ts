@@ -67,7 +67,7 @@ const patterns: Readonly<Record<string, RegExp>> = {
 };
 
 /** Folders in which none is left, except names in `...Of`. */
-const cleanFolders = ['src/', 'test/'];
+const cleanFolders = ['src/', 'webview/', 'test/'];
 
 /** Functions of JavaScript and of the field that end in `Of`. */
 const usualOf = new Set(['indexOf', 'lastIndexOf', 'valueOf', 'isPrototypeOf', 'allOf', 'anyOf', 'listOf']);

@@ -33,7 +33,7 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
   const kept = h(
     'p',
     { class: 'toolbar-kept hint' },
-    t('The search chose schedule, slices, micro-batch and recompute. To choose yourself, go back to the config.'),
+    t('The search chose schedule, slices, micro-batch and recompute. To change them, go back to the config.'),
   );
   const element = h(
     'div',
