@@ -5,12 +5,10 @@ import type { Fact, Facts } from '../../run/facts';
 import { isHybrid } from './hybrid';
 import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
-import { readRopeScaling } from './rope-scaling';
-import { emptied, paddedWidth, partitioned, wholeRecompute } from './fork-facts';
+import { emptied, paddedWidth, partitioned, readRopeScaling, readScheduleFlags, slicedFacts, wholeRecompute } from './derived-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
-import { readScheduleFlags, slicedFacts } from './schedule-flags';
 import { factsOfTable, joined, lenient, tableReads, renamed, row, type FlagTable } from '../tables/table';
 import { sliceFlags } from '../../slice-runtimes/flags';
 import {

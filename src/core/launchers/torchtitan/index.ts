@@ -3,7 +3,6 @@ import { setBy } from '../../domain/capabilities';
 import type { Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
 import { flavorConfig } from './flavors';
-import { isTorchTitan } from './recognise';
 import { sentence } from '../../sentence';
 
 /** What its files have in common, in TOML and in Python. */
@@ -71,3 +70,28 @@ export const torchtitanPython: Launcher = {
   isIts: ({ text }) => text.includes('torchtitan') && /^def [a-z]\w*\([^)]{0,400}\)\s*->\s*"?(?:\w+\.)*Trainer\.Config\b/m.test(text),
   reader: async () => composing((await import('./config-registry')).registryFiles),
 };
+
+const line = /^[ \t]*(?:\[[ \t]*([\w.-]+)[ \t]*\]|([\w.-]+)[ \t]*=)/gm;
+
+/** Keys that no other tool has, under the sections that TorchTitan has had them in. */
+const own =
+  /^(parallelism|training|experimental)\.((data|tensor|pipeline|context|expert)(_tensor)?_parallel(_replicate|_shard)?_degree|pipeline_parallel_\w+)$/;
+
+/**
+ * Whether a TOML text is TorchTitan's: a parallel degree where TorchTitan has it, or a model's flavour with a sequence length. Two passes
+ * at most, no parse: works on broken files too.
+ */
+function isTorchTitan(text: string): boolean {
+  if (!text.includes('_parallel_') && !text.includes('flavor')) return false;
+  let section = '';
+  const pair = new Set<string>();
+  for (const [, header, key] of text.matchAll(line)) {
+    if (header !== undefined) section = `${header}.`;
+    if (key === undefined) continue;
+    const name = section + key;
+    if (own.test(name)) return true;
+    if (name === 'model.flavor' || name === 'training.seq_len') pair.add(name);
+    if (pair.size === 2) return true;
+  }
+  return false;
+}

@@ -4,7 +4,8 @@ import path from 'node:path';
 import type { FactName, LauncherFile } from '../../../../../src/core/run/facts';
 import { runOfLauncher } from '../../../../../src/core/launchers/launcher-run';
 import { readTorchTitan } from '../../../../../src/core/launchers/torchtitan/reader';
-import { isTorchTitan } from '../../../../../src/core/launchers/torchtitan/recognise';
+import { torchtitan } from '../../../../../src/core/launchers/torchtitan';
+import { glanceAt } from '../../../../../src/core/launchers/launcher';
 import { traitFiles } from '../../../../fixtures/traits';
 import { say } from '../../../../../src/core/sentence';
 
@@ -31,6 +32,8 @@ function without({ facts, text }: LauncherFile, name: FactName): LauncherFile {
   assert.ok(whole !== undefined, name);
   return read(text.slice(0, whole.start) + text.slice(whole.end));
 }
+
+const isTorchTitan = (text: string): boolean => torchtitan.isIts(glanceAt(text));
 
 describe('TorchTitan TOML reader', () => {
   it('knows files with the traits of those in public projects, and knows no more of them than that sizes are elsewhere', () => {

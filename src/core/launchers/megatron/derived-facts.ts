@@ -1,0 +1,95 @@
+import { sentence } from '../../sentence';
+import { byDefault } from '../../domain/located';
+import type { Facts } from '../../run/facts';
+import { choice, count, numbers, on, positiveNumber, text } from '../../languages/reads';
+import { readSliceFlags, sliceFlags } from '../../slice-runtimes/flags';
+import { type LocatedFlag, flagFact, placeOfValue } from '../tables/located-flag';
+
+/** The schedule that flags of forks pick. */
+export function readScheduleFlags(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const method = flagFact(flags.get('schedules-method'), text) ?? flagFact(flags.get('schedule-method'), text);
+  if (method !== undefined && /^dualpipev$/i.test(method.value)) return { schedule: { ...method, value: 'DualPipeV' } };
+  if (method !== undefined && /^zb_?h1$/i.test(method.value)) return { schedule: { ...method, value: 'ZB-H1' } };
+  const setup = flagFact(flags.get('zero-bubble-v-schedule-mem-setup'), text)?.value ?? 'zb';
+  const byV = flagFact(flags.get('zero-bubble-v-schedule'), on(true));
+  if (byV?.value === true)
+    return { schedule: { ...byV, value: setup === 'min' ? 'V-Min' : setup === 'half' ? 'V-Half' : 'ZBVZeroBubble' } };
+  const plain = flagFact(flags.get('enable-zero-bubble'), on(true)) ?? flagFact(flags.get('enable-zbh1-pipeline'), on(true));
+  if (plain?.value !== true) return {};
+  // sail-sg plans its orders under this limit, or with `auto` under the memory there is.
+  const limit = flags.get('zero-bubble-max-pending-backward');
+  const isPlanned = flagFact(limit, count(1)) !== undefined || flagFact(limit, text)?.value === 'auto';
+  return { schedule: { ...plain, value: isPlanned ? 'ZeroBubble' : 'ZB-H1' } };
+}
+
+/** Slices, at the flags that say so; a rule that the runtime has and the file does not give is its default. */
+export function slicedFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const sliced = readSliceFlags(flags);
+  if (sliced === null) return {};
+  const { runtime, at, missing } = sliced;
+  const sign = flags.get(at);
+  if (sign === undefined) return {};
+  const { splits, rule: byRule, lengths } = runtime;
+  const here = { source: { kind: 'file', place: placeOfValue(sign), key: sign.name }, name: sign.name } as const;
+  const slices = flagFact(flags.get(splits.flag), count(1)) ?? (flags.has(splits.flag) ? undefined : { ...here, value: splits.usual });
+  const listed = lengths === null ? undefined : flagFact(flags.get(lengths.flag), numbers);
+  const given = byRule === null ? undefined : flagFact(flags.get(byRule.flag), choice(sliceFlags.rules.get(byRule.flag) ?? {}));
+  const isPiped = (slices?.value ?? 1) > 1;
+  return {
+    ...(slices && { slices }),
+    ...(isPiped && {
+      schedule: { ...here, value: 'Seq1F1B' },
+      sliceRuntime: { ...here, value: runtime.id },
+      sliceRule: given ?? byDefault('average', sentence`${runtime.name} cuts equal slices by default`),
+      ...(missing.length > 0 && { sliceNeeds: { ...here, value: missing } }),
+    }),
+    ...(listed && { sliceLengths: listed }),
+  };
+}
+
+/** Llama 3's scaling with a factor of its own, or positions divided by a number. */
+export function readRopeScaling({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+  const factor = flagFact(flags.get('rope-scaling-factor'), positiveNumber);
+  const divided = flagFact(flags.get('rotary-seq-len-interpolation-factor'), count(1));
+  if (ropeScaling !== undefined && factor !== undefined)
+    return { ropeScaling: { ...ropeScaling, value: { ...ropeScaling.value, factor: factor.value } } };
+  return ropeScaling === undefined && divided !== undefined
+    ? { ropeScaling: { ...divided, value: { kind: 'linear', factor: divided.value } } }
+    : {};
+}
+
+/**
+ * Before granularities, `--checkpoint-activations` and a method by itself recomputed whole layers (bigscience, megatron/arguments.py 512).
+ */
+export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
+  if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
+    return recomputeMethod === undefined
+      ? { recomputeMethod: byDefault('uniform', sentence`--checkpoint-activations needs no other flag`) }
+      : {};
+  const isOld = /^--activations[-_]checkpoint[-_]method$/.test(recomputeMethod?.name ?? '');
+  return recomputeGranularity === undefined && isOld
+    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method by itself recomputes whole layers`) }
+    : {};
+}
+
+/** Layers that are assigned to stages but not built are not the model's (mindspeed/core/pipeline_parallel/noop_layers/transformer.py). */
+export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequency }: Facts): Facts {
+  const frequency: Facts =
+    firstDenseLayers !== undefined && moeLayerFrequency?.value === '-1' ? { moeLayerFrequency: { ...moeLayerFrequency, value: '1' } } : {};
+  if (layers === undefined || emptyLayers === undefined) return frequency;
+  const empty = new Set(emptyLayers.value.filter((layer) => layer < layers.value)).size;
+  return { ...frequency, layers: { ...layers, value: layers.value - empty } };
+}
+
+/** YaLM pads the width of its feed-forward networks to the tensor size (megatron_lm/megatron/arguments.py 60 to 67). */
+export function paddedWidth({ ffn, tensor }: Facts): Facts {
+  if (ffn === undefined || tensor === undefined || !/^--intermediate[-_]size$/.test(ffn.name ?? '')) return {};
+  return { ffn: { ...ffn, value: tensor.value * Math.ceil(ffn.value / tensor.value) } };
+}
+
+/** Where embeddings are assigned too, each counts as a layer. */
+export function partitioned({ partitionMethod }: Facts): Facts {
+  if (partitionMethod === undefined || !/embedding/i.test(partitionMethod.value)) return {};
+  const counted = byDefault(true, sentence`${partitionMethod.name ?? ''} counts embeddings as layers`);
+  return { embeddingAsLayer: counted, lossAsLayer: counted };
+}
