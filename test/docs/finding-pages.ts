@@ -24,7 +24,7 @@ const commits: Readonly<Record<string, string>> = { 'Megatron-LM': 'd98e8a64', T
 const neverStarts =
   'the launcher that you run is an older one or a fork without this check, or what is written here is overridden when it starts.';
 
-/** The page of every finding, from the comment above the code that finds it: those of rules in the order of their table, then the others. */
+/** The page of every finding, from the comment above the code that finds it: rules in the order of their table, then the others. */
 export function findingPages(): readonly FindingPage[] {
   const folder = join(root, 'src');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
