@@ -1,5 +1,5 @@
 import { emptyPage, type ActMessage, type HostMessage } from '../src/protocol/page';
-import { actionOf, sendAction } from './base/actions';
+import { findAction, sendAction } from './base/actions';
 import { connect } from './base/host';
 import { focusNow, watchFocus } from './base/parts';
 import { makeStore, type Store } from './base/store';
@@ -46,7 +46,7 @@ async function start(): Promise<void> {
 /** Does a command. A key that was pressed before the host heard that the focus went into a field is a letter of that field. */
 function act({ command, focus }: ActMessage): void {
   const isOld = (focus === 'lanes' || focus === 'other') && focusNow() === 'field';
-  const action = actionOf(command);
+  const action = findAction(command);
   if (!isOld && action !== null) sendAction(action);
 }
 

@@ -4,7 +4,7 @@ import { settingKey } from '../core/terapipe/overrides';
 import { closest } from '../core/suggest';
 import { orList, quoted } from '../core/text';
 import { usage, type Command, type Given, type Options, type Run } from './command';
-import { commonOptions, defaults, machineOf, type configOptions } from './common-options';
+import { commonOptions, defaults, parseMachine, type configOptions } from './common-options';
 import { commandHelp, helpText } from './help';
 import { commands } from './registry';
 import { sentence } from '../core/sentence';
@@ -22,7 +22,7 @@ type Understood = { readonly help: string } | { readonly json: boolean; readonly
  * @throws ExpectedError `usage` without a place.
  */
 export function understand(args: readonly string[]): Understood {
-  const tokens = tokensOf(args);
+  const tokens = parseTokens(args);
   const [first, ...files] = tokens.filter((token) => token.kind === 'positional');
   const written = tokens.filter((token) => token.kind === 'option');
   const given: Given = Object.fromEntries(written.map(({ name, value }) => [name, value ?? true]));
@@ -44,7 +44,7 @@ export function understand(args: readonly string[]): Understood {
     path,
     paths,
     sets: sets.filter((set) => !isProfileSet(set)),
-    machine: machineOf(common, sets),
+    machine: parseMachine(common, sets),
     defaults,
     profile,
     beforePath: new Set(written.filter(({ index }) => index < fileIndex).map((option) => option.name)),
@@ -52,7 +52,7 @@ export function understand(args: readonly string[]): Understood {
   return { json: common.json === true, run: command.start(line, given) };
 }
 
-function tokensOf(args: readonly string[]) {
+function parseTokens(args: readonly string[]) {
   const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
     Object.entries(allOptions).map(([name, { value, short }]) => {
       const type = value === undefined ? 'boolean' : 'string';

@@ -81,7 +81,7 @@ export function usage(message: Sentence, remedy: Sentence): ExpectedError {
  * A whole number from 1 to `most`, which may be an amount (`8k`, `1e2`); null where nothing is given.
  * @throws ExpectedError `usage`.
  */
-export function countOf(option: string, written: string | undefined, most = 1_000_000): number | null {
+export function parseCount(option: string, written: string | undefined, most = 1_000_000): number | null {
   if (written === undefined) return null;
   const count = parseAmount(written, 'binary');
   if (count === null || !Number.isInteger(count) || count < 1 || count > most)
@@ -90,7 +90,7 @@ export function countOf(option: string, written: string | undefined, most = 1_00
 }
 
 /** The one of `names` that is written, in any case. @param isNot what another name is, as `no provider`. @throws ExpectedError `usage`. */
-export function oneOf<Name extends string>(names: readonly Name[], written: string, isNot: string): Name {
+export function parseChoice<Name extends string>(names: readonly Name[], written: string, isNot: string): Name {
   const found = names.find((name) => name === written) ?? names.find((name) => sameWord(name, written));
   if (found !== undefined) return found;
   const meant = closest(written, names);

@@ -7,7 +7,7 @@ import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scena
 import type { Machine } from '../core/plan-request/machine';
 import { sentence } from '../core/sentence';
 import { quoted } from '../core/text';
-import { countOf, usage, type Given, type Line } from './command';
+import { parseCount, usage, type Given, type Line } from './command';
 
 /** Options of all commands. */
 export const commonOptions = {
@@ -68,15 +68,15 @@ const keysOfFlags: Readonly<Record<MachineFlag, readonly string[]>> = {
  * The machine that the command line asks for.
  * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetNamed`.
  */
-export function machineOf(given: Given<typeof configOptions>, sets: readonly string[]): Machine {
+export function parseMachine(given: Given<typeof configOptions>, sets: readonly string[]): Machine {
   const gpu = given.gpu === undefined ? null : presetNamed(given.gpu);
   if (gpu !== null && typeof gpu !== 'string') throw gpu;
   const machine = {
     gpu,
-    gpus: countOf('--gpus', given.gpus),
-    nodes: countOf('--nodes', given.nodes),
-    gpusPerNode: countOf('--gpus-per-node', given['gpus-per-node']),
-    nicGBps: bandwidthOf(given.network),
+    gpus: parseCount('--gpus', given.gpus),
+    nodes: parseCount('--nodes', given.nodes),
+    gpusPerNode: parseCount('--gpus-per-node', given['gpus-per-node']),
+    nicGBps: parseNetworkBandwidth(given.network),
   };
   const { gpus, nodes, gpusPerNode } = machine;
   if (gpus !== null && nodes !== null && gpusPerNode !== null && nodes * gpusPerNode !== gpus)
@@ -97,7 +97,7 @@ function refuseSet(flag: string, written: string | undefined, keys: readonly str
   }
 }
 
-function bandwidthOf(written: string | undefined): number | null {
+function parseNetworkBandwidth(written: string | undefined): number | null {
   if (written === undefined) return null;
   const rate = parseBandwidth(written);
   if (rate !== null) return rate;

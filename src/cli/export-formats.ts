@@ -69,7 +69,7 @@ const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
 export const exportNames: readonly string[] = [...exportFormats.keys()];
 
 /** @throws Error for a name that is none of `exportNames`. */
-export function exportFormatOf(name: string): ExportFormat {
+export function exportFormatNamed(name: string): ExportFormat {
   const format = exportFormats.get(name);
   if (format === undefined) throw new Error(`no export format is called ${name}`);
   return format;
@@ -134,12 +134,12 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
   return { ...csv, create };
 }
 
-function titleOf(plan: Plan, { name }: Candidate): string {
+function exportTitle(plan: Plan, { name }: Candidate): string {
   return `${plan.request.title}: ${say(name)}`;
 }
 
 function trace(timeline: Timeline, candidate: Candidate, plan: Plan): Iterable<string> {
-  return candidateTrace(candidate, timeline, titleOf(plan, candidate));
+  return candidateTrace(candidate, timeline, exportTitle(plan, candidate));
 }
 
 /** Light, as for a page of paper; the report follows the reader's theme. */
@@ -156,5 +156,5 @@ const colors = {
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {
-  return timelineSvg(timeline, { title: titleOf(plan, candidate), widthPx: 1200, colors, tail: stepTail(timeline, candidate) });
+  return timelineSvg(timeline, { title: exportTitle(plan, candidate), widthPx: 1200, colors, tail: stepTail(timeline, candidate) });
 }

@@ -35,15 +35,15 @@ export function outputError(error: unknown): ExpectedError | null {
 }
 
 function isFile(descriptor: number): boolean {
-  const status = statusOf(descriptor);
+  const status = fileStatus(descriptor);
   return status !== null && (status.isFile() || (status.isCharacterDevice() && !isatty(descriptor)));
 }
 
 function isPipe(descriptor: number): boolean {
-  return process.platform !== 'win32' && statusOf(descriptor)?.isFIFO() === true;
+  return process.platform !== 'win32' && fileStatus(descriptor)?.isFIFO() === true;
 }
 
-function statusOf(descriptor: number): ReturnType<typeof fstatSync> | null {
+function fileStatus(descriptor: number): ReturnType<typeof fstatSync> | null {
   try {
     return fstatSync(descriptor);
   } catch {

@@ -44,8 +44,8 @@ export const readReferenced: ReadReferenced = async (from, name) => {
 export function referencedPath(from: string, name: string, system: PlatformPath = path): string | null {
   const folder = from === standardInput ? '.' : system.dirname(from);
   const file = system.isAbsolute(name) ? system.normalize(name) : system.join(folder, name);
-  const rootOf = (at: string): string => system.parse(system.resolve(at)).root.toLowerCase();
-  return rootOf(file).startsWith('\\\\') && rootOf(file) !== rootOf(folder) ? null : file;
+  const driveRoot = (at: string): string => system.parse(system.resolve(at)).root.toLowerCase();
+  return driveRoot(file).startsWith('\\\\') && driveRoot(file) !== driveRoot(folder) ? null : file;
 }
 
 /** Reads a regular file: as `readNamedFile`, but neither waits for a named pipe nor reads a device. */

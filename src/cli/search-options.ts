@@ -2,7 +2,7 @@ import { currentName } from '../core/terapipe/renamed-keys';
 import { freeNames } from '../core/layout-search/problem';
 import { searchKeys, type SearchKey } from '../core/domain/layout-choices';
 import { namedSchedules } from '../core/domain/schedule-names';
-import { oneOf, type Line } from './command';
+import { parseChoice, type Line } from './command';
 
 /** What a search chooses though FILE sets it. */
 export const free = {
@@ -20,15 +20,15 @@ export const schedules = {
 /** The line with its schedules as a setting overriding the files. */
 export function withSchedules(line: Line, written: string | undefined): Line {
   if (written === undefined) return line;
-  const names = written === 'all' ? written : written.split(',').map((part) => oneOf(namedSchedules, part.trim(), 'not a schedule'));
+  const names = written === 'all' ? written : written.split(',').map((part) => parseChoice(namedSchedules, part.trim(), 'not a schedule'));
   return { ...line, sets: [...line.sets, `schedules=${JSON.stringify(names)}`] };
 }
 
 /** Choices named one by one, or by what stands for several. */
-export function freeOf(written: string): SearchKey[] {
+export function parseFreeKeys(written: string): SearchKey[] {
   const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
   const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
-    const name = oneOf(names, currentName(part.trim()), 'nothing that a search chooses');
+    const name = parseChoice(names, currentName(part.trim()), 'nothing that a search chooses');
     return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
   });
   return [...new Set(keys)];

@@ -1,12 +1,12 @@
 /** Rows of cells as aligned lines: the first column to the left, the others to the right; `left` names further columns to keep left. */
 export function table(rows: readonly (readonly string[])[], left: readonly number[] = []): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))));
+  const widths = Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => textWidth(row[column] ?? ''))));
   return rows
     .map((row) =>
       row
         .map((cell, column) => {
-          const gap = ' '.repeat((widths[column] ?? 0) - widthOf(cell));
+          const gap = ' '.repeat((widths[column] ?? 0) - textWidth(cell));
           return column === 0 || left.includes(column) ? cell + gap : gap + cell;
         })
         .join('  ')
@@ -23,6 +23,6 @@ export function indented(text: string, by = '  '): string {
     .join('\n');
 }
 
-function widthOf(text: string): number {
+function textWidth(text: string): number {
   return Array.from(text).length;
 }

@@ -32,9 +32,12 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   const walk: Walk = { names: [], unread: [], isCutOff: false };
   await findNames(folder, maximumDepth, walk);
   const [own] = walk.unread;
-  if (own?.file === folder) throw errorOf(own);
+  if (own?.file === folder) throw unreadableError(own);
   const configs: SourceText[] = [];
-  const unread = walk.unread.map((each): Finding => ({ ...findingOfError(errorOf(each), fileStart(each.file)), severity: 'warning' }));
+  const unread = walk.unread.map((each): Finding => ({
+    ...findingOfError(unreadableError(each), fileStart(each.file)),
+    severity: 'warning',
+  }));
   for (const name of walk.names) {
     const { source, finding } = await readFound(name);
     if (finding !== null) unread.push(finding);
@@ -95,7 +98,7 @@ async function readFound(name: string): Promise<{ readonly source: SourceText | 
   }
 }
 
-function errorOf({ file, code }: Walk['unread'][number]): ExpectedError {
+function unreadableError({ file, code }: Walk['unread'][number]): ExpectedError {
   const isForbidden = code === 'EACCES' || code === 'EPERM';
   const what = isForbidden ? 'may not be read' : `cannot be read (${code})`;
   return configError(

@@ -2,25 +2,25 @@ import * as vscode from 'vscode';
 import { createPlannerClient, type PlannerClient } from '../worker/client';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
 import { createComparisons } from '../features/compare/vscode/comparisons';
-import { pageComparisonOf } from '../features/compare/vscode/page';
+import { toPageComparison } from '../features/compare/vscode/page';
 import type { Commands } from './commands/commands';
 import { welcomeToSample } from './commands/open-sample';
 import { registerExplorer } from './views/explorer';
 import { followFiles } from './sessions/follow-files';
 import { createLayoutDiffs } from './sessions/layout-diff';
 import { createLayoutSearches } from './sessions/layout-searches';
-import { pageLayoutOf } from './views/layout-page';
+import { toPageLayout } from './views/layout-page';
 import { createPageFocus } from './views/page-focus';
 import { registerLanguage } from './language/register';
 import type { PageServices } from './views/page-host';
-import { pageHistoryOf, pageWhatIfOf } from './views/tab-parts';
+import { pageHistoryOf, toPageWhatIf } from './views/tab-parts';
 import type { SessionHost } from './sessions/session-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
 import { createPrefills, prefillPlanner } from '../features/prefill/vscode/prefills';
-import { pagePrefillOf } from '../features/prefill/vscode/shown';
+import { toPagePrefill } from '../features/prefill/vscode/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerCommands, reportBug, runCommand } from './commands/run-command';
@@ -70,7 +70,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
-  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.defaultsOf)));
+  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.resolveDefaults)));
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
@@ -94,20 +94,20 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     profiles,
     focus,
   };
-  const textsOf = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
+  const sessionTexts = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
     parts: {
-      profile: { of: ({ file }) => profiles.stateOf(file), changed: profiles.onDidChange },
-      layout: { of: (session) => pageLayoutOf(session, layouts.stateOf(session.file)), changed: layouts.onDidChange },
+      profile: { of: ({ file }) => profiles.state(file), changed: profiles.onDidChange },
+      layout: { of: (session) => toPageLayout(session, layouts.state(session.file)), changed: layouts.onDidChange },
       comparison: {
-        of: ({ file }, sent) => pageComparisonOf(file, comparisons.stateOf(file), { displayPath, textsOf, sent }),
+        of: ({ file }, sent) => toPageComparison(file, comparisons.state(file), { displayPath, sessionTexts, sent }),
         changed: comparisons.onDidChange,
       },
-      prefill: { of: (session) => pagePrefillOf(session, prefills.stateOf(session.file), displayPath), changed: prefills.onDidChange },
-      whatIf: { of: (session) => pageWhatIfOf(session, whatIfs.stateOf(session.file)), changed: whatIfs.onDidChange },
+      prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
+      whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file)), changed: whatIfs.onDidChange },
       history: { of: (session) => pageHistoryOf(session, histories, edits), changed: histories.onDidChange },
     },
     log,
@@ -134,7 +134,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     });
   };
   keep(registerCommands(context.extension, commands, log));
-  keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: documentationOf(context), onError }));
+  keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: findingsDocumentation(context), onError }));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
@@ -161,12 +161,13 @@ function sessionHost({
     resolvePath,
     shell,
     resolve: (run, found, kept, options) => planner.resolve({ run, found, defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
-    remedies: (run, found, plan, options) => searcher.remedies({ run, found, defaults: scenarios.defaultsOf(run.file) }, plan, options),
+    remedies: (run, found, plan, options) =>
+      searcher.remedies({ run, found, defaults: scenarios.resolveDefaults(run.file) }, plan, options),
     plan: planner.plan,
     planElastic: planner.planElastic,
     readSchedule: planner.readSchedule,
     profiles: (file) => profiles.found(file),
-    defaults: scenarios.defaultsOf,
+    defaults: scenarios.resolveDefaults,
     switchedOff,
     delayMs: planDelayMs,
     reportBug: (error) => reportBug(log, 'planning', error),
@@ -202,7 +203,7 @@ function planChanges(
 }
 
 /** docs/findings.md in the project's repository, where the codes of problems are explained. */
-function documentationOf({ extension, extensionUri }: vscode.ExtensionContext): vscode.Uri {
+function findingsDocumentation({ extension, extensionUri }: vscode.ExtensionContext): vscode.Uri {
   const manifest = extension.packageJSON as { readonly repository?: { readonly url?: unknown } };
   const url = manifest.repository?.url;
   if (typeof url !== 'string' || !url.startsWith('https://')) return vscode.Uri.joinPath(extensionUri, 'docs', 'findings.md');

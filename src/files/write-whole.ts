@@ -31,7 +31,7 @@ interface WriteOptions {
 export async function writeWhole(file: string, content: string | Uint8Array | Iterable<string>, options: WriteOptions): Promise<void> {
   const disk = options.disk ?? nodeDisk;
   const target = await followed(file, disk);
-  const old = await statusOf(target, disk);
+  const old = await targetStatus(target, disk);
   if (old !== null && !old.isFile() && !old.isDirectory()) {
     await disk.writeFile(target, content);
     return;
@@ -123,7 +123,7 @@ async function takeFreeName(temporary: string, target: string, disk: Disk): Prom
     await disk.link(temporary, target);
   } catch (error) {
     if (systemCode(error) === 'EEXIST') throw error;
-    if ((await statusOf(target, disk)) !== null) throw systemError('EEXIST', target);
+    if ((await targetStatus(target, disk)) !== null) throw systemError('EEXIST', target);
     await disk.rename(temporary, target);
     return;
   }
@@ -145,7 +145,7 @@ async function followed(file: string, disk: Disk): Promise<string> {
   throw systemError('ELOOP', file);
 }
 
-async function statusOf(target: string, disk: Disk): Promise<Stats | null> {
+async function targetStatus(target: string, disk: Disk): Promise<Stats | null> {
   try {
     return await disk.stat(target);
   } catch (error) {

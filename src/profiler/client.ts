@@ -83,7 +83,7 @@ export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): 
     );
   const limits = { ...defaultLimits, ...options.limits };
   const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-profiler-'));
-  const children = childrenOf(childFile, scratch, childEnvironment(options), signal);
+  const children = createChildren(childFile, scratch, childEnvironment(options), signal);
   const refused: Refusal[] = [];
   try {
     for (const provider of providers) {
@@ -109,7 +109,7 @@ interface Children {
 }
 
 /** `scratch`: the children's folder for temporary files, which a killed child cannot remove itself. */
-function childrenOf(childFile: string, scratch: string, given: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Children {
+function createChildren(childFile: string, scratch: string, given: NodeJS.ProcessEnv, signal: AbortSignal | undefined): Children {
   const env = { ...given, TMPDIR: scratch, TMP: scratch, TEMP: scratch };
   let current: ProfilerProcess | null = null;
   const onAbort = (): void => {

@@ -43,7 +43,7 @@ const vulkanDrivers = [
 const gpuDeviceFile = /^\/dev\/(dri\/renderD\d+|nvidia\d+|dxg)$/;
 
 /** The device behind a provider that runs. Call it after a session was created, when the driver is loaded. */
-export function deviceOf(facts: DeviceFacts): ProfileDevice {
+export function detectDevice(facts: DeviceFacts): ProfileDevice {
   const { provider, platform, cpu, memoryBytes, nvidia } = facts;
   const ofNvidia =
     nvidia === null ? null : ({ kind: 'gpu', name: nvidia.name, memoryBytes: nvidia.totalBytes, driver: nvidia.driver } as const);

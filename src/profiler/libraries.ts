@@ -27,7 +27,7 @@ export async function installedLibraries(childFile: string, env: NodeJS.ProcessE
     folder,
     present,
     missing: [...new Set(missing.flat())],
-    nvidiaDriver: textOf('/sys/module/nvidia/version')?.trim() ?? null,
+    nvidiaDriver: readTextFile('/sys/module/nvidia/version')?.trim() ?? null,
   };
 }
 
@@ -48,7 +48,7 @@ function namesIn(folder: string): string[] {
 }
 
 function versionIn(home: string): string | null {
-  return /"version": *"([^"]+)"/.exec(textOf(join(home, 'package.json')) ?? '')?.[1] ?? null;
+  return /"version": *"([^"]+)"/.exec(readTextFile(join(home, 'package.json')) ?? '')?.[1] ?? null;
 }
 
 /** Libraries that the dynamic loader would not find for `file`. */
@@ -62,7 +62,7 @@ async function notFound(file: string, env: NodeJS.ProcessEnv): Promise<string[]>
   }
 }
 
-function textOf(file: string): string | null {
+function readTextFile(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -98,10 +98,10 @@ export async function measureProfile(profiler: Profiler, task: MeasureTask, host
   };
   try {
     await run(profiler, task, host, course);
-    return profileOf(profiler, task, host, course, shortage(course));
+    return assembleProfile(profiler, task, host, course, shortage(course));
   } catch (error) {
-    if (error instanceof CancelledError) return profileOf(profiler, task, host, course, 'cancelled');
-    if (error instanceof ExpectedError) return profileOf(profiler, task, host, course, `${error.message}; ${say(error.remedy)}`);
+    if (error instanceof CancelledError) return assembleProfile(profiler, task, host, course, 'cancelled');
+    if (error instanceof ExpectedError) return assembleProfile(profiler, task, host, course, `${error.message}; ${say(error.remedy)}`);
     throw error;
   }
 }
@@ -123,10 +123,10 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
   };
   const { fit, holdOut } = firstCells(domain, seed);
   const add = (part: TimedPart, cells: readonly Cell[], kept = false): void => {
-    for (const cell of cells) if (find(course, part, cell) === undefined) course.entries.push(entryOf(part, cell, kept));
+    for (const cell of cells) if (find(course, part, cell) === undefined) course.entries.push(createEntry(part, cell, kept));
   };
   // Timed once every round, to see noise and drift.
-  const reference = entryOf('layer', { batch: 1, tokens: snapped(task.unit, domain.tokens / 4), context: 0 }, false);
+  const reference = createEntry('layer', { batch: 1, tokens: snapped(task.unit, domain.tokens / 4), context: 0 }, false);
   course.entries.push(reference);
   add('layer', fit);
   add('layer', holdOut, true);
@@ -137,11 +137,11 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
   for (let round = 0, looks = 0; ; round++) {
     const active = course.entries.filter((entry) => needsMore(entry));
     if (active.length === 0) {
-      if (stopReason(progressOf(course, task, host)) !== null) return;
+      if (stopReason(measureProgress(course, task, host)) !== null) return;
       // Every other time all cells get another chance before more are added: those that were timed while the machine was slow fall in line
       // with the rest.
       if (looks++ % 2 === 0) {
-        for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = roundsOf(entry) + secondPassRounds;
+        for (const entry of course.entries) if (entry.part === 'layer') entry.leastRounds = countRounds(entry) + secondPassRounds;
         continue;
       }
       const skipped = course.skipped.filter(({ part }) => part === 'layer');
@@ -179,10 +179,10 @@ function batchesFor({ device }: Profiler, largest: number): number[] {
  */
 async function affordableTokens(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course): Promise<number> {
   const { tokens } = task.job.limits;
-  const probe = entryOf('layer', { batch: 1, tokens: Math.min(tokens, snapped(task.unit, 64)), context: 0 }, false);
+  const probe = createEntry('layer', { batch: 1, tokens: Math.min(tokens, snapped(task.unit, 64)), context: 0 }, false);
   report(profiler, task, host, course, 1);
   for (let times = 0; times < 2 && !isSpent(task, host, course); times++) await measureOnce(profiler, probe, course);
-  if (probe.skipped || roundsOf(probe) === 0) return tokens;
+  if (probe.skipped || countRounds(probe) === 0) return tokens;
   const msPerToken = totalMs(probe) / probe.cell.tokens;
   let longest = tokens;
   while (longest > 4 * task.unit && longest * msPerToken * passesInBudget > task.budgetMs) longest = snapped(task.unit, longest / 2);
@@ -226,7 +226,7 @@ function sliceMs({ ms, inputsMs }: Entry['forward']): number {
 /** Cells that the fit sees and cells it does not get rounds by the same rule: more for one kind would bend its minima down. */
 function needsMore(entry: Entry): boolean {
   if (entry.skipped) return false;
-  if (roundsOf(entry) < entry.leastRounds) return true;
+  if (countRounds(entry) < entry.leastRounds) return true;
   return !isSettled(entry.forward.ms) || !isSettled(entry.backward.ms);
 }
 
@@ -246,7 +246,7 @@ function budgetWarning(course: Course, task: MeasureTask): string {
 
 function report(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course, active: number): void {
   if (host.onProgress === undefined) return;
-  const profile = profileOf(profiler, task, host, course, null);
+  const profile = assembleProfile(profiler, task, host, course, null);
   const spent = (host.clock() - course.startedMs) / task.budgetMs;
   const errors =
     profile.errors === null
@@ -259,14 +259,14 @@ function report(profiler: Profiler, task: MeasureTask, host: MeasureHost, course
   });
 }
 
-function progressOf(course: Course, task: MeasureTask, host: MeasureHost) {
+function measureProgress(course: Course, task: MeasureTask, host: MeasureHost) {
   const samples = layerSamples(course);
   const fit = fitPart(samples);
   return { errors: fit === null ? null : fitErrors(fit, samples), samples, spent: (host.clock() - course.startedMs) / task.budgetMs };
 }
 
-function profileOf(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course, error: string | null): Profile {
-  const samples = { layer: layerSamples(course), embedding: samplesOf(course, 'embedding'), head: samplesOf(course, 'head') };
+function assembleProfile(profiler: Profiler, task: MeasureTask, host: MeasureHost, course: Course, error: string | null): Profile {
+  const samples = { layer: layerSamples(course), embedding: partSamples(course, 'embedding'), head: partSamples(course, 'head') };
   const layer = fitPart(samples.layer);
   const { job } = task;
   return {
@@ -315,9 +315,9 @@ function layerWarnings(ratio: number | null): string[] {
 }
 
 function twoLayerRatio(course: Course): number | null {
-  const two = course.entries.find((entry) => entry.part === 'layers2' && roundsOf(entry) > 0);
+  const two = course.entries.find((entry) => entry.part === 'layers2' && countRounds(entry) > 0);
   const one = two === undefined ? undefined : find(course, 'layer', two.cell);
-  if (two === undefined || one === undefined || roundsOf(one) === 0) return null;
+  if (two === undefined || one === undefined || countRounds(one) === 0) return null;
   return totalMs(two) / totalMs(one);
 }
 
@@ -325,24 +325,24 @@ function totalMs({ forward, backward }: Entry): number {
   return sliceMs(forward) + sliceMs(backward);
 }
 
-function roundsOf({ forward }: Entry): number {
+function countRounds({ forward }: Entry): number {
   return forward.ms.length;
 }
 
 function layerSamples(course: Course): Sample[] {
-  return samplesOf(course, 'layer');
+  return partSamples(course, 'layer');
 }
 
-function samplesOf({ entries }: Course, part: ProfilePart): Sample[] {
-  return entries.filter((entry) => entry.part === part && roundsOf(entry) > 0).map(sampleOf);
+function partSamples({ entries }: Course, part: ProfilePart): Sample[] {
+  return entries.filter((entry) => entry.part === part && countRounds(entry) > 0).map(toSample);
 }
 
-function sampleOf(entry: Entry): Sample {
+function toSample(entry: Entry): Sample {
   const { cell, holdOut, forward, backward } = entry;
-  return { ...cell, forwardMs: sliceMs(forward), backwardMs: sliceMs(backward), rounds: roundsOf(entry), holdOut };
+  return { ...cell, forwardMs: sliceMs(forward), backwardMs: sliceMs(backward), rounds: countRounds(entry), holdOut };
 }
 
-function entryOf(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
+function createEntry(part: TimedPart, cell: Cell, holdOut: boolean): Entry {
   return { part, cell, holdOut, skipped: false, leastRounds: 0, forward: { ms: [], inputsMs: [] }, backward: { ms: [], inputsMs: [] } };
 }
 

@@ -21,7 +21,7 @@ const passingCopies = 3;
  */
 export function sessionBytes(job: ProfilerJob, part: TimedPart, direction: Direction, limits: Limits): number {
   const largest = { batch: limits.batch, tokens: limits.tokens, context: limits.sequence - limits.tokens };
-  const element = bytesOf(job.precision);
+  const element = precisionBytes(job.precision);
   const backward = direction === 'backward';
   const weights = weightElements(job.shape, part) * (element + (backward ? gradientBytes(job) : 0));
   const probabilities = backward && keepsScores(job, part) ? scoreElements(job.shape, largest) : 0;
@@ -35,7 +35,7 @@ export function sessionBytes(job: ProfilerJob, part: TimedPart, direction: Direc
  */
 export function runBytes(job: ProfilerJob, part: TimedPart, direction: Direction, cell: Cell): number {
   const rows = cell.batch * cell.tokens;
-  const element = bytesOf(job.precision);
+  const element = precisionBytes(job.precision);
   const results = direction === 'backward' ? weightElements(job.shape, part) * gradientBytes(job) : 0;
   if (part === 'head')
     return (direction === 'forward' ? 2.2 : 2.4) * rows * job.shape.vocab * 4 + 4 * rows * job.shape.hidden * element + results;
@@ -93,10 +93,10 @@ function keepsScores({ attention }: ProfilerJob, part: TimedPart): boolean {
 
 /** Bytes of one element of a weight gradient. */
 function gradientBytes({ precision, gradAccumulationFp32 }: ProfilerJob): number {
-  return gradAccumulationFp32 ? 4 : bytesOf(precision);
+  return gradAccumulationFp32 ? 4 : precisionBytes(precision);
 }
 
-function bytesOf(precision: Precision): number {
+function precisionBytes(precision: Precision): number {
   return precision === 'fp32' ? 4 : 2;
 }
 

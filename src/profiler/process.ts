@@ -67,7 +67,7 @@ export function startProfilerProcess(childFile: string, env: NodeJS.ProcessEnv):
 export function startProcess<Request extends Numbered, Reply extends Numbered>(
   childFile: string,
   env: NodeJS.ProcessEnv,
-  { args, execArgv = [], parse, isNotice = () => false, died: diedOf, timedOut: timedOutOf }: Service<Reply>,
+  { args, execArgv = [], parse, isNotice = () => false, died: diedError, timedOut: timedOutError }: Service<Reply>,
 ): ServedProcess<Request, Reply> {
   const child = fork(childFile, [...args], {
     env,
@@ -95,7 +95,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
   const gone = new Promise<void>((resolve) => {
     const done = (how: string): void => {
       resolve();
-      end(diedOf(how, lastLine(stderr)));
+      end(diedError(how, lastLine(stderr)));
     };
     // `close` comes when standard error has been read to its end, which a process started by the child could hold open.
     child.once('exit', (code, signal) => {
@@ -125,7 +125,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
     try {
       reply = parse(message);
     } catch {
-      end(diedOf('it sent something that is not a reply', lastLine(stderr)));
+      end(diedError('it sent something that is not a reply', lastLine(stderr)));
       return;
     }
     if (!isNotice(reply) && reply.id === waiting?.id) settle()?.resolve(reply);
@@ -141,7 +141,7 @@ export function startProcess<Request extends Numbered, Reply extends Numbered>(
         const id = ++lastId;
         newStderr = '';
         const timer = setTimeout(() => {
-          end(timedOutOf(limitMs));
+          end(timedOutError(limitMs));
         }, limitMs);
         waiting = { id, resolve, reject, timer };
         // A failure to send means that the child is gone, which `exit` reports with the reason.

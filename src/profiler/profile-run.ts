@@ -60,7 +60,7 @@ export async function profileRequest(request: PlanRequest, options: ProfileRunOp
 
 /** The child on the first provider that runs the job; in fp32 where none has a precision that nobody asked for. */
 async function openFor(request: PlanRequest, options: ProfileRunOptions): Promise<{ profiler: OpenProfiler; task: MeasureTask }> {
-  const asked = taskOf(request, options);
+  const asked = toMeasureTask(request, options);
   try {
     return { profiler: await openFirst(asked, options), task: asked };
   } catch (error) {
@@ -98,7 +98,7 @@ async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOpti
 }
 
 /** What to measure for a request: its layer as one tensor-parallel rank runs it, up to its whole sequence. */
-function taskOf(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOptions, 'budgetMs' | 'threads'>): MeasureTask {
+function toMeasureTask(request: PlanRequest, { budgetMs, threads }: Pick<ProfileRunOptions, 'budgetMs' | 'threads'>): MeasureTask {
   const { model, training, layout, slicing, title } = request;
   const replicaBatch = Math.max(1, Math.floor(training.globalBatch / layout.data));
   return {

@@ -4,7 +4,7 @@ import { formatBytes } from '../core/format';
 import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest, WithoutId } from '../protocol/profiler';
 import { createCellTimer, type ModelSource } from './cell-timer';
-import { deviceOf, libraryVersions, readDeviceFacts, readNvidia } from './device';
+import { detectDevice, libraryVersions, readDeviceFacts, readNvidia } from './device';
 import type { AttentionOperator } from './graph/emit';
 import { sessionBytes, usableShare, type Limits } from './memory';
 import { placedOperators } from './placement';
@@ -53,7 +53,7 @@ export function createProfilerServer(parts: ServerParts): (request: ProfilerRequ
 /** A job on a provider that has run the smallest slice of it. @throws Error with ONNX Runtime's message. */
 async function openJob(parts: ServerParts, provider: ProviderName, asked: ProfilerJob) {
   const runtime = await parts.loadRuntime();
-  const hostDevice = deviceOf(await readDeviceFacts('cpu'));
+  const hostDevice = detectDevice(await readDeviceFacts('cpu'));
   const needed = sessionBytes(asked, 'layer', 'backward', smallest(asked).limits);
   const free = await parts.freeBytes(hostDevice);
   if (needed > usableShare * free)
@@ -66,13 +66,13 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
     provider === 'cpu' ? null : await openSession(runtime, parts.models.inputs(small, 'plain', 'layer', 'forward'), provider, 1);
 
   const probe = (job: ProfilerJob, attention: AttentionOperator, part: ProfilePart) =>
-    placementOf(runtime, parts.models, provider, { job, attention, part });
+    probePlacement(runtime, parts.models, provider, { job, attention, part });
   const { attention, layer } = await firstAttention(parts.attentions(asked), provider, (tried) =>
     probe(withAttention(asked, tried), tried, 'layer'),
   );
   const job = withAttention(asked, attention);
   const facts = await readDeviceFacts(provider);
-  const device = deviceOf(facts);
+  const device = detectDevice(facts);
   const ends: readonly ProfilePart[] = job.shape.vocab > 0 ? ['embedding', 'head'] : [];
   return {
     keptOpen,
@@ -133,7 +133,7 @@ interface Probe {
   readonly part: ProfilePart;
 }
 
-async function placementOf(runtime: Runtime, models: ModelSource, provider: ProviderName, { job, attention, part }: Probe) {
+async function probePlacement(runtime: Runtime, models: ModelSource, provider: ProviderName, { job, attention, part }: Probe) {
   const { limits, cell } = smallest(job);
   const cellOfPart = part === 'layer' ? cell : { ...cell, context: 0 };
   const rowElements = cell.tokens * Math.min(job.shape.hidden, job.shape.kvHeads * job.shape.headDim);

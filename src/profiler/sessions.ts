@@ -53,7 +53,7 @@ export async function openSession(runtime: Runtime, model: Model, provider: Prov
   const singleThread = provider === 'cpu' && threads === 1 && process.platform !== 'win32';
   return {
     run: async (cell) => {
-      const feeds = feedsOf(runtime, cell);
+      const feeds = sizeFeeds(runtime, cell);
       const cpuFrom = process.cpuUsage();
       const from = performance.now();
       await session.run(feeds, [fetchedOutput]);
@@ -87,7 +87,7 @@ export async function profiledRun(
       profileFilePrefix: join(folder, 'nodes'),
     });
     try {
-      await session.run(feedsOf(runtime, cell), [fetchedOutput]);
+      await session.run(sizeFeeds(runtime, cell), [fetchedOutput]);
     } finally {
       session.endProfiling();
       await session.release();
@@ -100,7 +100,7 @@ export async function profiledRun(
   }
 }
 
-function feedsOf(runtime: Runtime, { batch, tokens, context }: Cell): Record<string, Tensor> {
+function sizeFeeds(runtime: Runtime, { batch, tokens, context }: Cell): Record<string, Tensor> {
   const scalar = (value: number): Tensor => new runtime.Tensor('int64', BigInt64Array.of(BigInt(value)), [1]);
   return { batch: scalar(batch), tokens: scalar(tokens), context: scalar(context) };
 }

@@ -90,7 +90,7 @@ async function readText(file: string): Promise<string> {
  */
 export async function requireWritable(target: string): Promise<void> {
   const folder = isFile(target) ? path.dirname(target) : target;
-  if (isFile(target)) await statusOf(target);
+  if (isFile(target)) await readProfileStatus(target);
   try {
     await mkdir(folder, { recursive: true });
     await tryWriting(folder);
@@ -109,10 +109,10 @@ export async function requireWritable(target: string): Promise<void> {
  */
 export async function writeProfile(target: string, profile: Profile): Promise<string> {
   const named = isFile(target) ? target : path.join(target, profileFileName(profile));
-  const keeps = profile.status === 'partial' && (await statusOf(named)) === 'complete';
+  const keeps = profile.status === 'partial' && (await readProfileStatus(named)) === 'complete';
   const file = keeps ? named.replace(/\.json$/, '-partial.json') : named;
   try {
-    await statusOf(file);
+    await readProfileStatus(file);
     await mkdir(path.dirname(file), { recursive: true });
     await writeWhole(file, profileText(profile), { replace: true });
     return file;
@@ -129,7 +129,7 @@ function isFile(target: string): boolean {
  * Status of the profile that a file holds; null when there is none.
  * @throws ExpectedError `profile-not-saved` when there is something else under that name.
  */
-async function statusOf(file: string): Promise<Profile['status'] | null> {
+async function readProfileStatus(file: string): Promise<Profile['status'] | null> {
   if (!existsSync(file)) return null;
   try {
     return (await readProfile(file)).profile.status;

@@ -34,7 +34,7 @@ import type { Sentence, Value } from '../core/sentence';
 
 /*
  * The Layout view's part of the protocol. The host keeps the `SearchResult` with an id of its own for each, and the page gets
- * `layoutAnswerOf` of it. A page names a plan by that id and the index into `plans`, which is that into `listPlans(result)`; the host does
+ * `toLayoutAnswer` of it. A page names a plan by that id and the index into `plans`, which is that into `listPlans(result)`; the host does
  * nothing for an id that is not the one it sent last, or an index out of range.
  */
 
@@ -162,7 +162,7 @@ export interface LayoutState {
 export const noLayoutState: LayoutState = { running: null, answer: null, staleEdits: 0, error: null, launched: null, opened: null };
 
 /** What a page gets of a result. @param id another one for every search. */
-export function layoutAnswerOf(result: SearchResult, id: string): LayoutAnswer {
+export function toLayoutAnswer(result: SearchResult, id: string): LayoutAnswer {
   const { request, best, gpus, fixed, measured, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
   const { model, training, cluster, title } = request;
   const listed = listPlans(result);
@@ -219,16 +219,19 @@ function pageLayout({ point, name, iterationMs, peakBytes, fits, verdict, bubble
     bubbleRate,
     tokensPerSecond,
     mfu,
-    ...wordsOf(point),
+    ...layoutWords(point),
   };
 }
 
-function wordsOf(of: { readonly layout: Layout; readonly training: TrainingSpec }): Pick<PageLayout, 'words' | 'settings' | 'recompute'> {
+function layoutWords(of: {
+  readonly layout: Layout;
+  readonly training: TrainingSpec;
+}): Pick<PageLayout, 'words' | 'settings' | 'recompute'> {
   return { words: layoutText(of), settings: settingsText(of), recompute: recomputeText(of.training) };
 }
 
 /** The layout of a plan with its chosen candidate, for `LayoutState.launched`. */
-export function launchedLayoutOf(plan: Plan): PageLayout {
+export function launchedPageLayout(plan: Plan): PageLayout {
   const { layout } = plan.request;
   const candidate = chosenCandidate(plan);
   const { name, iterationMs, fits, bubbleRate, tokensPerSecond, mfu } = candidate;
@@ -240,7 +243,7 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
     bubbleRate,
     tokensPerSecond,
     mfu,
-    ...wordsOf(plan.request),
+    ...layoutWords(plan.request),
     peakBytes: candidatePeakBytes(candidate),
     verdict: memoryVerdict(candidate.memory),
   };
@@ -253,10 +256,10 @@ export function launchedLayoutOf(plan: Plan): PageLayout {
 export function withUpdate(state: LayoutState, update: SearchUpdate, id: string): LayoutState {
   switch (update.kind) {
     case 'searching':
-      return { ...state, running: { ...progressOf(update), change: null, fraction: null }, error: null };
+      return { ...state, running: { ...toProgress(update), change: null, fraction: null }, error: null };
     case 'found': {
       const running = { ...(state.running ?? nothingYet), change: null, fraction: null };
-      return { ...state, running, answer: layoutAnswerOf(update.result, id), staleEdits: 0, opened: null };
+      return { ...state, running, answer: toLayoutAnswer(update.result, id), staleEdits: 0, opened: null };
     }
     case 'helping': {
       const { change, index, count, improvements } = update;
@@ -273,7 +276,7 @@ export function withUpdate(state: LayoutState, update: SearchUpdate, id: string)
 /** A search that has just begun. */
 export const nothingYet: LayoutRunning = { best: null, lowerBoundMs: null, counts: null, change: null, fraction: null };
 
-function progressOf({ best, lowerBoundMs, counts }: SearchProgress): Pick<LayoutRunning, 'best' | 'lowerBoundMs' | 'counts'> {
+function toProgress({ best, lowerBoundMs, counts }: SearchProgress): Pick<LayoutRunning, 'best' | 'lowerBoundMs' | 'counts'> {
   return {
     best: best === null ? null : { words: layoutText(best.point), iterationMs: best.iterationMs, peakBytes: best.peakBytes },
     lowerBoundMs: Number.isFinite(lowerBoundMs) && lowerBoundMs > 0 ? lowerBoundMs : null,

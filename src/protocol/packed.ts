@@ -66,11 +66,11 @@ export interface PackedPiece {
 export function* packedParts(message: unknown): Generator<PackedMessage | PackedPiece, void, undefined> {
   const { head, places } = pack(message);
   const { byteLength } = head;
-  if (byteLength <= pieceLength) yield { ...head, buffer: bytesOf(places, 0, byteLength).buffer };
+  if (byteLength <= pieceLength) yield { ...head, buffer: packedBytes(places, 0, byteLength).buffer };
   else {
     yield head;
     for (let byteOffset = 0; byteOffset < byteLength; byteOffset += pieceLength) {
-      yield { type: 'piece', byteOffset, bytes: bytesOf(places, byteOffset, Math.min(byteLength, byteOffset + pieceLength)) };
+      yield { type: 'piece', byteOffset, bytes: packedBytes(places, byteOffset, Math.min(byteLength, byteOffset + pieceLength)) };
     }
   }
 }
@@ -81,7 +81,7 @@ export function hasPieces(part: PackedMessage | PackedPiece): boolean {
 }
 
 /** What a part hands over when it is posted to a thread. */
-export function transferOf(part: PackedMessage | PackedPiece): ArrayBuffer {
+export function transferredBuffer(part: PackedMessage | PackedPiece): ArrayBuffer {
   return part.type === 'packed' ? part.buffer : part.bytes.buffer;
 }
 
@@ -93,10 +93,10 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
   const packed: Packed[] = [];
   const repeated: Repeated[] = [];
   const written = new Map<object, readonly string[]>();
-  const { placeOf, places, byteLength } = makePlaces();
+  const { columnPlace, places, byteLength } = makePlaces();
   const path: (string | number)[] = [];
   const moved = (type: Packed['type'], column: Column): null => {
-    packed.push({ path: path.map(String), type, ...placeOf(column), length: column.length });
+    packed.push({ path: path.map(String), type, ...columnPlace(column), length: column.length });
     return null;
   };
   const entry = (key: string | number, value: unknown): unknown => {
@@ -106,7 +106,7 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
     return packedValue;
   };
   const plain = (value: unknown): unknown => {
-    if (isColumn(value)) return moved(columnTypeOf(value), value);
+    if (isColumn(value)) return moved(columnType(value), value);
     if (typeof value === 'number' && !Number.isFinite(value)) return moved('number', Float64Array.of(value));
     // Structured clones know more than JSON does.
     if (value === null || typeof value !== 'object' || value instanceof Set || value instanceof Map) return value;
@@ -149,15 +149,15 @@ function holdsObjects(value: object): boolean {
 type PlaceOf = Pick<Packed, 'byteOffset' | 'stored'>;
 
 /** Gives each column its place, once. */
-function makePlaces(): { readonly placeOf: (column: Column) => PlaceOf; readonly places: Places; readonly byteLength: () => number } {
+function makePlaces(): { readonly columnPlace: (column: Column) => PlaceOf; readonly places: Places; readonly byteLength: () => number } {
   const known = new Map<Column, PlaceOf>();
   const places: (PlaceOf & { readonly column: Column })[] = [];
   let bytes = 0;
   return {
-    placeOf: (column) => {
+    columnPlace: (column) => {
       const before = known.get(column);
       if (before !== undefined) return before;
-      const place = { byteOffset: bytes, stored: column.length < narrowedLength ? columnTypeOf(column) : narrowestOf(column) };
+      const place = { byteOffset: bytes, stored: column.length < narrowedLength ? columnType(column) : narrowestType(column) };
       known.set(column, place);
       places.push({ ...place, column });
       bytes += Math.ceil((column.length * storedTypes[place.stored].BYTES_PER_ELEMENT) / alignment) * alignment;
@@ -169,7 +169,7 @@ function makePlaces(): { readonly placeOf: (column: Column) => PlaceOf; readonly
 }
 
 /** The bytes of the buffer from `start` to `end`, multiples of `alignment`. */
-function bytesOf(places: Places, start: number, end: number): Uint8Array<ArrayBuffer> {
+function packedBytes(places: Places, start: number, end: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
   for (const { column, byteOffset, stored } of places) {
     const size = storedTypes[stored].BYTES_PER_ELEMENT;
@@ -182,7 +182,7 @@ function bytesOf(places: Places, start: number, end: number): Uint8Array<ArrayBu
 }
 
 /** The type with the smallest elements that holds all of a column's. */
-function narrowestOf(column: Column): StoredType {
+function narrowestType(column: Column): StoredType {
   if (column instanceof Uint8Array) return 'Uint8Array';
   let most = 0;
   // An iterator would make two objects of each number, which is more memory than the column takes.
@@ -200,7 +200,7 @@ function isColumn(value: unknown): value is Column {
   return value instanceof Float64Array || value instanceof Uint32Array || value instanceof Uint8Array;
 }
 
-function columnTypeOf(column: Column): ColumnType {
+function columnType(column: Column): ColumnType {
   if (column instanceof Float64Array) return 'Float64Array';
   return column instanceof Uint32Array ? 'Uint32Array' : 'Uint8Array';
 }

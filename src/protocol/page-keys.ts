@@ -17,12 +17,12 @@ export interface PageCommand {
   readonly pages: readonly ('side' | 'tab')[];
 }
 
-const keysOf =
+const keysIn =
   (where: PageKey['where']) =>
   (...keys: readonly string[]): readonly PageKey[] =>
     keys.map((key) => ({ key, where }));
-const anywhere = keysOf('page');
-const inLanes = keysOf('lanes');
+const anywhere = keysIn('page');
+const inLanes = keysIn('lanes');
 const both = ['side', 'tab'] as const;
 const tab = ['tab'] as const;
 

@@ -29,7 +29,7 @@ export interface PlanFigures {
   readonly verdict: MemoryVerdict;
 }
 
-export function figuresOf(plan: Plan): PlanFigures {
+export function planFigures(plan: Plan): PlanFigures {
   const { name, iterationMs, tokensPerSecond, memory } = chosenCandidate(plan);
   return { name, iterationMs, tokensPerSecond, globalBatch: plan.request.training.globalBatch, verdict: memoryVerdict(memory) };
 }

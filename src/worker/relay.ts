@@ -15,7 +15,7 @@ export function relayPlanner(file: string): void {
   const resourceLimits = { maxOldGenerationSizeMb: memoryLimitMb, maxYoungGenerationSizeMb: youngMb };
   const thread = new Worker(file, { workerData: data, resourceLimits });
   const end = (cause: Error): void => {
-    const ended: ThreadEnd = { type: 'thread-ended', message: cause.message, code: codeOf(cause) };
+    const ended: ThreadEnd = { type: 'thread-ended', message: cause.message, code: errorCode(cause) };
     process.send?.(ended, () => process.exit(1));
   };
   thread.on('message', (reply: unknown) => process.send?.(reply));
@@ -29,6 +29,6 @@ export function relayPlanner(file: string): void {
   process.on('disconnect', () => process.exit());
 }
 
-function codeOf(error: Error): string | null {
+function errorCode(error: Error): string | null {
   return 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

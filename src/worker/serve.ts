@@ -3,7 +3,7 @@ import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors
 import type { Plan } from '../core/planner/plan';
 import type { SearchUpdate } from '../core/layout-search/answer';
 import type { IncumbentTimes } from '../core/slicing/solve';
-import { packedParts, transferOf } from '../protocol/packed';
+import { packedParts, transferredBuffer } from '../protocol/packed';
 import {
   parseWorkerData,
   parseWorkerRequest,
@@ -42,7 +42,7 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
   const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
   const reply = (message: WorkerReply): void => port.postMessage(message);
   const answered = (answer: WorkerReply): void => {
-    for (const part of packedParts(answer)) port.postMessage(part, [transferOf(part)]);
+    for (const part of packedParts(answer)) port.postMessage(part, [transferredBuffer(part)]);
   };
   port.on('message', (message: unknown) => {
     const request = parseWorkerRequest(message);
@@ -55,7 +55,7 @@ export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data
     void answerTo(request, planners, signal, { reply, answered })
       .then(answered)
       .catch((error: unknown) =>
-        reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: failureOf(error) }),
+        reply(error instanceof CancelledError ? { type: 'cancelled', id } : { type: 'error', id, error: toWorkerFailure(error) }),
       );
   });
 }
@@ -92,7 +92,7 @@ async function answerTo(
   return { type: 'answer', id, job: request.type, answer: await planner(request, options) };
 }
 
-function failureOf(error: unknown): WorkerFailure {
+function toWorkerFailure(error: unknown): WorkerFailure {
   if (error instanceof ExpectedError)
     return {
       expected: true,

@@ -8,7 +8,7 @@ import { formatDuration, formatNumber, formatPercent } from '../../src/core/form
 import { loadConfig } from '../../src/core/config-files/load-config';
 import { median } from '../../src/core/numbers';
 import { makePlan } from '../../src/core/planner/make-plan';
-import { prefillOf, prefillTimeOf, servedPrefill } from '../../src/features/prefill/core/prefill';
+import { planPrefill, prefillTimer, servedPrefill } from '../../src/features/prefill/core/prefill';
 import { fittingDesign } from '../../src/features/rehearsal/core/design';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { forwardOnlySchedule } from '../../src/core/schedules/schedule';
@@ -63,7 +63,7 @@ async function asked(): Promise<PlanRequest> {
 
 /** Our chunks, those of our rules, those of serving engines and a few equal ones. Equal cuts become one with all their names. */
 function cutsOf(request: PlanRequest): readonly NamedChunks[] {
-  const found = prefillOf(request, Infinity);
+  const found = planPrefill(request, Infinity);
   const cuts: readonly NamedChunks[] = [
     { name: 'optimum', chunks: found.chunks },
     ...found.rules.map(({ name, chunks }) => ({ name: say(name), chunks })),
@@ -125,7 +125,7 @@ async function main(): Promise<void> {
       `profile: ${profile.samples.layer.length} cells in ${formatDuration(1000 * profile.seconds)}, forward off by ${formatNumber(errors?.forward.meanPercent ?? NaN)} % in the mean, ${formatNumber(errors?.forward.maxPercent ?? NaN)} % at worst`,
     );
     const profiled: PlanRequest = { ...request, profile: { file: 'measured here', profile } };
-    const timeOf = prefillTimeOf(profiled);
+    const timeOf = prefillTimer(profiled);
     const cuts = cutsOf(profiled)
       .map((cut) => ({ ...cut, predictedMs: timeOf(cut.chunks) }))
       .sort((a, b) => a.predictedMs - b.predictedMs);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'mocha';
-import { makeUnpacker, packedParts, transferOf } from '../../src/protocol/packed';
+import { makeUnpacker, packedParts, transferredBuffer } from '../../src/protocol/packed';
 import { packMessage } from './packed-whole';
 
 const column = fc.oneof(
@@ -104,8 +104,8 @@ describe('a packed message', () => {
     const arrived: unknown[] = [];
     let bytes = 0;
     for (const part of packedParts(sent)) {
-      assert.ok(transferOf(part).byteLength <= 2 ** 18);
-      bytes += transferOf(part).byteLength;
+      assert.ok(transferredBuffer(part).byteLength <= 2 ** 18);
+      bytes += transferredBuffer(part).byteLength;
       arrived.push(unpacked(part.type === 'packed' ? travelled(part) : structuredClone(part)));
     }
     assert.equal(bytes, packMessage(sent).byteLength);

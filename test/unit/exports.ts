@@ -44,7 +44,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/simulate#deadlockedAt',
     'src/core/slicing/flow-shop#stayingStages',
-    'src/features/prefill/core/prefill#prefillTimeOf',
+    'src/features/prefill/core/prefill#prefillTimer',
     'webview/base/color#contrast',
   ],
   'npm run corpus writes best layouts with the function of the command': [
@@ -56,7 +56,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/export/slices/slices-file#readSlices',
     'src/extension/sessions/new-launcher-config#relativePath',
     'src/profiler/device#parseNvidia',
-    'src/profiler/onnx-file/read-structure#structureOf',
+    'src/profiler/onnx-file/read-structure#readStructure',
   ],
   'a file before it is read back and planned again, which tests do with more settings': [
     'src/core/export/launchers/new-launcher#newLauncher',
@@ -65,5 +65,5 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/graph/slice-graph#checkedGraph',
     'src/profiler/graph/slice-graph#timedOperandsGraph',
   ],
-  'what the page gets, without VS Code': ['src/extension/sessions/page-state#pageElasticOf'],
+  'what the page gets, without VS Code': ['src/extension/sessions/page-state#toPageElastic'],
 };

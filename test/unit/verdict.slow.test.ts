@@ -22,10 +22,10 @@ import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../src/core/layout-search/problem';
 import { configItems } from '../../src/extension/views/explorer-items';
-import { memoryText, summaryOf } from '../../src/extension/views/summary';
-import { launchedLayoutOf, layoutAnswerOf } from '../../src/protocol/layout';
+import { memoryText, planSummary } from '../../src/extension/views/summary';
+import { launchedPageLayout, toLayoutAnswer } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
-import { rowsOf } from '../../webview/tabs/layout/rows';
+import { layoutRows } from '../../webview/tabs/layout/rows';
 import { loadObject } from './core/config-files/files';
 import { say, english } from '../../src/core/sentence';
 
@@ -49,20 +49,20 @@ function facesOf(run: Run, plan: Plan): Readonly<Record<string, string>> {
   const texts = new Map<string, string>();
   const findings = runFindings(run, plan);
   const result = searchLayouts(toSearchProblem(run, plan.request, []));
-  const answer = layoutAnswerOf(result, 'a');
-  const dots = planContent(answer, rowsOf(answer, launchedLayoutOf(plan))).dots;
+  const answer = toLayoutAnswer(result, 'a');
+  const dots = planContent(answer, layoutRows(answer, launchedPageLayout(plan))).dots;
   const tree = configItems(
     { file: run.file, launcher: null, plan, elastic: null, error: null } as Parameters<typeof configItems>[0],
     english,
   );
   const inTree = tree.find((item) => item.kind === 'number' && item.label === 'Memory');
   return {
-    'lens and status bar': memoryText(summaryOf(plan), english),
+    'lens and status bar': memoryText(planSummary(plan), english),
     tree: inTree?.kind === 'number' ? inTree.value : '',
     'terapipe plan': planAnswer({ run, plan, findings }, texts).text,
     'terapipe memory': memoryAnswer({ run, plan, findings }, texts).text,
     report: planHtml(plan, []),
-    'layout tab': say(verdictText(launchedLayoutOf(plan).verdict)),
+    'layout tab': say(verdictText(launchedPageLayout(plan).verdict)),
     'layout chart': dots.flatMap((dot) => dot.lines()).join('\n'),
   };
 }

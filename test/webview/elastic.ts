@@ -3,7 +3,7 @@ import { totalBytes } from '../../src/features/elastic/core/memory';
 import { formatDuration, formatNumber } from '../../src/core/format';
 import { answerElastic } from '../../src/features/elastic/core/answer';
 import type { ElasticRequest } from '../../src/features/elastic/core/request';
-import { pageElasticOf } from '../../src/extension/sessions/page-state';
+import { toPageElastic } from '../../src/extension/sessions/page-state';
 import type { PageElastic, PageState } from '../../src/protocol/page';
 import { requestOf } from '../unit/features/elastic/core/models';
 import type { OpenOptions, OpenPage } from './browser';
@@ -17,7 +17,7 @@ const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</s
 /** A real plan of ViT-B/16 on two nodes of eight GPUs, with changes. */
 export function elasticOf(changes: Partial<ElasticRequest> = {}): PageElastic {
   const request = requestOf({ freezing: { kind: 'given', frozenLayers: [0, 0, 6, 8, 8, 8, 10, 10, 12, 12] }, ...changes });
-  return pageElasticOf(answerElastic(request), 'tab');
+  return toPageElastic(answerElastic(request), 'tab');
 }
 
 /** A page of a run that is planned only as an elastic one. */

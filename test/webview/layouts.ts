@@ -3,7 +3,7 @@ import type { SearchResult } from '../../src/core/layout-search/result';
 import type { SearchKey } from '../../src/core/domain/layout-choices';
 import { scheduledStageLayers } from '../../src/core/partition/chunks';
 import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
-import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
+import { launchedPageLayout, toLayoutAnswer, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
 import { planOf, stateOf, type Variant } from './fixtures';
 
@@ -51,7 +51,7 @@ export function usualSearch(): Searched {
 
 /** What the Layout tab shows after a search. */
 export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState> = {}): LayoutState {
-  return { ...noLayoutState, answer: layoutAnswerOf(result, 'search-1'), launched: launchedLayoutOf(plan), ...change };
+  return { ...noLayoutState, answer: toLayoutAnswer(result, 'search-1'), launched: launchedPageLayout(plan), ...change };
 }
 
 /** A tab with a state of the Layout view. */

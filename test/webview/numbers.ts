@@ -10,7 +10,7 @@ import type { SearchResult } from '../../src/core/layout-search/result';
 import { chosenCandidate } from '../../src/core/planner/plan';
 import { stepPartNames, stepParts, type StepPart } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
-import { launchedLayoutOf, layoutAnswerOf, noLayoutState, type LayoutState } from '../../src/protocol/layout';
+import { launchedPageLayout, toLayoutAnswer, noLayoutState, type LayoutState } from '../../src/protocol/layout';
 import type { PageKind, PageState } from '../../src/protocol/page';
 import { numberedRuns, plannedOf } from '../unit/cli/numbered-runs';
 import type { OpenPage } from './browser';
@@ -266,8 +266,8 @@ async function opened({ page, send }: OpenPage, state: PageState): Promise<void>
 /** What the host sends of a planned file, after a search of its layouts where there is one. */
 function stateFor(kind: PageKind, { plan, run, findings }: Planned, result: SearchResult | null): PageState {
   const names = run.layout.tensor !== undefined || run.layout.pipeline !== undefined;
-  const launched = names ? launchedLayoutOf(plan) : null;
-  const layout = { ...noLayoutState, launched, answer: result === null ? null : layoutAnswerOf(result, 'search-1') };
+  const launched = names ? launchedPageLayout(plan) : null;
+  const layout = { ...noLayoutState, launched, answer: result === null ? null : toLayoutAnswer(result, 'search-1') };
   const shown = kind === 'tab' ? plan : { ...plan, candidates: [chosenCandidate(plan)] };
   return stateOf(kind, shown, { layout, findings: findings.map((finding) => ({ ...finding, placeText: 'train.sh:1:1' })) });
 }

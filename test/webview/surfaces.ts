@@ -4,7 +4,7 @@ import { memoryVerdict, verdictSentence } from '../../src/core/memory-model/verd
 import { chosenCandidate } from '../../src/core/planner/plan';
 import { lowerFirst, sentence } from '../../src/core/sentence';
 import { emptyPage, type PageKind, type PageState } from '../../src/protocol/page';
-import { figuresOf } from '../../src/protocol/what-if';
+import { planFigures } from '../../src/protocol/what-if';
 import { comparedState, comparisonOf, plansCompared, traceCompared } from './comparisons';
 import { elasticOf, elasticState } from './elastic';
 import { findings, planOf, stateOf } from './fixtures';
@@ -42,7 +42,7 @@ function over(page: PageKind): PageState {
 /** A plan with its sizes as steppers, and two that there were before it. */
 function worked(): PageState {
   const plan = gpt3();
-  const figures = figuresOf(plan);
+  const figures = planFigures(plan);
   const past = { figures, changes: [], isSaved: true, isPinned: true };
   const slower = { ...figures, iterationMs: figures.iterationMs * 1.08 };
   return stateOf('tab', plan, {

@@ -7,7 +7,7 @@ import { makePlan } from '../../src/core/planner/make-plan';
 import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
-import { figuresOf, type WhatIfState } from '../../src/protocol/what-if';
+import { planFigures, type WhatIfState } from '../../src/protocol/what-if';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
@@ -98,7 +98,7 @@ export const tabCases: readonly Case[] = [
         ['training.recompute', 'full'],
       ]);
       assert.ok(sets.some(([key, value]) => key === 'layout.tensor' && value === 2));
-      const figures = figuresOf(plan());
+      const figures = planFigures(plan());
       const slower = { ...figures, tokensPerSecond: figures.tokensPerSecond / 1.08 };
       await send({
         type: 'state',

@@ -5,7 +5,7 @@ import { chosenCandidate } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
 import { noLayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
-import { figuresOf, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
+import { planFigures, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
 import { show, type Case } from './cases';
 import { answeredFirst, planOf, stateOf } from './fixtures';
 
@@ -14,7 +14,7 @@ const plan = planOf({ unit: 56, data: 2, stages: 48 });
 const whatIf: WhatIfState = { chunks: 'several', leavesOpen: true, cut: [], sets: [], tried: null, error: null };
 /** The same with nothing of the training assumed, as files of launchers have it. */
 const setByFiles = { ...plan, request: { ...plan.request, assumptions: [] } };
-const figures = figuresOf(plan);
+const figures = planFigures(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
 const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
   id,

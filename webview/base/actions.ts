@@ -45,7 +45,7 @@ const actions: Readonly<Record<PageCommandId, PageAction>> = {
 };
 
 /** What a command asks for; null for one that this page does not know. */
-export function actionOf(command: string): PageAction | null {
+export function findAction(command: string): PageAction | null {
   const id = pageCommandIds.find((known) => known === command);
   return id === undefined ? null : actions[id];
 }

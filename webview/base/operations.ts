@@ -24,7 +24,7 @@ export interface Operations {
   readonly beforeMs: PerPart<Float64Array>;
   readonly parts: Parts;
   /** Row of (chunk, kind, unit) or -1; whole and input backward stand for each other. */
-  readonly rowOf: (chunk: number, kind: OperationKind, unit: number) => number;
+  readonly findRow: (chunk: number, kind: OperationKind, unit: number) => number;
 }
 
 /** Shade of a row, 0 to 3: neighbours differ. */
@@ -74,7 +74,7 @@ export function indexOperations(timeline: Timeline, ofFile = false): Operations 
     chunked: timeline.stageOfChunk.length > stages,
     beforeMs,
     parts,
-    rowOf: (chunk, wanted, unitIndex) => findRow(timeline, parts, wanted, chunk, unitIndex),
+    findRow: (chunk, wanted, unitIndex) => findRow(timeline, parts, wanted, chunk, unitIndex),
   };
 }
 
@@ -86,7 +86,7 @@ export function operationAt(operations: Operations, row: number): Operation {
   if (unit === undefined || row < 0 || row >= operations.count) throw new RangeError(`no operation ${row}`);
   return {
     row,
-    stage: stageOf(operations, row),
+    stage: rowStage(operations, row),
     chunk: at(timeline.chunk, row),
     kind: at(timeline.kind, row) as OperationKind,
     unitIndex,
@@ -97,7 +97,7 @@ export function operationAt(operations: Operations, row: number): Operation {
 }
 
 /** Stage that owns a row. */
-function stageOf({ timeline, stages }: Operations, row: number): number {
+function rowStage({ timeline, stages }: Operations, row: number): number {
   let low = 0;
   let high = stages;
   while (high - low > 1) {
@@ -109,7 +109,7 @@ function stageOf({ timeline, stages }: Operations, row: number): number {
 }
 
 /** Rows of a stage: first and one past the last. */
-export function rowsOf({ timeline }: Operations, stage: number): { readonly first: number; readonly end: number } {
+export function stageRows({ timeline }: Operations, stage: number): { readonly first: number; readonly end: number } {
   return { first: at(timeline.rowStart, stage), end: at(timeline.rowStart, stage + 1) };
 }
 
@@ -136,7 +136,7 @@ function firstAbove(column: Float64Array, first: number, end: number, ms: number
 
 /** The operation that runs on a stage at a time, or null when the stage idles. */
 export function hit(operations: Operations, stage: number, ms: number): Operation | null {
-  const { first, end } = rowsOf(operations, stage);
+  const { first, end } = stageRows(operations, stage);
   const row = firstEndingAfter(operations, first, end, ms);
   return row < end && at(operations.timeline.startMs, row) <= ms ? operationAt(operations, row) : null;
 }
@@ -145,7 +145,7 @@ export function hit(operations: Operations, stage: number, ms: number): Operatio
 export function hitNear(operations: Operations, stage: number, ms: number, slackMs: number): Operation | null {
   const exact = hit(operations, stage, ms);
   if (exact !== null) return exact;
-  const { first, end } = rowsOf(operations, stage);
+  const { first, end } = stageRows(operations, stage);
   const after = firstEndingAfter(operations, first, end, ms);
   const near = [after - 1, after]
     .filter((row) => row >= first && row < end)
@@ -157,7 +157,7 @@ export function hitNear(operations: Operations, stage: number, ms: number, slack
 
 /** The operation of a stage that runs at a time, else the last one before it, else its first; null for a stage without any. */
 export function operationBy(operations: Operations, stage: number, ms: number): Operation | null {
-  const { first, end } = rowsOf(operations, stage);
+  const { first, end } = stageRows(operations, stage);
   if (end <= first) return null;
   return operationAt(operations, Math.max(first, firstStartingAfter(operations, first, end, ms) - 1));
 }
@@ -183,7 +183,7 @@ export function sumRange(operations: Operations, startMs: number, endMs: number,
   const busyMs: [number, number, number] = [0, 0, 0];
   let count = 0;
   for (let stage = firstStage; stage <= lastStage; stage++) {
-    const { first, end } = rowsOf(operations, stage);
+    const { first, end } = stageRows(operations, stage);
     const from = firstEndingAfter(operations, first, end, startMs);
     const until = Math.max(from, firstStartingAfter(operations, from, end, endMs));
     count += until - from;
@@ -205,7 +205,7 @@ export function sumRange(operations: Operations, startMs: number, endMs: number,
 export function idleShares(operations: Operations): Float64Array {
   const { makespanMs } = operations.timeline;
   return Float64Array.from({ length: operations.stages }, (_, stage) => {
-    const { first, end } = rowsOf(operations, stage);
+    const { first, end } = stageRows(operations, stage);
     if (end <= first) return Number.NaN;
     const busyMs = operations.beforeMs.reduce((sum, column) => sum + at(column, end) - at(column, first), 0);
     return makespanMs > 0 ? Math.max(0, 1 - busyMs / makespanMs) : 0;

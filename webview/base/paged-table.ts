@@ -39,7 +39,7 @@ export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowEle
   if (content === undefined || content.total <= pageSize) return [...table.rows].map(read);
   const rows = [...(table.tHead?.rows ?? [])].map(read);
   for (let first = 0; first < content.total; first += readAtOnce) {
-    const part = tableOf(content, { first, end: Math.min(content.total, first + readAtOnce), total: content.total });
+    const part = buildTable(content, { first, end: Math.min(content.total, first + readAtOnce), total: content.total });
     table.after(part);
     rows.push(...[...(part.tBodies[0]?.rows ?? [])].map(read));
     part.remove();
@@ -64,14 +64,14 @@ export function makePagedTable(): { readonly element: HTMLElement; readonly show
       at = to;
       show(content);
     };
-    const table = tableOf(content, page);
+    const table = buildTable(content, page);
     contents.set(table, content);
     fill(element, table, page.total > pageSize ? pager(page, turn) : null);
   };
   return { element, show };
 }
 
-function tableOf(content: TableContent, page: Page): HTMLTableElement {
+function buildTable(content: TableContent, page: Page): HTMLTableElement {
   const { onRow, onOpen } = content;
   const cellClass = (index: number): string | null => {
     const { numeric = false, className = '' } = content.columns[index] ?? {};

@@ -28,7 +28,7 @@ export function stepper(label: string, onStep: (direction: 1 | -1) => void): Ste
   const [fewer, more] = [side('\u2212', -1), side('+', 1)];
   const value = h('span', { class: 'stepper-value', role: 'spinbutton', tabindex: 0, 'aria-label': label });
   value.addEventListener('keydown', (event) => {
-    const direction = directionOf(event.key);
+    const direction = stepDirection(event.key);
     if (direction === null || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -57,7 +57,7 @@ export function stepper(label: string, onStep: (direction: 1 | -1) => void): Ste
   };
 }
 
-function directionOf(key: string): 1 | -1 | null {
+function stepDirection(key: string): 1 | -1 | null {
   if (key === 'ArrowUp' || key === 'ArrowRight' || key === '+') return 1;
   return key === 'ArrowDown' || key === 'ArrowLeft' || key === '-' ? -1 : null;
 }

@@ -137,27 +137,27 @@ export function shownDrawn({ plan, schedule }: PageState, view: ViewState): Draw
     const operations = indexedTimeline(timeline, true);
     return { name: timeline.name, operations, tail: null, idle: null, memory: null, lengthMs: timeline.makespanMs, bubbleRate };
   }
-  return plan === null ? null : drawnOf(shownCandidate(plan, view));
+  return plan === null ? null : toDrawn(shownCandidate(plan, view));
 }
 
 /** The operation that a selection is of; null where it is of none, or of one that the timeline lacks. */
 export function selectedOperation(operations: Operations | null, selection: Selection | null): Operation | null {
   if (selection?.type !== 'operation' || operations === null) return null;
-  const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+  const row = operations.findRow(selection.chunk, selection.kind, selection.unit);
   return row < 0 ? null : operationAt(operations, row);
 }
 
 /** What the timeline compares it with; null for nothing. */
 export function comparedDrawn({ plan }: PageState, view: ViewState): Drawn | null {
   const candidate = plan === null ? null : comparedCandidate(plan, view);
-  return candidate === null ? null : drawnOf(candidate);
+  return candidate === null ? null : toDrawn(candidate);
 }
 
-function drawnOf(candidate: Candidate): Drawn {
+function toDrawn(candidate: Candidate): Drawn {
   const { name, idle, memory, iterationMs, bubbleRate } = candidate;
   return {
     name: say(name, t),
-    operations: operationsOf(candidate),
+    operations: candidateOperations(candidate),
     tail: tailOfCandidate(candidate),
     idle,
     memory,
@@ -176,7 +176,7 @@ export function indexedTimeline(timeline: Timeline, ofFile = false): Operations 
 }
 
 /** The indexed timeline of a candidate, or null when it has none. */
-export function operationsOf(candidate: Candidate): Operations | null {
+export function candidateOperations(candidate: Candidate): Operations | null {
   return candidate.timeline === null ? null : indexedTimeline(candidate.timeline);
 }
 
@@ -184,7 +184,7 @@ const tails = new WeakMap<Candidate, Tail>();
 
 /** What follows the operations of a candidate, or null when it has none. */
 export function tailOfCandidate(candidate: Candidate): Tail | null {
-  const operations = operationsOf(candidate);
+  const operations = candidateOperations(candidate);
   const found = tails.get(candidate) ?? (operations === null ? null : stepTail(operations.timeline, candidate));
   if (found !== null) tails.set(candidate, found);
   return found;

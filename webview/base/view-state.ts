@@ -85,7 +85,7 @@ export function setting<T>(key: string, read: (saved: unknown) => T, options: { 
 /** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
 export function readViewState(saved: unknown): ViewState {
   if (!isRecord(saved)) return initialViewState;
-  const oneOf = <T extends string>(values: readonly T[], value: unknown): T | null =>
+  const memberOrNull = <T extends string>(values: readonly T[], value: unknown): T | null =>
     values.find((candidate) => candidate === value) ?? null;
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -93,8 +93,8 @@ export function readViewState(saved: unknown): ViewState {
   const older = Object.fromEntries(Object.entries(saved).filter(([key]) => key !== 'document' && !(key in initialViewState)));
   return {
     tab: text(saved['tab']) ?? initialViewState.tab,
-    candidate: oneOf(candidateIds, saved['candidate']),
-    compareWith: oneOf(candidateIds, saved['compareWith']),
+    candidate: memberOrNull(candidateIds, saved['candidate']),
+    compareWith: memberOrNull(candidateIds, saved['compareWith']),
     viewport: readViewport(saved['viewport']),
     selection: readSelection(saved['selection']),
     stage: isIndex(saved['stage']) ? saved['stage'] : null,

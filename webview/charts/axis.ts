@@ -19,7 +19,7 @@ export interface Axis {
 }
 
 /** Where a value lies between the ends of an axis: 0 at `min`, 1 at `max`. */
-export function shareOf({ scale, min, max }: Axis, value: number): number {
+export function axisShare({ scale, min, max }: Axis, value: number): number {
   return scale === 'linear' ? (value - min) / (max - min) : Math.log(Math.max(value, 1e-300) / min) / Math.log(max / min);
 }
 

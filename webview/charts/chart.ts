@@ -2,7 +2,7 @@ import { h } from '../base/dom';
 import { makeSurface } from '../base/surface';
 import { onThemeChange, theme } from '../base/theme';
 import type { ChartContent, Dot } from './content';
-import { drawChart, drawPlace, plotOf } from './draw';
+import { drawChart, drawPlace, chartPlot } from './draw';
 import { nearestDot, stepDot } from './pick';
 import { pointIn } from './plot';
 import { makeTooltip } from './tooltip';
@@ -44,12 +44,12 @@ export function makeChart(props: ChartProps): Chart {
       tooltip.hide();
       return;
     }
-    const { x, y } = plotOf(surface, content).toPixels(dot.x, dot.y);
+    const { x, y } = chartPlot(surface, content).toPixels(dot.x, dot.y);
     tooltip.show(dot.lines(), x, y, surface.width(), surface.height());
   };
   const dotAt = (event: MouseEvent): Dot | null => {
     if (content === null) return null;
-    const { toPixels } = plotOf(surface, content);
+    const { toPixels } = chartPlot(surface, content);
     const { x, y } = pointIn(surface.canvas, event);
     const drawn = content.dots.map((dot) => ({ dot, ...toPixels(dot.x, dot.y) }));
     return nearestDot(drawn, x, y, reachPx);

@@ -1,7 +1,7 @@
 import { css, mix, withAlpha, type Rgba } from '../base/color';
 import { hatchPattern, type Surface } from '../base/surface';
 import type { Theme } from '../base/theme';
-import { shareOf } from './axis';
+import { axisShare } from './axis';
 import type { ChartContent, Curve, Dot, Guide, Tone } from './content';
 import { drawMarksAcross, penOn, plotIn, type Plot } from './plot';
 
@@ -21,19 +21,19 @@ interface ChartPlot extends Plot {
   readonly toPixels: (x: number, y: number) => { readonly x: number; readonly y: number };
 }
 
-function boxOf(surface: Pick<Surface, 'width' | 'height'>): Plot {
+function chartBox(surface: Pick<Surface, 'width' | 'height'>): Plot {
   return plotIn(surface, { left: leftPx, right: surface.width() >= narrowPx ? rightPx : 16, top: topPx, bottom: bottomPx });
 }
 
 /** The plot of content inside a surface. */
-export function plotOf(surface: Pick<Surface, 'width' | 'height'>, content: ChartContent): ChartPlot {
-  const plot = boxOf(surface);
+export function chartPlot(surface: Pick<Surface, 'width' | 'height'>, content: ChartContent): ChartPlot {
+  const plot = chartBox(surface);
   return {
     ...plot,
     named: surface.width() >= narrowPx,
     toPixels: (x, y) => ({
-      x: plot.left + shareOf(content.x, x) * plot.width,
-      y: plot.top + (1 - shareOf(content.y, y)) * plot.height,
+      x: plot.left + axisShare(content.x, x) * plot.width,
+      y: plot.top + (1 - axisShare(content.y, y)) * plot.height,
     }),
   };
 }
@@ -52,7 +52,7 @@ interface ChartPen {
 export function drawPlace(surface: Surface, colors: Theme): void {
   const { context } = surface;
   const scale = surface.scale();
-  const { left, top, width, height } = boxOf(surface);
+  const { left, top, width, height } = chartBox(surface);
   context.fillStyle = css(colors.track);
   context.strokeStyle = css(colors.grid);
   context.lineWidth = Math.max(1, Math.round(scale / 1.5));
@@ -64,7 +64,7 @@ export function drawPlace(surface: Surface, colors: Theme): void {
 export function drawChart(surface: Surface, colors: Theme, content: ChartContent, selected: Dot | null): void {
   const { context } = surface;
   const scale = surface.scale();
-  const plot = plotOf(surface, content);
+  const plot = chartPlot(surface, content);
   const pen: ChartPen = { context, colors, plot, content, scale, snap: (px) => Math.round(px * scale) / scale };
   drawBand(pen);
   const marks = content.y.marks(Math.max(3, Math.floor(plot.height / 44)));
@@ -85,7 +85,7 @@ export function drawChart(surface: Surface, colors: Theme, content: ChartContent
   drawLabels(pen);
 }
 
-function colorOf(colors: Theme, tone: Tone, faint: number): Rgba {
+function toneColor(colors: Theme, tone: Tone, faint: number): Rgba {
   const color = { forward: colors.forward, backward: colors.backward, both: colors.foreground, over: colors.capacity }[tone];
   return colors.highContrast ? color : mix(color, colors.background, faint);
 }
@@ -130,7 +130,7 @@ function drawBand(pen: ChartPen): void {
 
 function drawGuide(pen: ChartPen, guide: Guide): void {
   const { context, colors, plot, content } = pen;
-  context.fillStyle = css(guide.tone === undefined ? colors.dim : colorOf(colors, guide.tone, 0));
+  context.fillStyle = css(guide.tone === undefined ? colors.dim : toneColor(colors, guide.tone, 0));
   context.textBaseline = 'middle';
   if ('across' in guide) {
     const { y } = plot.toPixels(content.x.min, guide.across);
@@ -147,7 +147,7 @@ function drawGuide(pen: ChartPen, guide: Guide): void {
 }
 
 function drawCurve({ context, colors, plot }: ChartPen, curve: Curve): void {
-  context.strokeStyle = css(colorOf(colors, curve.tone, curve.faint));
+  context.strokeStyle = css(toneColor(colors, curve.tone, curve.faint));
   context.lineWidth = 1.5;
   // Where colours must not be the only difference, the line shows the pass.
   context.setLineDash(curve.tone === 'both' ? [2, 3] : colors.highContrast && curve.tone === 'backward' ? [6, 3] : []);
@@ -163,7 +163,7 @@ function drawCurve({ context, colors, plot }: ChartPen, curve: Curve): void {
 
 function drawDot({ context, colors, plot }: ChartPen, dot: Dot, isSelected: boolean): void {
   const { x, y } = plot.toPixels(dot.x, dot.y);
-  const color = css(colorOf(colors, dot.tone, dot.faint));
+  const color = css(toneColor(colors, dot.tone, dot.faint));
   dotPath(context, dot, x, y, dotPx);
   context.fillStyle = dot.hollow ? css(colors.background) : color;
   context.strokeStyle = dot.hollow ? color : css(colors.background);
@@ -234,7 +234,7 @@ function drawLabels(pen: ChartPen): void {
     const at = Math.max(y, lowest);
     if (at - y > labelPx * 1.5) continue;
     placed.push({ x, y: at, width });
-    context.fillStyle = css(tone === 'both' ? colors.foreground : mix(colorOf(colors, tone, 0), colors.foreground, 0.35));
+    context.fillStyle = css(tone === 'both' ? colors.foreground : mix(toneColor(colors, tone, 0), colors.foreground, 0.35));
     haloText(pen, label, x + 8, at);
   }
 }

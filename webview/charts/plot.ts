@@ -43,8 +43,8 @@ export interface Pen {
 }
 
 /** A pen on a plot of a canvas, set to write names of axes. */
-export function penOn({ context, scale: scaleOf }: Surface, colors: Theme, plot: Plot): Pen {
-  const scale = scaleOf();
+export function penOn({ context, scale: readScale }: Surface, colors: Theme, plot: Plot): Pen {
+  const scale = readScale();
   setLabelFont(context, colors, scale);
   return {
     context,

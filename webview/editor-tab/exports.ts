@@ -7,7 +7,7 @@ import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Store } from '../base/store';
 import { theme } from '../base/theme';
 import { operationsAsTsv } from '../tabs/timeline/table';
-import { pictureAsPng, pictureAsSvg, pictureOf } from './picture';
+import { pictureAsPng, pictureAsSvg, takePicture } from './picture';
 import { fileName, tablesAsCsv, tablesAsMarkdown, type Cells } from '../shared/table-text';
 import { tailName } from '../charts/lanes/draw-tail';
 import { timeText } from '../charts/lanes/labels';
@@ -19,7 +19,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
   const { host } = store;
   // A run that is planned only as an elastic one has no candidate.
   const isOffered = (): boolean => ofFile || store.state().plan !== null;
-  const exportOf = (label: string, format: ExportFormat): MenuItem => ({
+  const exportItem = (label: string, format: ExportFormat): MenuItem => ({
     label,
     ...(format === 'html' ? {} : { isOffered }),
     run: () => {
@@ -36,7 +36,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
         const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
         if (operations === null) return;
         const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer } = theme();
-        const title = titleOf(store);
+        const title = documentTitle(store);
         const { plan } = store.state();
         const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
         const text = timelineSvg(operations.timeline, {
@@ -65,11 +65,11 @@ export function exportItems(store: Store, announce: (message: string) => void, o
       ? []
       : [
           { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
-          exportOf(t('Report as HTML'), 'html'),
-          exportOf(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
-          exportOf(t('PyTorch 2.15 CSV with sends'), 'pytorch-csv-comms'),
-          exportOf(t('PyTorch 2.14 CSV with sends'), 'pytorch-csv-comms-2.14'),
-          exportOf(t('Chrome trace for Perfetto'), 'chrome-trace'),
+          exportItem(t('Report as HTML'), 'html'),
+          exportItem(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
+          exportItem(t('PyTorch 2.15 CSV with sends'), 'pytorch-csv-comms'),
+          exportItem(t('PyTorch 2.14 CSV with sends'), 'pytorch-csv-comms-2.14'),
+          exportItem(t('Chrome trace for Perfetto'), 'chrome-trace'),
         ]),
     {
       label: t('Copy operations as table'),
@@ -80,7 +80,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
         const text = operationsAsTsv(operations);
         navigator.clipboard.writeText(text).then(
           () => announce(t('Copied')),
-          () => host.post({ type: 'save', name: `${fileName(titleOf(store))}.tsv`, mime: 'text/tab-separated-values', text }),
+          () => host.post({ type: 'save', name: `${fileName(documentTitle(store))}.tsv`, mime: 'text/tab-separated-values', text }),
         );
       },
     },
@@ -94,7 +94,7 @@ function shownItems(store: Store, announce: (message: string) => void): readonly
     const panels = document.querySelectorAll<HTMLElement>('.panels > .panel:not([hidden]), .schedule-main');
     return [...panels].find((panel) => panel.getClientRects().length > 0) ?? null;
   };
-  const name = (ending: string): string => `${fileName(`${titleOf(store)}-${tabName(store)}`)}.${ending}`;
+  const name = (ending: string): string => `${fileName(`${documentTitle(store)}-${tabName(store)}`)}.${ending}`;
   const withPanel = (run: (panel: HTMLElement) => void) => (): void => {
     const panel = shown();
     if (panel !== null) run(panel);
@@ -108,12 +108,12 @@ function shownItems(store: Store, announce: (message: string) => void): readonly
   return [
     {
       label: t('Picture as PNG'),
-      run: withPanel((panel) => host.post({ type: 'save', name: name('png'), mime: 'image/png', text: pictureAsPng(pictureOf(panel)) })),
+      run: withPanel((panel) => host.post({ type: 'save', name: name('png'), mime: 'image/png', text: pictureAsPng(takePicture(panel)) })),
     },
     {
       label: t('Picture as SVG'),
       run: withPanel((panel) =>
-        host.post({ type: 'save', name: name('svg'), mime: 'image/svg+xml', text: pictureAsSvg(pictureOf(panel)) }),
+        host.post({ type: 'save', name: name('svg'), mime: 'image/svg+xml', text: pictureAsSvg(takePicture(panel)) }),
       ),
     },
     {
@@ -139,7 +139,7 @@ function tabName(store: Store): string {
   return plan === null && schedule === null && elastic !== null ? 'elastic' : store.view().tab;
 }
 
-function titleOf(store: Store): string {
+function documentTitle(store: Store): string {
   const { plan, elastic, schedule } = store.state();
   return schedule?.timeline.name ?? plan?.request.title ?? elastic?.plan.request.title ?? '';
 }

@@ -46,7 +46,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const progress = h('div');
   const incumbent = h('span', { class: 'incumbent', hidden: true });
   const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
-  const shownView = (): TabView | undefined => panels.viewOf(shownTab(store));
+  const shownView = (): TabView | undefined => panels.findView(shownTab(store));
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels.elements), inspector.element);
   const page = h('div', { class: 'page page-tab' }, progressArea, verdict.element, header, noticeArea, ...toolbar.elements, viewBar, main);
   const empty = h('div', { class: 'page page-empty' });
@@ -138,14 +138,14 @@ function isMove(before: ViewState, view: ViewState): boolean {
 }
 
 /** Ids of the available tabs: a run with only an elastic plan has one. */
-function tabsOf(state: PageState): readonly string[] {
+function availableTabs(state: PageState): readonly string[] {
   const hasPlan = state.plan !== null;
   return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state) ?? hasPlan) ? [id] : []));
 }
 
 /** The tab on screen: the selected one, if it is available. */
 function shownTab(store: Store): string {
-  const offered = tabsOf(store.state());
+  const offered = availableTabs(store.state());
   const { tab } = store.view();
   return offered.includes(tab) ? tab : (offered[0] ?? tab);
 }
@@ -234,7 +234,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
   );
   const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
   element.addEventListener('keydown', (event) => {
-    const offered = tabsOf(store.state());
+    const offered = availableTabs(store.state());
     const at = offered.indexOf(shownTab(store));
     const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: offered.length - 1 };
     const to = moves[event.key];
@@ -245,7 +245,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     buttons[ids.indexOf(tab)]?.focus();
   });
   const update = (): void => {
-    const offered = tabsOf(store.state());
+    const offered = availableTabs(store.state());
     const shown = shownTab(store);
     buttons.forEach((button, index) => {
       const id = ids[index];

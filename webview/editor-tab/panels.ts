@@ -8,7 +8,7 @@ import { tabs } from '../tabs/registry';
 interface Panels {
   readonly elements: readonly HTMLElement[];
   /** The view of a tab; undefined while it is being fetched, after which `onLoad` is called. */
-  readonly viewOf: (id: string) => TabView | undefined;
+  readonly findView: (id: string) => TabView | undefined;
   /** Brings one panel to the front, with its buttons. */
   readonly show: (id: string) => void;
 }
@@ -37,7 +37,7 @@ export function makePanels(store: Store, page: TabPage, onActions: (buttons: rea
   };
   return {
     elements: [...panels.values()],
-    viewOf: (id) => {
+    findView: (id) => {
       void fetch(id);
       return views.get(id);
     },

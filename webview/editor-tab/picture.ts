@@ -20,7 +20,7 @@ type Mark =
   | ({ readonly kind: 'text'; readonly text: string; readonly color: string; readonly size: number; readonly weight: string; readonly family: string } & Box); // prettier-ignore
 
 /** Takes a picture of an element as it is on screen. What is scrolled out of view is not in it. */
-export function pictureOf(root: HTMLElement): Picture {
+export function takePicture(root: HTMLElement): Picture {
   const frame = root.getBoundingClientRect();
   const marks: Mark[] = [];
   const placed = ({ left, top, width, height }: DOMRect): Box => ({ x: left - frame.left, y: top - frame.top, width, height });
@@ -42,7 +42,7 @@ export function pictureOf(root: HTMLElement): Picture {
       if (!/^(?:transparent|rgba\(.*, 0\))$/.test(color)) add({ kind: 'fill', color, ...placed(node.getBoundingClientRect()) });
     } else if (node.parentElement !== null) {
       const { color, fontSize, fontWeight, fontFamily } = getComputedStyle(node.parentElement);
-      for (const { text, box } of linesOf(node))
+      for (const { text, box } of screenLines(node))
         add({ kind: 'text', text, color, size: parseFloat(fontSize), weight: fontWeight, family: fontFamily, ...placed(box) });
     }
   }
@@ -50,7 +50,7 @@ export function pictureOf(root: HTMLElement): Picture {
 }
 
 /** A text as it is broken into lines on screen. */
-function linesOf(node: Node): { readonly text: string; readonly box: DOMRect }[] {
+function screenLines(node: Node): { readonly text: string; readonly box: DOMRect }[] {
   const lines: { text: string; box: DOMRect }[] = [];
   const range = document.createRange();
   for (const word of (node.textContent ?? '').matchAll(/\S+\s*/g)) {
@@ -95,12 +95,12 @@ export function pictureAsSvg({ width, height, marks }: Picture): string {
   const [w, h] = [Math.ceil(width), Math.ceil(height)];
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}">`,
-    ...marks.map(svgOf),
+    ...marks.map(markSvg),
     '</svg>\n',
   ].join('\n');
 }
 
-function svgOf(mark: Mark): string {
+function markSvg(mark: Mark): string {
   const box = `x="${rounded(mark.x)}" y="${rounded(mark.y)}" width="${rounded(mark.width)}" height="${rounded(mark.height)}"`;
   switch (mark.kind) {
     case 'fill':

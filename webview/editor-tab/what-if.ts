@@ -21,7 +21,7 @@ import { stepper, type Stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
-import { makeAskAgain, triedActions, triedOf, triedText } from '../shared/tried';
+import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../shared/tried';
 import { openedLayout } from '../shared/opened-layout';
 import { automatic, setByLauncherText, type PlanControl } from './plan-controls';
 
@@ -50,18 +50,19 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
   const askAgain = makeAskAgain(host);
-  const setsOf = ({ sizes, chosen }: Draft): readonly WhatIfSet[] => (request === null ? [] : [...whatIfSets(request, sizes), ...chosen]);
+  const draftSets = ({ sizes, chosen }: Draft): readonly WhatIfSet[] =>
+    request === null ? [] : [...whatIfSets(request, sizes), ...chosen];
   const bounds = (): Bounds => store.state().whatIf ?? { chunks: 'several', leavesOpen: true };
   const attempt = (wanted: Draft | null): void => {
-    draft = wanted === null || setsOf(wanted).length === 0 ? null : wanted;
-    host.post({ type: 'try', sets: draft === null ? [] : setsOf(draft) });
+    draft = wanted === null || draftSets(wanted).length === 0 ? null : wanted;
+    host.post({ type: 'try', sets: draft === null ? [] : draftSets(draft) });
     update();
   };
-  const draftOf = (of: PlanRequest): Draft => draft ?? { sizes: whatIfSizes(of), chosen: [] };
+  const currentDraft = (of: PlanRequest): Draft => draft ?? { sizes: whatIfSizes(of), chosen: [] };
   const steppers = whatIfKeys.map((key) => ({
     key,
     control: stepper(sizeName(key), (direction) => {
-      const from = request === null ? null : draftOf(request);
+      const from = request === null ? null : currentDraft(request);
       const sizes = request === null || from === null ? null : stepped(request, bounds(), from.sizes, key, direction);
       if (from !== null && sizes !== null) attempt({ ...from, sizes });
     }),
@@ -71,7 +72,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     list: dropdown(control.label, (value) => {
       const { plan } = store.state();
       if (plan === null) return;
-      const from = draftOf(plan.request);
+      const from = currentDraft(plan.request);
       const others = from.chosen.filter(([key]) => key !== control.key);
       attempt({ ...from, chosen: value === control.value(plan) ? others : [...others, control.chosen(value)] });
     }),
@@ -97,9 +98,9 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     answer.hidden = true;
     if (plan === null) return;
     follow(state, plan);
-    askAgain(state, draft === null ? [] : setsOf(draft));
+    askAgain(state, draft === null ? [] : draftSets(draft));
     element.hidden = settings.hidden = openedLayout(state) !== null;
-    const { sizes, chosen } = draftOf(plan.request);
+    const { sizes, chosen } = currentDraft(plan.request);
     const { chunks, leavesOpen } = bounds();
     showSizes(plan, { sizes, bounds: { chunks, leavesOpen }, steppers });
     for (const { control, list } of lists) {
@@ -109,8 +110,8 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     }
     answer.hidden = draft === null || element.hidden;
     if (draft === null || element.hidden) return;
-    const sets = setsOf(draft);
-    const tried = triedOf(state, sets);
+    const sets = draftSets(draft);
+    const tried = triedWhatIf(state, sets);
     const changes = [changesText(plan.request, whatIfSizes(plan.request), sizes), ...chosenTexts(controls, plan, chosen)];
     fill(
       answer,
@@ -158,7 +159,7 @@ function showSizes({ request }: Plan, { sizes, bounds, steppers }: ShownSizes): 
     control.show({
       text: sizeText(request, key, sizes[key]),
       value: sizes[key],
-      title: titleOf(request, key),
+      title: settingTooltip(request, key),
       isChanged: sizes[key] !== now[key],
       fewer: step(-1),
       ...(isLeftOpen(request, below, bounds.leavesOpen) ? { whyNoFewer: setByLauncherText() } : {}),
@@ -182,8 +183,8 @@ function chosenTexts(controls: readonly PlanControl[], plan: Plan, chosen: reado
   return controls.flatMap((control) => {
     const value = chosenValue(control, plan, chosen);
     if (value === control.value(plan)) return [];
-    const textOf = (wanted: string): string => control.choices(plan, true).find((choice) => choice.value === wanted)?.text ?? wanted;
-    return [t('{0} {1} to {2}', control.label, textOf(control.value(plan)), textOf(value))];
+    const choiceText = (wanted: string): string => control.choices(plan, true).find((choice) => choice.value === wanted)?.text ?? wanted;
+    return [t('{0} {1} to {2}', control.label, choiceText(control.value(plan)), choiceText(value))];
   });
 }
 
@@ -205,7 +206,7 @@ function matters({ model, cluster }: PlanRequest, key: WhatIfKey): boolean {
   return key !== 'cluster.nodes' || cluster.groups === undefined;
 }
 
-function titleOf({ assumptions }: PlanRequest, key: WhatIfKey): string {
+function settingTooltip({ assumptions }: PlanRequest, key: WhatIfKey): string {
   const assumed = assumptions.find((assumption) => assumption.key === key);
   return assumed === undefined ? key : t('{0}, assumed: {1}', key, say(assumed.reason, t));
 }

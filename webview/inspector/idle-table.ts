@@ -13,9 +13,9 @@ const mostRanks = 64;
  */
 export function idleTable({ idle, inFlight, timeline }: SteppedSchedule): HTMLElement {
   const { stages, makespanMs } = timeline;
-  const sumOf = (cause: IdleCause): number => idle[cause].reduce((sum, steps) => sum + steps, 0);
-  const causes = idleCauses.filter((cause) => sumOf(cause) > 0);
-  const idleOf = (rank: number): number => causes.reduce((sum, cause) => sum + (idle[cause][rank] ?? 0), 0);
+  const causeTotal = (cause: IdleCause): number => idle[cause].reduce((sum, steps) => sum + steps, 0);
+  const causes = idleCauses.filter((cause) => causeTotal(cause) > 0);
+  const rankTotal = (rank: number): number => causes.reduce((sum, cause) => sum + (idle[cause][rank] ?? 0), 0);
   const cell = (text: string): HTMLElement => h('td', { class: 'numeric' }, text);
   const heading = (text: string): HTMLElement => h('th', { class: 'numeric', scope: 'col' }, text);
   const byCause = h(
@@ -26,12 +26,12 @@ export function idleTable({ idle, inFlight, timeline }: SteppedSchedule): HTMLEl
         'div',
         { class: 'pair' },
         h('dt', {}, causeName(cause)),
-        h('dd', {}, t('{0}, {1}', formatCount(sumOf(cause)), formatPercent(sumOf(cause) / (stages * makespanMs)))),
+        h('dd', {}, t('{0}, {1}', formatCount(causeTotal(cause)), formatPercent(causeTotal(cause) / (stages * makespanMs)))),
       ),
     ),
   );
   const rows = Array.from({ length: Math.min(stages, mostRanks) }, (_, rank) =>
-    h('tr', {}, h('th', { scope: 'row' }, String(rank)), cell(formatCount(idleOf(rank))), cell(formatCount(inFlight[rank] ?? 0))),
+    h('tr', {}, h('th', { scope: 'row' }, String(rank)), cell(formatCount(rankTotal(rank))), cell(formatCount(inFlight[rank] ?? 0))),
   );
   const byRank = h(
     'table',

@@ -8,7 +8,7 @@ import { t } from '../base/strings';
 const groups = ['warm-up', 'waiting', 'link', 'imbalance', 'drain'] as const;
 type Group = (typeof groups)[number];
 
-const groupOf: Readonly<Record<IdleCause, Group>> = {
+const groupByCause: Readonly<Record<IdleCause, Group>> = {
   'warm-up': 'warm-up',
   turn: 'waiting',
   activation: 'waiting',
@@ -21,7 +21,7 @@ const groupOf: Readonly<Record<IdleCause, Group>> = {
 /** Idle time by cause, ms: of one stage, or the mean over all where `stage` is null. */
 function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, number> {
   const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
-  for (const [cause, group] of Object.entries(groupOf) as [IdleCause, Group][]) {
+  for (const [cause, group] of Object.entries(groupByCause) as [IdleCause, Group][]) {
     const times = idle[cause];
     const ms = stage === null ? times.reduce((sum, each) => sum + each, 0) / Math.max(1, times.length) : (times[stage] ?? 0);
     sums.set(group, (sums.get(group) ?? 0) + ms);
@@ -32,7 +32,7 @@ function idleByGroup(idle: IdleTimes, stage: number | null): ReadonlyMap<Group, 
 /** Idle time of a range by the causes of the step's list, in its order, with their names; those that are missing are left out. */
 export function rangeIdle(causes: ReadonlyMap<IdleCause, number>): readonly (readonly [name: string, ms: number])[] {
   const sums = new Map<Group, number>(groups.map((group) => [group, 0]));
-  for (const [cause, ms] of causes) sums.set(groupOf[cause], (sums.get(groupOf[cause]) ?? 0) + ms);
+  for (const [cause, ms] of causes) sums.set(groupByCause[cause], (sums.get(groupByCause[cause]) ?? 0) + ms);
   return [...sums].filter(([, ms]) => ms > 0).map(([group, ms]) => [nameInRange(group), ms] as const);
 }
 

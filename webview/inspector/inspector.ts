@@ -19,7 +19,7 @@ import { shownCandidate, shownDrawn, type Drawn, type Store } from '../base/stor
 import type { MemoryProfile } from '../../src/core/memory-model/profile';
 import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import { idleInRange, peakInRange } from '../charts/lanes/range';
-import { waitOf } from '../charts/lanes/dependencies';
+import { operationWait } from '../charts/lanes/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';
 import { kindName, operationName, startText, timeText } from '../charts/lanes/labels';
 import type { Selection, ViewState } from '../base/view-state';
@@ -47,12 +47,12 @@ export function makeInspector(
     fill(selection, ...(selectionDetails(drawn, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
     if (described === state) return;
     described = state;
-    fill(rest, ...restOf(state, store, disclosure));
+    fill(rest, ...restSections(state, store, disclosure));
   };
   return { element, update };
 }
 
-function restOf(state: PageState, { host }: Store, disclosure: ReturnType<typeof makeDisclosures>): HTMLElement[] {
+function restSections(state: PageState, { host }: Store, disclosure: ReturnType<typeof makeDisclosures>): HTMLElement[] {
   const { plan, schedule } = state;
   const found = section(findingCount(state), findingList(state, host));
   if (schedule !== null) return [...section(t('Idle steps'), idleTable(schedule)), ...found];
@@ -78,7 +78,7 @@ function selectionDetails(
 ): Child[] | null {
   if (selection === null || operations === null) return null;
   if (selection.type === 'range') return rangeDetails(operations, idle, memory, selection);
-  const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+  const row = operations.findRow(selection.chunk, selection.kind, selection.unit);
   return row < 0 ? null : operationDetails(operations, operationAt(operations, row), goTo);
 }
 
@@ -141,7 +141,7 @@ function costDetails(plan: Plan, candidate: Candidate, looked: number | null): C
 
 function operationDetails(operations: Operations, operation: Operation, goTo: (operation: Operation) => void): Child[] {
   const { unit, startMs, endMs } = operation;
-  const { idleMs, on } = waitOf(operations, operation);
+  const { idleMs, on } = operationWait(operations, operation);
   const chunks = operations.timeline.stageOfChunk.length;
   const { ofFile } = operations;
   const time = (ms: number): string => timeText(operations, ms);

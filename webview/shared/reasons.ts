@@ -150,7 +150,7 @@ export function planAssumptions(plan: Plan, state: PageState, host: Host): HTMLE
   const list = assumptionList(plan, state, host);
   if (list !== null)
     requestIdleCallback(() => {
-      if (list.isConnected) void movesOf(plan).then((weighed) => sortByMoves(list, weighed));
+      if (list.isConnected) void loadMoves(plan).then((weighed) => sortByMoves(list, weighed));
     });
   return list;
 }
@@ -159,7 +159,7 @@ export function planAssumptions(plan: Plan, state: PageState, host: Host): HTMLE
 const known = new WeakMap<PlanRequest, Promise<readonly WeighedAssumption[]>>();
 
 /** They simulate: code that a page loads only now. */
-function movesOf(plan: Plan): Promise<readonly WeighedAssumption[]> {
+function loadMoves(plan: Plan): Promise<readonly WeighedAssumption[]> {
   return memoized(known, plan.request, async () => {
     const { weighedAssumptions } = await import('../../src/core/planner/explain/assumed');
     return weighedAssumptions(plan.request, chosenCandidate(plan));

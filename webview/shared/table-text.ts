@@ -13,10 +13,10 @@ function csvCell(text: string): string {
 
 /** Tables in GitHub's Markdown, the first row of each as its head. */
 export function tablesAsMarkdown(tables: readonly Cells[]): string {
-  return tables.map(markdownOf).join('\n');
+  return tables.map(toMarkdown).join('\n');
 }
 
-function markdownOf(cells: Cells): string {
+function toMarkdown(cells: Cells): string {
   const width = Math.max(...cells.map((row) => row.length));
   const line = (row: readonly string[]): string =>
     `| ${Array.from({ length: width }, (_, index) => (row[index] ?? '').replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`;

@@ -11,7 +11,7 @@ import { t } from '../base/strings';
 import { button } from '../base/ui';
 
 /** The host's answer on these sizes; null while it has not begun with them. */
-export function triedOf({ whatIf = null }: Pick<PageState, 'whatIf'>, sets: readonly WhatIfSet[]): WhatIfState | null {
+export function triedWhatIf({ whatIf = null }: Pick<PageState, 'whatIf'>, sets: readonly WhatIfSet[]): WhatIfState | null {
   return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
 }
 

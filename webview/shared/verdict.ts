@@ -84,7 +84,7 @@ export function makeGlance(): Glance {
 export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): VerdictText {
   const { fits } = memoryVerdict(candidate.memory);
   const isHelped = !fits && candidate.id === plan.chosen && openedLayout(state) === null;
-  return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? helpOf(state, host) : [] };
+  return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? fitActions(state, host) : [] };
 }
 
 /** A number keeps its unit on the same line. */
@@ -146,7 +146,7 @@ const shownFixes = 2;
  * What would make it fit: a search of layouts, the one button that is always present and always means that; and the cheapest fixes, among
  * them the best layout of a search that has ended. Empty where no finding reports that it does not fit.
  */
-function helpOf(state: PageState, host: Host): Help[] {
+function fitActions(state: PageState, host: Host): Help[] {
   const finding = state.findings.find(({ code }) => code === 'memory-over-capacity');
   if (finding === undefined) return [];
   const fixes = finding.fixes.map(({ title, slower = 0 }) => ({

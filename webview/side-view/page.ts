@@ -20,7 +20,7 @@ import { makeGlance, planVerdict } from '../shared/verdict';
 import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
 import { busiestStage, groupScheme, sliceLines, sliceRows, type SliceRow } from '../tabs/slices/groups';
 import { t } from '../base/strings';
-import { operationsOf, tailOfCandidate, type Store } from '../base/store';
+import { candidateOperations, tailOfCandidate, type Store } from '../base/store';
 import { tailAt } from '../../src/core/planner/explain/tail';
 import { tailName } from '../charts/lanes/draw-tail';
 import { makeMiniature } from '../charts/lanes/whole-step';
@@ -60,7 +60,7 @@ const opener =
   (tab: TabId): void =>
     host.post({ type: 'openTab', tab, candidate: null });
 
-function headOf(title: string, parts: readonly (HTMLElement | string)[], state: PageState, store: Store): (HTMLElement | null)[] {
+function pageHead(title: string, parts: readonly (HTMLElement | string)[], state: PageState, store: Store): (HTMLElement | null)[] {
   return [
     progressBar(state),
     h('h1', { title }, title),
@@ -95,7 +95,7 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
     ),
     update: (elastic, state) => {
       verdict.show(elasticVerdict(elastic), state);
-      fill(head, ...headOf(elastic.plan.request.title, elasticSetting(elastic), state, store));
+      fill(head, ...pageHead(elastic.plan.request.title, elasticSetting(elastic), state, store));
       fill(numbers, elasticFigures(elastic));
       rest(epochsText, pipelinesNote(elastic));
       epochs.show(elastic);
@@ -144,7 +144,7 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
     element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips.element, actions, foot),
     update: (plan, state) => {
       const chosen = chosenCandidate(plan);
-      fill(head, ...headOf(plan.request.title, setting(plan, formatCount, store.host), state, store));
+      fill(head, ...pageHead(plan.request.title, setting(plan, formatCount, store.host), state, store));
       verdict.show(planVerdict(plan, chosen, state, store.host), state);
       fill(numbers, figures(plan, chosen, state.trainingCost));
       strips.update(chosen);
@@ -262,7 +262,7 @@ function miniTimeline(
   hoverText(surface.canvas, note, () => null);
   surface.canvas.addEventListener('pointermove', (event) => {
     const shown = candidate();
-    const operations = shown === null ? null : operationsOf(shown);
+    const operations = shown === null ? null : candidateOperations(shown);
     const tail = shown === null ? null : tailOfCandidate(shown);
     if (operations === null || tail === null) return;
     const { x, y } = pointIn(surface.canvas, event);
@@ -281,7 +281,7 @@ function miniTimeline(
     note,
     redraw: () => {
       const shown = candidate();
-      const operations = shown === null ? null : operationsOf(shown);
+      const operations = shown === null ? null : candidateOperations(shown);
       element.hidden = operations === null;
       none.hidden = operations !== null;
       rest(

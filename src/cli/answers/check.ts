@@ -40,13 +40,13 @@ export async function checkAnswer(
 ): Promise<Answer> {
   const { configs: sources, unread } = await openAll(paths);
   let unfit = 0;
-  const findings = new Map(unread.map((finding) => [identityOf(finding), finding]));
+  const findings = new Map(unread.map((finding) => [findingIdentity(finding), finding]));
   for (const [index, source] of sources.entries()) {
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     throwIfCancelled(reading.signal);
     const { found, fits } = await checked(source, reading, defaults, texts);
     const kept = notSuppressed(found, source.file, texts, reading.off);
-    for (const finding of kept) findings.set(identityOf(finding), finding);
+    for (const finding of kept) findings.set(findingIdentity(finding), finding);
     if (!fits && kept.some(({ code }) => code === tooLarge)) unfit += 1;
   }
   const printed = [...findings.values()].map((finding) => printedFinding(finding, texts));
@@ -148,6 +148,6 @@ async function checkedConfig(
 }
 
 /** Two runs may share a model config and its findings. */
-function identityOf({ code, place, message }: Finding): string {
+function findingIdentity({ code, place, message }: Finding): string {
   return JSON.stringify([place.file, place.range.start, code, message]);
 }

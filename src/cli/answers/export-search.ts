@@ -26,7 +26,7 @@ import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer } from '../answer';
 import { settingsOfLine } from '../common-options';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
-import { exportFormatOf } from '../export-formats';
+import { exportFormatNamed } from '../export-formats';
 import { planRun, type Planned } from '../planned';
 import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
@@ -171,7 +171,7 @@ async function written(
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
 async function newFile(result: SearchResult, found: FoundPlan, to: string, { shell }: ReadingOptions): Promise<WrittenBest> {
   const plan = makePlan(toPlanRequest(result.request, found));
-  const { pieces, gaps, runs } = await exportFormatOf(to).create(plan, [], shell);
+  const { pieces, gaps, runs } = await exportFormatNamed(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
   return { found, text: [...pieces].join(''), gaps, again: null, startOn: null };
@@ -196,22 +196,22 @@ async function plannedAgain(
   const planOn = async (on: Machine): Promise<Planned> => {
     const config = await readConfig({ file: run.file, text }, { ...reading, machine: on, sets }, texts);
     const again = { ...requireRun(config), ...(run.profile && { profile: run.profile }) };
-    return planRun({ ...config, run: withConstantsOf(again, result.request) }, defaults);
+    return planRun({ ...config, run: withRequestConstants(again, result.request) }, defaults);
   };
   const plain = await planOn(machine).catch((error: unknown) => {
     if (error instanceof ExpectedError && groups === undefined) return null;
     throw error;
   });
-  if (plain !== null && differenceOf(plain, found) === null) return { again: plain, startOn: null };
+  if (plain !== null && describeDifference(plain, found) === null) return { again: plain, startOn: null };
   // only the file sets groups of nodes
   const again = plain !== null && groups !== undefined ? plain : await planOn(asked);
-  const difference = differenceOf(again, found);
+  const difference = describeDifference(again, found);
   if (difference !== null) throw new ExpectedError('export-unsound', difference, sentence`pick another layout`);
   return { again, startOn: asked };
 }
 
 /** A run on the machine of a request, where a measured step has corrected its constants. */
-function withConstantsOf(run: Run, { calibration, cluster, constants }: PlanRequest): Run {
+function withRequestConstants(run: Run, { calibration, cluster, constants }: PlanRequest): Run {
   if (calibration === undefined || cluster.groups !== undefined) return run;
   return {
     ...run,
@@ -222,7 +222,7 @@ function withConstantsOf(run: Run, { calibration, cluster, constants }: PlanRequ
 }
 
 /** Why a file that is planned again is not the layout that was found; null: it is. */
-function differenceOf({ plan, findings }: Planned, found: FoundPlan): Sentence | null {
+function describeDifference({ plan, findings }: Planned, found: FoundPlan): Sentence | null {
   const error = findings.find(({ severity }) => severity === 'error');
   if (error !== undefined) return sentence`the written file has an error: ${error.message} [${error.code}]`;
   const { iterationMs } = chosenCandidate(plan);

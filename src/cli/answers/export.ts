@@ -19,7 +19,7 @@ import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { withVirtualStages } from '../../core/planner/candidates/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
-import { exportFormatOf, exportNames, type Exported } from '../export-formats';
+import { exportFormatNamed, exportNames, type Exported } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, readReferenced, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
@@ -86,9 +86,9 @@ async function newFile(
   { shell }: ExportHost,
 ): Promise<ExportAnswer> {
   const name = to ?? 'html';
-  const { pieces, gaps, runs, second } = await exportFormatOf(name).create(plan, findings, shell);
+  const { pieces, gaps, runs, second } = await exportFormatNamed(name).create(plan, findings, shell);
   const remarks = gapLines(plan, gaps, runs);
-  const ran = { runs: runsOf(plan, runs) };
+  const ran = { runs: writtenRun(plan, runs) };
   if (out === null) {
     const lengths = second === undefined ? {} : { beside: second.text };
     return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
@@ -100,7 +100,7 @@ async function newFile(
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
-function runsOf(plan: Plan, runs: Exported['runs'] = chosenCandidate(plan)): object {
+function writtenRun(plan: Plan, runs: Exported['runs'] = chosenCandidate(plan)): object {
   const { name, schedule, iterationMs, scheme } = runs;
   const [first] = scheme;
   return { name, schedule, iterationMs, slices: first?.tokens ?? [] };
@@ -108,7 +108,7 @@ function runsOf(plan: Plan, runs: Exported['runs'] = chosenCandidate(plan)): obj
 
 async function changed(plan: Plan, { to, write, out }: ExportOptions, source: SourceText, { shell }: ExportHost): Promise<ExportAnswer> {
   const { file, text } = source;
-  const { name, format } = targetOf(source, to);
+  const { name, format } = resolveTarget(source, to);
   const { launcher, reread } = await readComposed({ file, text }, await loadReader(format, shell), readReferenced);
   const editable = await editableFile(launcher, reread);
   if (editable === null) throw notEditable(file);
@@ -154,7 +154,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
     ...(written === null ? ['nothing is written without --write or --out'] : []),
   ];
   return {
-    json: { to, into: file, format: 'python', gaps: [], runs: runsOf(plan, chosenCandidate(runs)), diff, written },
+    json: { to, into: file, format: 'python', gaps: [], runs: writtenRun(plan, chosenCandidate(runs)), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: remarks.map(printable),
   };
@@ -188,10 +188,10 @@ function notEditable(file: string): ExpectedError {
 }
 
 /** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
-function targetOf({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: LauncherFormat } {
+function resolveTarget({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: LauncherFormat } {
   const format = recogniseConfig(file, text, 'named');
   const editable = format !== null && isEditable(format) ? format : null;
-  const name = exportNames.find((entry) => editable !== null && exportFormatOf(entry).into.includes(editable));
+  const name = exportNames.find((entry) => editable !== null && exportFormatNamed(entry).into.includes(editable));
   if (editable === null || name === undefined) throw notEditable(file);
   if (to !== null && to !== name)
     throw new ExpectedError(

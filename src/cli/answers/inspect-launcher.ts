@@ -49,7 +49,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
       printable(`${files.join(' with ')}: ${launcher.format}${parameters === null ? '' : `, ${formatCount(parameters)} parameters`}`),
       ...Object.entries(sections).flatMap(([section, names]) => {
         const rows = names.flatMap((name) =>
-          valueOf(name) === null ? [] : [[name, shown(valueOf(name)), sourceOf(facts, name, launcher, model)]],
+          valueOf(name) === null ? [] : [[name, shown(valueOf(name)), describeSource(facts, name, launcher, model)]],
         );
         return rows.length === 0 ? [] : ['', section, indented(table(rows, [1, 2]))];
       }),
@@ -84,7 +84,7 @@ function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<Fac
   return { ...sizes, world: worldOf(facts), data: dataParallelSize(facts, format), microBatches: microBatchesPerReplica(facts, format) };
 }
 
-function sourceOf(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
+function describeSource(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
   const source = facts[name]?.source;
   if (source === undefined) return 'taken when nothing is written, or follows from the others';
   if (source.kind === 'default') return printable(say(source.reason));

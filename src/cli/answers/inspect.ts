@@ -18,7 +18,12 @@ import { say } from '../../core/sentence';
 /** `terapipe inspect`: what the files set and the defaults of their format; null for the rest. */
 export function inspectAnswer(run: Run): Answer {
   const sections = {
-    model: { ...modelOf(run), ...othersOf(run), parameters: countModelParameters(run), parametersBetween: countParameterRange(run) },
+    model: {
+      ...modelValues(run),
+      ...otherFactValues(run),
+      parameters: countModelParameters(run),
+      parametersBetween: countParameterRange(run),
+    },
     layout: { ...nulls(layoutFields), ...plain(run.layout) },
     training: { ...nulls(trainingFields), ...plain(run.training) },
     cluster: {
@@ -82,14 +87,14 @@ const sizes: ReadonlySet<string> = new Set(['modelType', ...Object.keys(modelFie
 /** What files give of a model beyond its sizes. */
 const otherFacts = readNames(settings.model).filter((name) => !sizes.has(name));
 
-function othersOf({ facts }: Run): Record<(typeof otherFacts)[number], unknown> {
+function otherFactValues({ facts }: Run): Record<(typeof otherFacts)[number], unknown> {
   return Object.fromEntries(otherFacts.map((name) => [name, facts?.[name]?.value ?? null])) as Record<(typeof otherFacts)[number], unknown>;
 }
 
 const attentionSizes: ReadonlySet<string> = new Set<keyof WrittenModel>(['heads', 'kvHeads', 'headDim']);
 
 /** Null for what planning assumes without a setting. */
-function modelOf(run: Run): Record<keyof WrittenModel, unknown> {
+function modelValues(run: Run): Record<keyof WrittenModel, unknown> {
   const values: Record<string, unknown> = plainValues<WrittenModel>(run.model);
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, isAssumed(run, key) ? null : value])) as Record<
     keyof WrittenModel,

@@ -118,7 +118,7 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
   const assumed = weighedAssumptions(request, chosen).map((assumption) => [
     printable(assumption.key),
     printable(assumption.value),
-    printable(say(sentenceOf(assumption))),
+    printable(say(assumptionSentence(assumption))),
   ]);
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
   return [
@@ -143,7 +143,7 @@ function planText(plan: Plan, findings: readonly Finding[], remedies: readonly R
 }
 
 /** Why a value is assumed, and what others would make of the step. */
-function sentenceOf(assumption: WeighedAssumption): Value {
+function assumptionSentence(assumption: WeighedAssumption): Value {
   const moves = movesText(assumption);
   return moves === null ? assumption.reason : sentence`${assumption.reason}; ${moves}`;
 }

@@ -195,9 +195,9 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
 
 /** Plans as rows; where two have the same words, with the layers of their stages, in which they differ. */
 function planTable(plans: readonly FoundPlan[]): string {
-  const wordsOf = ({ point, name }: FoundPlan): string => `${say(layoutText(point))}, ${say(name)}`;
-  const words = plans.map(wordsOf);
-  const isTwice = (plan: FoundPlan): boolean => words.filter((each) => each === wordsOf(plan)).length > 1;
+  const layoutLabel = ({ point, name }: FoundPlan): string => `${say(layoutText(point))}, ${say(name)}`;
+  const words = plans.map(layoutLabel);
+  const isTwice = (plan: FoundPlan): boolean => words.filter((each) => each === layoutLabel(plan)).length > 1;
   return table(
     plans.map((plan) => [
       `${plan.tie ? '~' : ' '} ${column.duration(plan.iterationMs)}`,

@@ -46,9 +46,9 @@ export async function simulateAnswer(
   read: (from: string, path: string) => Promise<SourceText>,
 ): Promise<Answer & { readonly json: SimulateAnswer }> {
   const problem = readSimulationProblem(source.text, source.file);
-  const schedule = await scheduleOf(problem, source.file, read);
+  const schedule = await buildSchedule(problem, source.file, read);
   const times = problem.times(schedule.stages);
-  const timeline = placed(problem.place, () => simulate(schedule, durationsOf(schedule, times), transfersOf(schedule, times)));
+  const timeline = placed(problem.place, () => simulate(schedule, chunkDurations(schedule, times), uniformTransfers(schedule, times)));
   const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
   const chunks = chunksOfStages(schedule.stageOfChunk, schedule.stages);
   const stages = Array.from(busyMs, (busy, stage) => ({
@@ -58,11 +58,11 @@ export async function simulateAnswer(
     peakMemory: problem.memory === null ? null : peakMemory(timeline, stage, problem.memory, 1 / (chunks[stage] ?? 1)),
   }));
   const { makespanMs } = timeline;
-  const json: SimulateAnswer = { version: 1, schedule: schedule.name, makespanMs, bubbleRate, stages, order: orderOf(schedule) };
-  return { json, text: textOf(json), exitCode: 0 };
+  const json: SimulateAnswer = { version: 1, schedule: schedule.name, makespanMs, bubbleRate, stages, order: orderCells(schedule) };
+  return { json, text: simulateText(json), exitCode: 0 };
 }
 
-async function scheduleOf(
+async function buildSchedule(
   { schedule, stages, microBatches, slices, chunksPerStage, times, memory, place }: SimulationProblem,
   file: string,
   read: (from: string, path: string) => Promise<SourceText>,
@@ -84,7 +84,7 @@ async function scheduleOf(
 }
 
 /** A chunk takes its share of what a pass takes on its whole stage. */
-function durationsOf({ stageOfChunk, units }: Schedule, times: PassTimes): Durations {
+function chunkDurations({ stageOfChunk, units }: Schedule, times: PassTimes): Durations {
   const chunks = chunksOfStages(stageOfChunk, times.forwardMs.length);
   const spread = (ms: Float64Array): Float64Array => {
     const all = new Float64Array(stageOfChunk.length * units.length);
@@ -106,7 +106,7 @@ function chunksOfStages(stageOfChunk: Uint32Array, stages: number): Uint32Array 
   return chunks;
 }
 
-function transfersOf({ units }: Schedule, { sendMs }: PassTimes): Transfers {
+function uniformTransfers({ units }: Schedule, { sendMs }: PassTimes): Transfers {
   const ms = new Float64Array(units.length).fill(sendMs);
   return { forwardMs: ms, backwardMs: ms, mode: 'edge' };
 }
@@ -131,7 +131,7 @@ function peakMemory({ rowStart, kind }: Timeline, stage: number, memory: PassMem
   return most;
 }
 
-function orderOf(schedule: Schedule): string[][] {
+function orderCells(schedule: Schedule): string[][] {
   const actions = toActions(schedule);
   return Array.from({ length: schedule.stages }, (_, stage) => {
     const cells: string[] = [];
@@ -146,7 +146,7 @@ function orderOf(schedule: Schedule): string[][] {
 /** Stages shown in words. */
 const shownStages = 64;
 
-function textOf({ schedule, makespanMs, bubbleRate, stages }: SimulateAnswer): string {
+function simulateText({ schedule, makespanMs, bubbleRate, stages }: SimulateAnswer): string {
   const rows = stages
     .slice(0, shownStages)
     .map(({ busyMs, idleMs, peakMemory: peak }, stage) => [

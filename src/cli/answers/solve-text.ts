@@ -12,7 +12,7 @@ export function solvedAnswer(solved: SolveAnswer): Answer {
   const row = (name: string, baseline: BaselineAnswer | null): string[][] =>
     baseline === null ? [] : [[name, formatDuration(baseline.latencyMs), plural(baseline.slices, 'slice')]];
   const rows = [
-    ['latency', formatDuration(solved.latencyMs), proofOf(solved)],
+    ['latency', formatDuration(solved.latencyMs), proofText(solved)],
     ['whole sequences', formatDuration(whole), ''],
     ...row('best uniform', uniform),
     ...row('equal time', equalTime),
@@ -21,17 +21,17 @@ export function solvedAnswer(solved: SolveAnswer): Answer {
     ['slowest slice', formatDuration(solved.slowestMs), ''],
   ];
   const effort = `${plural(solved.evaluations, 'threshold')} in ${formatDuration(solved.elapsedMs)}`;
-  const lines = [...schemesOf(solved), '', indented(table(rows, [2])), '', effort];
+  const lines = [...schemeLines(solved), '', indented(table(rows, [2])), '', effort];
   return { json: solved, text: lines.join('\n'), exitCode: 0 };
 }
 
-function proofOf({ exact, judgedBy, latencyMs, lowerBoundMs }: SolveAnswer): string {
+function proofText({ exact, judgedBy, latencyMs, lowerBoundMs }: SolveAnswer): string {
   const proof = exact ? 'proved optimal' : `at least ${formatDuration(lowerBoundMs)}, gap ${formatPercent(1 - lowerBoundMs / latencyMs)}`;
   return judgedBy === 'simulation' ? `simulated, ${proof}` : proof;
 }
 
 /** One line, or one per round. */
-function schemesOf({ scheme, rounds }: SolveAnswer): string[] {
+function schemeLines({ scheme, rounds }: SolveAnswer): string[] {
   if (rounds.length === 1) return [schemeText(scheme)];
   let from = 0;
   return rounds.map((chunks, index) => `round ${index + 1}: ${schemeText(scheme.slice(from, (from += chunks)))}`);

@@ -68,16 +68,16 @@ export function runSolve(
     rounds,
     baselines: {
       whole: baselines.wholeMs,
-      uniform: answerOf(baselines.uniform),
-      equalTime: answerOf(baselines.equalTime),
-      equalWork: baselines.equalWork === null ? null : answerOf(baselines.equalWork),
-      dynamicChunks: baselines.dynamicChunks === null ? null : answerOf(baselines.dynamicChunks),
+      uniform: baselineAnswer(baselines.uniform),
+      equalTime: baselineAnswer(baselines.equalTime),
+      equalWork: baselines.equalWork === null ? null : baselineAnswer(baselines.equalWork),
+      dynamicChunks: baselines.dynamicChunks === null ? null : baselineAnswer(baselines.dynamicChunks),
     },
     evaluations,
     elapsedMs: clock() - startMs,
   };
 }
 
-function answerOf({ slices, latencyMs }: Baseline): BaselineAnswer {
+function baselineAnswer({ slices, latencyMs }: Baseline): BaselineAnswer {
   return { slices, latencyMs };
 }

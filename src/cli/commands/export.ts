@@ -1,10 +1,10 @@
 import { orList } from '../../core/text';
 import { exportAnswer } from '../answers/export';
 import { exportBestAnswer } from '../answers/export-search';
-import { defineCommand, oneOf, refuseBoth, usage, type Given, type Line, type Run } from '../command';
+import { defineCommand, parseChoice, refuseBoth, usage, type Given, type Line, type Run } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
-import { exportFormatOf, exportNames } from '../export-formats';
-import { free, freeOf, schedules, withSchedules } from '../search-options';
+import { exportFormatNamed, exportNames } from '../export-formats';
+import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { planNearby } from '../planned';
 import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
 import { sentence } from '../../core/sentence';
@@ -14,7 +14,7 @@ const longestName = Math.max(...exportNames.map((name) => name.length));
 const options = {
   ...configOptions,
   measured,
-  to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatOf(name).description}`) },
+  to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatNamed(name).description}`) },
   schedule,
   candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
   into: {
@@ -37,7 +37,7 @@ export const exportCommand = defineCommand({
   start: (plainLine, given) => {
     const { to: format, schedule: named, candidate = null, into = null, out = null, write = false, measured: step } = given;
     const line = withSchedules(plainLine, given.schedules);
-    const to = format === undefined ? null : oneOf(exportNames, format, 'nothing to export to');
+    const to = format === undefined ? null : parseChoice(exportNames, format, 'nothing to export to');
     if (given.search === true) return searched(withSchedule(line, named), given, to);
     const misplaced = (['free', 'schedules'] as const).find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of a search`, sentence`give --search too`);
@@ -60,11 +60,11 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
   for (const option of ['candidate', 'into'] as const) refuseBoth(given, option, 'search');
   const { out, write = false } = given;
   if (out === undefined) throw usage(sentence`export --search needs a file to write`, sentence`give --out PATH`);
-  const format = to === null ? null : exportFormatOf(to);
+  const format = to === null ? null : exportFormatNamed(to);
   if (format !== null && format.into.length === 0)
     throw usage(
       sentence`${to ?? ''} is not a launcher`,
-      sentence`give --to ${orList(exportNames.filter((name) => exportFormatOf(name).into.length > 0))}`,
+      sentence`give --to ${orList(exportNames.filter((name) => exportFormatNamed(name).into.length > 0))}`,
     );
   return async (terminal, texts) => {
     const read = await measuredConfig(line, given.measured, terminal, texts, true);
@@ -73,7 +73,7 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
     const { sets, machine, profile, defaults } = asked;
     const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
-    const asBest = { reading, defaults, free: given.free === undefined ? null : freeOf(given.free), to: isOwn ? null : to };
+    const asBest = { reading, defaults, free: given.free === undefined ? null : parseFreeKeys(given.free), to: isOwn ? null : to };
     return exportBestAnswer(config, asBest, { out, write }, terminal, texts);
   };
 }

@@ -17,14 +17,14 @@ export const inspectCommand = defineCommand({
   start: (line) => async (terminal, texts) => {
     const source = isOnnx(line.path) ? undefined : await openNamed(line.path, terminal.shell);
     if (source !== undefined) texts.set(source.file, source.text);
-    if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await slicesFileOf(source, texts));
+    if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await readSlicesFile(source, texts));
     const config = await namedConfig(line, terminal, texts, { source });
     return config.launcher === null ? inspectAnswer(requireRun(config)) : launcherAnswer(config.launcher, config);
   },
 });
 
 /** The file next to a schedule with the slices of its micro-batches; null where there is none. */
-async function slicesFileOf({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {
+async function readSlicesFile({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {
   if (file === standardInput) return null;
   try {
     return await readInto(texts, `${file}${slicesEnding}`);

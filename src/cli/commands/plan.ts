@@ -3,10 +3,10 @@ import { quoted } from '../../core/text';
 import { compareOptions, comparedAnswer, comparedFiles } from '../../features/compare/cli/option';
 import { isSearchedSide } from '../../features/compare/cli/search-answer';
 import { planAnswer } from '../answers/plan';
-import { lossOf, recoveryAnswer, recoveryOptions, stragglerOf } from '../../features/recovery/cli';
+import { parseLoss, recoveryAnswer, recoveryOptions, findStraggler } from '../../features/recovery/cli';
 import { searchAnswer } from '../answers/search';
 import { defineCommand, refuseBoth, usage, type Line } from '../command';
-import { free, freeOf, schedules, withSchedules } from '../search-options';
+import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { configOptions, measured, schedule, settingsOfLine, withSchedule } from '../common-options';
 import { planNearby } from '../planned';
 import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
@@ -43,13 +43,13 @@ export const planCommand = defineCommand({
     refuseBoth(given, 'without', 'slow');
     refuseBoth(given, 'lengths', 'search');
     for (const option of ['without', 'slow'] as const) for (const other of ['search', 'compare'] as const) refuseBoth(given, option, other);
-    const loss = lossOf(given.without, given.slow);
+    const loss = parseLoss(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
     const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const misplaced = search === true ? undefined : searched.find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of plan --search`, sentence`give --search too`);
-    const free = written === undefined ? null : freeOf(written);
-    const options = { tokens: tokenCountOf(tokens), quick, free };
+    const free = written === undefined ? null : parseFreeKeys(written);
+    const options = { tokens: parseTokenCount(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);
     return async (terminal, texts) => {
       const named = await withLengths({ ...line, path }, given.lengths, texts);
@@ -60,12 +60,12 @@ export const planCommand = defineCommand({
       if (search === true) return searchAnswer(config, asked.defaults, { ...options, own: settingsOfLine(asked) }, terminal);
       const planned = await planNearby(config, asked.defaults, terminal.status);
       if (loss === null) return planAnswer(planned, texts, settingsOfLine(asked), used);
-      return recoveryAnswer(planned, typeof loss === 'string' ? await stragglerOf(planned, loss, terminal, texts) : loss, texts);
+      return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);
     };
   },
 });
 
-function tokenCountOf(written: string | undefined): number | null {
+function parseTokenCount(written: string | undefined): number | null {
   if (written === undefined) return null;
   const count = parseAmount(written, 'decimal');
   if (count !== null && count >= 1 && count <= 1e18) return count;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { providerNames } from '../../core/domain/profile';
 import { quoted } from '../../core/text';
 import { comparisonAnswer, importAnswer, profileAnswer } from '../answers/profile';
-import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../command';
+import { parseCount, defineCommand, parseChoice, refuseBoth, usage } from '../command';
 import { configOptions } from '../common-options';
 import { namedConfig, readInto, runConfig } from '../read-config';
 import { sentence } from '../../core/sentence';
@@ -28,10 +28,10 @@ export const profileCommand = defineCommand({
     if (given.device !== undefined && given.import === undefined)
       throw usage(sentence`--device names the device of imported times`, sentence`give --import too`);
     const profiling = {
-      provider: given.provider === undefined ? null : oneOf(providerNames, given.provider, 'no provider'),
-      budgetMs: budgetOf(given.budget),
+      provider: given.provider === undefined ? null : parseChoice(providerNames, given.provider, 'no provider'),
+      budgetMs: parseBudgetMs(given.budget),
       out: given.out ?? null,
-      threads: threadsOf(given.threads),
+      threads: parseThreads(given.threads),
     };
     return async (terminal, texts) => {
       if (given.compare !== undefined) return comparisonAnswer(line.path, given.compare);
@@ -43,15 +43,15 @@ export const profileCommand = defineCommand({
   },
 });
 
-function budgetOf(written: string | undefined): number {
+function parseBudgetMs(written: string | undefined): number {
   const seconds = written === undefined ? defaultBudgetSeconds : Number(written);
   if (seconds >= 1 && seconds <= 86_400) return 1000 * seconds;
   throw usage(sentence`--budget is ${quoted(written ?? '')}`, sentence`give it seconds from 1 to 86,400`);
 }
 
 /** Threads beyond the machine's own only wait for each other. */
-function threadsOf(written: string | undefined): number {
-  const threads = countOf('--threads', written) ?? 1;
+function parseThreads(written: string | undefined): number {
+  const threads = parseCount('--threads', written) ?? 1;
   const most = availableParallelism();
   if (threads > most)
     throw usage(sentence`--threads is ${threads}, and this machine runs ${most} at a time`, sentence`give it 1 to ${most}`);

@@ -11,13 +11,13 @@ const longest = 2 ** 24;
  * counts by length. @throws ExpectedError `prefill-lengths`.
  */
 export function readLengths(text: string): readonly LengthShare[] {
-  const whole = jsonOf(text);
+  const whole = parseJson(text);
   const isHistogram = isObject(whole) && !lengthKeys.some((key) => key in whole);
   if (isHistogram) return checked(Object.entries(whole).map(([tokens, count]) => ({ tokens: Number(tokens), count: Number(count) })));
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return checked(
     lines.map((line) => {
-      const value = jsonOf(line);
+      const value = parseJson(line);
       if (!isObject(value)) return { tokens: Number(value), count: 1 };
       const key = lengthKeys.find((each) => each in value);
       return { tokens: Number(key === undefined ? NaN : value[key]), count: Number(value['count'] ?? 1) };
@@ -37,7 +37,7 @@ function checked(lengths: readonly LengthShare[]): readonly LengthShare[] {
   );
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

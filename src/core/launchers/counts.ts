@@ -10,7 +10,7 @@ export function countOf(facts: Facts, name: CountName): number | null {
   return wholeOf(facts, name, 1);
 }
 
-/** As `countOf`, 0 included. */
+/** As `countFact`, 0 included. */
 export function countOrZeroOf(facts: Facts, name: CountName): number | null {
   return wholeOf(facts, name, 0);
 }

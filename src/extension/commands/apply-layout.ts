@@ -10,10 +10,10 @@ import { layoutText } from '../../core/layout-search/labels';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { LayoutDiffs } from '../sessions/layout-diff';
 import { outdated } from '../sessions/layout-search';
-import { nameOf } from '../sessions/sources';
+import { uriBaseName } from '../sessions/sources';
 import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
-import { targetOf } from './target';
+import { findTarget } from './target';
 import { say, sentence } from '../../core/sentence';
 
 export interface ApplyCommands extends LayoutCommands {
@@ -33,7 +33,7 @@ export interface PickedLayout {
  * @throws ExpectedError as `applyLayout` and `LayoutSearches.search`.
  */
 export async function applyLayoutCommand(commands: ApplyCommands, argument: unknown, point: LayoutPoint | null = null): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const { result, found } = await pickedLayout(commands, file, point);
   const state = commands.sessions.get(file);
   if (state === undefined || state.run === null || state.staleEdits > 0) throw outdated();
@@ -41,12 +41,12 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
   const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
   const applied = applyLayout({ run, editable }, result, found, result.launched);
   if (applied.edits.length === 0) {
-    void showInformationMessage(vscode.l10n.t('{0} already has this layout.', nameOf(vscode.Uri.parse(file))));
+    void showInformationMessage(vscode.l10n.t('{0} already has this layout.', uriBaseName(vscode.Uri.parse(file))));
     return;
   }
   await commands.diffs.show(
     applied,
-    vscode.l10n.t('{0}: as it is, and with {1}', nameOf(vscode.Uri.parse(file)), say(layoutText(found.point), vscode.l10n.t)),
+    vscode.l10n.t('{0}: as it is, and with {1}', uriBaseName(vscode.Uri.parse(file)), say(layoutText(found.point), vscode.l10n.t)),
   );
   offer(
     commands,
@@ -101,7 +101,7 @@ export async function pickedLayout(commands: LayoutCommands, file: string, point
     const { result } = await withSearchProgress(commands, file, layouts.current(file));
     return { result, found: result.best };
   }
-  const answer = layouts.stateOf(file)?.answer ?? null;
+  const answer = layouts.state(file)?.answer ?? null;
   const found = answer?.id === point.answer ? listPlans(answer.result)[point.index]?.plan : undefined;
   if (answer === null || found === undefined) throw outdated();
   return { result: answer.result, found };

@@ -6,13 +6,13 @@ import type { Plan } from '../../core/planner/plan';
 import { scenarioNames } from '../../core/plan-request/scenario';
 import type { Located, Place } from '../../core/domain/located';
 import { say } from '../../core/sentence';
-import { rangeOf } from '../language/ranges';
+import { toRange } from '../language/ranges';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import type { ChosenKey, Scenarios } from '../sessions/scenarios';
 import type { SessionState } from '../sessions/session-state';
 import { changeConfig } from './change-config';
 import { chooseClusterCommand } from './choose-cluster';
-import { settled, targetOf, type ConfigCommands } from './target';
+import { settled, findTarget, type ConfigCommands } from './target';
 
 export interface ScenarioCommands extends ConfigCommands {
   readonly scenarios: Scenarios;
@@ -33,14 +33,14 @@ interface Choice {
  * @param wanted `nodes` asks for the number of nodes at once.
  */
 export async function changeScenarioCommand(commands: ScenarioCommands, argument: unknown, wanted?: unknown): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const state = await settled(commands, file);
   const { plan, run } = state;
   if (plan === null || run === null) {
     await chooseClusterCommand(commands, vscode.Uri.parse(file));
     return;
   }
-  const choices = choicesOf(run, plan);
+  const choices = scenarioChoices(run, plan);
   const choice = wanted === 'nodes' ? choices[0] : await askWhat(plan, choices);
   if (choice === undefined || choice === null) {
     await chooseClusterCommand(commands, vscode.Uri.parse(file));
@@ -59,7 +59,7 @@ export async function changeScenarioCommand(commands: ScenarioCommands, argument
   await commands.sessions.replan(file, 'choose');
 }
 
-function choicesOf({ nodes, gpusPerNode, training }: Run, { request }: Plan): readonly Choice[] {
+function scenarioChoices({ nodes, gpusPerNode, training }: Run, { request }: Plan): readonly Choice[] {
   const { cluster, training: planned } = request;
   const { sequenceLength, globalBatch } = planned;
   const choice = (key: ChosenKey, value: number, maximum: number, given: Located<number> | undefined): Choice => ({
@@ -79,16 +79,16 @@ function choicesOf({ nodes, gpusPerNode, training }: Run, { request }: Plan): re
 
 /** @returns null for the GPU. */
 async function askWhat({ request }: Plan, choices: readonly Choice[]): Promise<Choice | null> {
-  const reasonOf = (key: string): string => {
+  const scenarioReason = (key: string): string => {
     const assumption = request.assumptions.find((one) => one.key === key);
     return assumption === undefined ? vscode.l10n.t('in the files') : vscode.l10n.t('assumed: {0}', say(assumption.reason, vscode.l10n.t));
   };
   const items = [
-    { label: 'GPU', description: request.cluster.gpu.name, detail: reasonOf('cluster.gpu'), choice: null },
+    { label: 'GPU', description: request.cluster.gpu.name, detail: scenarioReason('cluster.gpu'), choice: null },
     ...choices.map((choice) => ({
       label: choice.label,
       description: formatCount(choice.value),
-      detail: reasonOf(choice.key),
+      detail: scenarioReason(choice.key),
       choice,
     })),
   ];
@@ -120,5 +120,5 @@ async function askValue({ label, value, maximum }: Choice, isChosen: boolean): P
 }
 
 async function reveal(place: Place, { texts }: SessionState): Promise<void> {
-  await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection: rangeOf(place, texts) });
+  await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection: toRange(place, texts) });
 }

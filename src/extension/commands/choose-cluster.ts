@@ -7,7 +7,7 @@ import { plainClusterChanges } from '../sessions/cluster-changes';
 import { planDefaults, writePlanDefaults } from '../platform/settings';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import { changeConfig } from './change-config';
-import { uriOf, type ConfigCommands } from './target';
+import { toUri, type ConfigCommands } from './target';
 
 /**
  * Asks for GPU, nodes and GPUs per node, and writes them into the shown `terapipe.json` (in place of groups of nodes), or into the settings
@@ -15,8 +15,8 @@ import { uriOf, type ConfigCommands } from './target';
  */
 export async function chooseClusterCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const { sessions, shown, log } = commands;
-  const uri = uriOf(argument);
-  const file = uri === null ? shown.file() : await shown.configOf(uri);
+  const uri = toUri(argument);
+  const file = uri === null ? shown.file() : await shown.findConfig(uri);
   const session = file === null ? undefined : sessions.get(file);
   const current = session?.plan?.request.cluster;
   const defaults = planDefaults(file === null ? undefined : vscode.Uri.parse(file), log);

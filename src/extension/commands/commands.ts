@@ -16,7 +16,7 @@ import { profileCommand, type ProfileCommands } from './profile';
 import { rehearseCommand, type RehearseCommands } from '../../features/rehearsal/vscode/command';
 import { exportPlanCommand } from './save';
 import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './search-layout';
-import { targetOf, timelineTargetOf } from './target';
+import { findTarget, findTimelineTarget } from './target';
 
 /** Every command we contribute, with what it takes: a file (URI, path or tree row) where it acts on one. */
 export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
@@ -59,9 +59,9 @@ interface CommandServices
 export function createCommands(services: CommandServices): Commands {
   return {
     'terapipe.plan': (config) => planCommand(services, config),
-    'terapipe.openTimeline': async (config) => services.panels.open(await timelineTargetOf(services.shown, config)),
+    'terapipe.openTimeline': async (config) => services.panels.open(await findTimelineTarget(services.shown, config)),
     'terapipe.openElastic': async (config) =>
-      services.panels.open(await targetOf(services.shown, config), { tab: 'elastic', candidate: null }),
+      services.panels.open(await findTarget(services.shown, config), { tab: 'elastic', candidate: null }),
     'terapipe.openLayout': (config) => openLayoutCommand(services, config),
     'terapipe.searchLayout': (config) => searchLayoutCommand(services, config),
     'terapipe.cancelSearch': (config) => cancelSearchCommand(services, config),

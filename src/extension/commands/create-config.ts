@@ -3,11 +3,11 @@ import { ExpectedError } from '../../core/errors';
 import { isLauncher } from '../../core/launchers/registry';
 import { lookAt, type FoundConfig } from '../sessions/find-configs';
 import { newConfigText } from '../sessions/new-config';
-import { newLauncherConfigText, originOf } from '../sessions/new-launcher-config';
+import { newLauncherConfigText, originComment } from '../sessions/new-launcher-config';
 import { planDefaults } from '../platform/settings';
-import { configFormatOf } from '../sessions/shown-config';
-import { nameOf, readText } from '../sessions/sources';
-import { activeUri, uriOf, type ConfigCommands } from './target';
+import { sessionConfigFormat } from '../sessions/shown-config';
+import { uriBaseName, readText } from '../sessions/sources';
+import { activeUri, toUri, type ConfigCommands } from './target';
 import { sentence } from '../../core/sentence';
 
 const planFile = 'terapipe.json';
@@ -20,20 +20,20 @@ const planFile = 'terapipe.json';
  * when the folder cannot be written.
  */
 export async function createConfigCommand(commands: ConfigCommands, argument: unknown): Promise<vscode.Uri> {
-  const config = await configOf(commands, argument);
-  const target = await targetOf(config);
-  if (!(await exists(target))) await write(target, await textOf(commands, config, target));
+  const config = await findSourceConfig(commands, argument);
+  const target = await newConfigTarget(config);
+  if (!(await exists(target))) await write(target, await newConfigContent(commands, config, target));
   await vscode.window.showTextDocument(target, { preview: false });
   return target;
 }
 
 /** The model config or launcher that the command is for. */
-async function configOf({ shown, sessions }: ConfigCommands, argument: unknown): Promise<FoundConfig> {
-  const uri = uriOf(argument) ?? activeUri();
+async function findSourceConfig({ shown, sessions }: ConfigCommands, argument: unknown): Promise<FoundConfig> {
+  const uri = toUri(argument) ?? activeUri();
   const found = uri === null ? null : await lookAt(uri);
   if (found !== null && isSource(found)) return found;
   const shownFile = shown.file();
-  const format = shownFile === null ? null : configFormatOf(sessions.get(shownFile));
+  const format = shownFile === null ? null : sessionConfigFormat(sessions.get(shownFile));
   if (shownFile !== null && format !== null && isSource({ format })) return { file: shownFile, format };
   throw new ExpectedError(
     'no-config',
@@ -46,17 +46,17 @@ function isSource({ format }: Pick<FoundConfig, 'format'>): boolean {
   return format === 'huggingface' || isLauncher(format);
 }
 
-async function targetOf({ file, format }: FoundConfig): Promise<vscode.Uri> {
+async function newConfigTarget({ file, format }: FoundConfig): Promise<vscode.Uri> {
   const uri = vscode.Uri.parse(file);
   const usual = vscode.Uri.joinPath(uri, '..', planFile);
-  if (!isLauncher(format) || !(await exists(usual)) || (await readText(usual.toString())).startsWith(originOf({ file }))) return usual;
-  return vscode.Uri.joinPath(uri, '..', `${nameOf(uri).replace(/(?<=.)\.\w+$/, '')}.${planFile}`);
+  if (!isLauncher(format) || !(await exists(usual)) || (await readText(usual.toString())).startsWith(originComment({ file }))) return usual;
+  return vscode.Uri.joinPath(uri, '..', `${uriBaseName(uri).replace(/(?<=.)\.\w+$/, '')}.${planFile}`);
 }
 
-async function textOf({ sessions, log }: ConfigCommands, { file, format }: FoundConfig, target: vscode.Uri): Promise<string> {
+async function newConfigContent({ sessions, log }: ConfigCommands, { file, format }: FoundConfig, target: vscode.Uri): Promise<string> {
   const uri = vscode.Uri.parse(file);
   const defaults = planDefaults(uri, log);
-  if (!isLauncher(format)) return newConfigText(nameOf(uri), sessions.get(file)?.run ?? null, defaults);
+  if (!isLauncher(format)) return newConfigText(uriBaseName(uri), sessions.get(file)?.run ?? null, defaults);
   const known = sessions.get(file);
   const state = known === undefined || known.launcher === null ? await sessions.ensure(file, format) : known;
   if (state.launcher === null && state.error !== null) throw state.error;
@@ -64,7 +64,7 @@ async function textOf({ sessions, log }: ConfigCommands, { file, format }: Found
   if (text !== null) return text;
   throw new ExpectedError(
     'config-nothing-known',
-    sentence`${nameOf(uri)} has no sizes of the model, the layout or the training`,
+    sentence`${uriBaseName(uri)} has no sizes of the model, the layout or the training`,
     sentence`create a terapipe.json from the config.json of the model instead`,
   );
 }
@@ -75,7 +75,7 @@ async function write(target: vscode.Uri, text: string): Promise<void> {
   if (!(await vscode.workspace.applyEdit(edit)))
     throw new ExpectedError(
       'config-unreadable',
-      sentence`${nameOf(target)} cannot be written there`,
+      sentence`${uriBaseName(target)} cannot be written there`,
       sentence`check the permissions of the folder`,
     );
 }

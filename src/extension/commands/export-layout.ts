@@ -20,14 +20,14 @@ import type { Plan } from '../../core/planner/plan';
 import { toPlanRequest } from '../../core/layout-search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { PlannerClient } from '../../worker/client';
-import { placeTextOf } from '../sessions/page-state';
+import { describePlace } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
 import { pickedLayout, type PickedLayout } from './apply-layout';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
-import { settled, targetOf } from './target';
+import { settled, findTarget } from './target';
 import { say, sentence } from '../../core/sentence';
 
 export interface ExportLayoutCommands extends LayoutCommands {
@@ -52,14 +52,14 @@ export async function exportLayoutCommand(
   point: LayoutPoint | null = null,
   asked: unknown = null,
 ): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const state = await settled(commands, file);
   const target = targetNamed(asked) ?? (await askTarget());
-  const source = await sourceOf(commands, state, point, target);
+  const source = await findExportSource(commands, state, point, target);
   if (target === 'html') await report(commands, state, source);
-  else if (target === 'patch') await showPatch(await planOf(commands, source));
+  else if (target === 'patch') await showPatch(await planSource(commands, source));
   else if (typeof target === 'object') {
-    const { text, gaps } = await target.write(await planOf(commands, source), () => loadReader('megatron-shell', commands.shell));
+    const { text, gaps } = await target.write(await planSource(commands, source), () => loadReader('megatron-shell', commands.shell));
     await openUnsaved({ text, gaps }, target.language);
   } else {
     const step = 'plan' in source ? launchableStep(source.plan, target) : stepOfFound(source.picked.result, source.picked.found);
@@ -73,7 +73,7 @@ function targetNamed(asked: unknown): Target | null {
   return asked === 'patch' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
 }
 
-function planOf({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
+function planSource({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
   return 'plan' in source ? Promise.resolve(source.plan) : plan(toPlanRequest(source.picked.result.request, source.picked.found));
 }
 
@@ -102,9 +102,14 @@ async function showPatch(plan: Plan): Promise<void> {
 }
 
 /** Slices are those of the config's own plan unless a layout is named: the best one found may run on no runtime of slices. */
-async function sourceOf(commands: ExportLayoutCommands, state: SessionState, point: LayoutPoint | null, target: Target): Promise<Source> {
+async function findExportSource(
+  commands: ExportLayoutCommands,
+  state: SessionState,
+  point: LayoutPoint | null,
+  target: Target,
+): Promise<Source> {
   const isOfSlices = target === 'patch' || typeof target === 'object';
-  const isFound = commands.layouts.stateOf(state.file)?.staleEdits === 0 && !isOfSlices;
+  const isFound = commands.layouts.state(state.file)?.staleEdits === 0 && !isOfSlices;
   if (point === null && !isFound && state.plan !== null) return { plan: state.plan };
   return { picked: await pickedLayout(commands, state.file, point) };
 }
@@ -154,7 +159,7 @@ export async function exportReport(commands: ExportLayoutCommands, session: Sess
 }
 
 async function report(commands: ExportLayoutCommands, session: SessionState, source: Source): Promise<void> {
-  const whole = await planOf(commands, source);
+  const whole = await planSource(commands, source);
   await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? reportFindings(session) : []));
 }
 
@@ -162,7 +167,7 @@ async function report(commands: ExportLayoutCommands, session: SessionState, sou
 function reportFindings({ findings, texts }: SessionState): readonly ReportFinding[] {
   return findings.map((finding) => ({
     ...finding,
-    where: placeTextOf(finding.place, texts, displayPath),
+    where: describePlace(finding.place, texts, displayPath),
     message: say(finding.message),
     remedy: say(finding.remedy),
   }));

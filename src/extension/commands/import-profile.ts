@@ -6,7 +6,7 @@ import { writeProfile } from '../../profiler/store';
 import { readText } from '../sessions/sources';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import type { ProfileCommands } from './profile';
-import { settled, targetOf } from './target';
+import { settled, findTarget } from './target';
 import { sentence } from '../../core/sentence';
 
 /**
@@ -15,11 +15,11 @@ import { sentence } from '../../core/sentence';
  * @throws ExpectedError as `importTimes`, placed in the CSV; CancelledError.
  */
 export async function importProfileCommand({ panels, profiles, ...commands }: ProfileCommands, argument: unknown): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
   if (plan === null)
     throw error ?? new ExpectedError('no-plan', sentence`There is no plan to import times for`, sentence`fix the config first`);
-  const target = profiles.folderOf(file);
+  const target = profiles.profileFolder(file);
   const [csv] =
     (await vscode.window.showOpenDialog({
       title: vscode.l10n.t('Slice times: tokens, context, forward_ms, backward_ms'),

@@ -7,8 +7,8 @@ import type { KnownModel } from '../../protocol/known-models';
 import { planDefaults } from '../platform/settings';
 import { showQuickPick } from '../platform/ui';
 import { newConfigText } from '../sessions/new-config';
-import { nameOf } from '../sessions/sources';
-import { uriOf } from './target';
+import { uriBaseName } from '../sessions/sources';
+import { toUri } from './target';
 
 const pending = 'terapipe.openSampleFile';
 /** Samples that can be opened by themselves. */
@@ -25,7 +25,7 @@ export async function openSampleCommand(context: vscode.ExtensionContext, argume
     await openSample(context, argument);
     return;
   }
-  const target = uriOf(argument) ?? (await askFolder(context.globalStorageUri));
+  const target = toUri(argument) ?? (await askFolder(context.globalStorageUri));
   await copyMissing(vscode.Uri.joinPath(context.extensionUri, 'media', 'samples'), target);
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.some(({ uri }) => uri.toString() === target.toString())) {
@@ -95,7 +95,7 @@ async function copyIfMissing(source: vscode.Uri, target: vscode.Uri): Promise<vo
     else await vscode.workspace.fs.copy(source, target, { overwrite: false });
   } catch (error) {
     const exists = error instanceof vscode.FileSystemError ? error.code === 'FileExists' : systemCode(error) === 'EEXIST';
-    if (!exists) throw notWritten('export-not-saved', nameOf(target), error);
+    if (!exists) throw notWritten('export-not-saved', uriBaseName(target), error);
   }
 }
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import type { TextEdit } from '../../core/findings';
 import { sentence } from '../../core/sentence';
-import { nameOf } from '../sessions/sources';
+import { uriBaseName } from '../sessions/sources';
 
 /** Edits that pages asked for, which can be taken back one after the other. */
 export interface PageEdits {
@@ -51,7 +51,7 @@ export function createPageEdits(): PageEdits {
       const documents = await Promise.all(last.map(({ uri }) => vscode.workspace.openTextDocument(uri)));
       const edited = last.find((each) => !documents.some((document) => isAsLeft(document, each)));
       if (edited !== undefined)
-        throw new ExpectedError('undo-outdated', sentence`${nameOf(edited.uri)} was edited since`, sentence`undo there, edit by edit`);
+        throw new ExpectedError('undo-outdated', sentence`${uriBaseName(edited.uri)} was edited since`, sentence`undo there, edit by edit`);
       const [only, ...others] = documents;
       if (only !== undefined && others.length === 0) await undoInEditor(only);
       await replace(
@@ -72,7 +72,7 @@ const groups = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh
  * there before. Nothing where no editor has it: VS Code undoes only in an editor that has the focus.
  */
 async function undoInEditor(document: vscode.TextDocument): Promise<void> {
-  const viewColumn = columnOf(document);
+  const viewColumn = editorColumn(document);
   if (viewColumn === undefined) return;
   const page = vscode.window.tabGroups.activeTabGroup;
   const [group, place] = [groups[page.viewColumn - 1], page.tabs.findIndex(({ isActive }) => isActive)];
@@ -84,11 +84,12 @@ async function undoInEditor(document: vscode.TextDocument): Promise<void> {
 }
 
 /** The column of a document's editor, also of one behind another tab. */
-function columnOf(document: vscode.TextDocument): vscode.ViewColumn | undefined {
+function editorColumn(document: vscode.TextDocument): vscode.ViewColumn | undefined {
   const { visibleTextEditors, tabGroups } = vscode.window;
   const visible = visibleTextEditors.find((editor) => editor.document === document)?.viewColumn;
-  const isOf = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && input.uri.toString() === document.uri.toString();
-  return visible ?? tabGroups.all.find(({ tabs }) => tabs.some(isOf))?.viewColumn;
+  const isTabOf = ({ input }: vscode.Tab): boolean =>
+    input instanceof vscode.TabInputText && input.uri.toString() === document.uri.toString();
+  return visible ?? tabGroups.all.find(({ tabs }) => tabs.some(isTabOf))?.viewColumn;
 }
 
 function isAsLeft(document: vscode.TextDocument, { uri, after }: Changed): boolean {
@@ -111,7 +112,7 @@ async function replace(texts: readonly { readonly document: vscode.TextDocument;
   if (edit.size === 0 || (await vscode.workspace.applyEdit(edit))) return;
   throw new ExpectedError(
     'config-unreadable',
-    sentence`${texts.map(({ document }) => nameOf(document.uri)).join(', ')} cannot be edited`,
+    sentence`${texts.map(({ document }) => uriBaseName(document.uri)).join(', ')} cannot be edited`,
     sentence`check that it is not read-only`,
   );
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { SessionState } from '../sessions/session-state';
 import { scheduleViewId } from '../views/schedule-view';
 import { withProgress } from '../platform/ui';
-import { targetOf, type ConfigCommands } from './target';
+import { findTarget, type ConfigCommands } from './target';
 
 const quickMs = 1000;
 
@@ -13,7 +13,7 @@ const quickMs = 1000;
  */
 export async function planCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
   const { sessions, shown } = commands;
-  const file = await targetOf(shown, argument);
+  const file = await findTarget(shown, argument);
   shown.show(file);
   await vscode.commands.executeCommand(`${scheduleViewId}.focus`, { preserveFocus: true });
   const work = sessions.replan(file, 'choose');

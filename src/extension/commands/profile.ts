@@ -13,7 +13,7 @@ import type { SessionState } from '../sessions/session-state';
 import { planDefaults } from '../platform/settings';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showInformationMessage, withProgress } from '../platform/ui';
-import { settled, targetOf, uriOf, type ConfigCommands } from './target';
+import { settled, findTarget, toUri, type ConfigCommands } from './target';
 import { say, sentence } from '../../core/sentence';
 
 export interface ProfileCommands extends ConfigCommands {
@@ -28,14 +28,14 @@ export interface ProfileCommands extends ConfigCommands {
 export async function profileCommand(commands: ProfileCommands, argument: unknown): Promise<void> {
   requireTrust();
   const { panels, shown } = commands;
-  const uri = uriOf(argument);
+  const uri = toUri(argument);
   if (uri !== null && /\.onnx$/i.test(uri.path)) {
     await profileOnnx(commands, uri);
     return;
   }
-  const file = await targetOf(shown, argument);
+  const file = await findTarget(shown, argument);
   const session = await settled(commands, file);
-  const request = requestOf(commands, session);
+  const request = profileRequest(commands, session);
   panels.open(file, { tab: 'profile', candidate: null });
   await measureWithProgress(commands, file, request, session.run?.training.precision !== undefined);
 }
@@ -43,7 +43,7 @@ export async function profileCommand(commands: ProfileCommands, argument: unknow
 /** The layer of an ONNX model, by the shape in its graph. It has no plan of its own: the profile is saved next to it. */
 async function profileOnnx(commands: ProfileCommands, uri: vscode.Uri): Promise<void> {
   // Before the file is read: only one on this machine's disk can be.
-  commands.profiles.folderOf(uri.toString());
+  commands.profiles.profileFolder(uri.toString());
   const run = await runOfOnnx(uri.fsPath);
   const request = resolveRun(run, planDefaults(uri, commands.log));
   await measureWithProgress(commands, uri.toString(), request, run.training.precision !== undefined);
@@ -75,7 +75,7 @@ async function measureWithProgress(
 }
 
 /** What to measure for: the run as its files set it, whatever profile the plan rests on now. */
-function requestOf({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
+function profileRequest({ log }: ProfileCommands, { file, run, error }: SessionState): PlanRequest {
   if (run !== null) return resolveRun({ ...run, profile: overridden(null) }, planDefaults(vscode.Uri.parse(file), log));
   throw error ?? new ExpectedError('no-plan', sentence`There is no plan to profile for`, sentence`fix the config first`);
 }

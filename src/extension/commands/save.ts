@@ -4,9 +4,9 @@ import type { Plan } from '../../core/planner/plan';
 import type { PageMessage } from '../../protocol/page';
 import { notWritten } from '../../files/system-reason';
 import { writeWhole } from '../../files/write-whole';
-import { nameOf } from '../sessions/sources';
+import { uriBaseName } from '../sessions/sources';
 import { setStatusBarMessage } from '../platform/ui';
-import { settled, targetOf, type ConfigCommands } from './target';
+import { settled, findTarget, type ConfigCommands } from './target';
 import { startErrors, type Finding } from '../../core/findings';
 import { elasticJson } from '../../features/elastic/json';
 import { planJson } from '../../core/export/plan-json';
@@ -20,7 +20,7 @@ type SaveMessage = Extract<PageMessage, { readonly type: 'save' }>;
  * @throws ExpectedError `no-plan` while there is none.
  */
 export async function exportPlanCommand(commands: ConfigCommands, argument: unknown): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const { plan, elastic, error, findings } = await settled(commands, file);
   if (plan === null && elastic !== null) {
     const text = `${JSON.stringify(elasticJson(elastic.plan, elastic.study), null, 2)}\n`;
@@ -81,9 +81,9 @@ export async function saveText(
   });
   if (target === undefined) throw new CancelledError();
   await write(target, text).catch((error: unknown) => {
-    throw notWritten('export-not-saved', nameOf(target), error);
+    throw notWritten('export-not-saved', uriBaseName(target), error);
   });
-  setStatusBarMessage('check', vscode.l10n.t('Saved {0}', nameOf(target)), savedShownMs);
+  setStatusBarMessage('check', vscode.l10n.t('Saved {0}', uriBaseName(target)), savedShownMs);
   return target;
 }
 

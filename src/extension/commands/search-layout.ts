@@ -5,7 +5,7 @@ import type { SearchResult } from '../../core/layout-search/result';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { withProgress } from '../platform/ui';
-import { targetOf, type ConfigCommands } from './target';
+import { findTarget, type ConfigCommands } from './target';
 
 export interface LayoutCommands extends ConfigCommands {
   readonly layouts: LayoutSearches;
@@ -16,7 +16,7 @@ const quickMs = 1000;
 
 /** Opens the Layout tab of a config and searches its layouts afresh. @throws as `LayoutSearches.search`. */
 export async function searchLayoutCommand(commands: LayoutCommands, argument: unknown): Promise<void> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   commands.panels.open(file, { tab: 'layout', candidate: null });
   await withSearchProgress(commands, file, commands.layouts.search(file));
 }
@@ -27,9 +27,9 @@ export async function searchLayoutCommand(commands: LayoutCommands, argument: un
  */
 export async function openLayoutCommand(commands: LayoutCommands, argument: unknown): Promise<void> {
   const { layouts, panels, shown } = commands;
-  const file = await targetOf(shown, argument);
+  const file = await findTarget(shown, argument);
   panels.open(file, { tab: 'layout', candidate: null });
-  const known = layouts.stateOf(file);
+  const known = layouts.state(file);
   const isWhole = known?.staleEdits === 0 && (known.answer?.result.improvements.length ?? 0) > 0;
   const isRunning = layouts.isAsked(file);
   if (!isWhole && !isRunning) await withSearchProgress(commands, file, layouts.search(file));
@@ -37,7 +37,7 @@ export async function openLayoutCommand(commands: LayoutCommands, argument: unkn
 
 /** Stops the search of a config. */
 export async function cancelSearchCommand({ layouts, shown }: LayoutCommands, argument: unknown): Promise<void> {
-  layouts.cancel(await targetOf(shown, argument));
+  layouts.cancel(await findTarget(shown, argument));
 }
 
 /** Under a second nothing is shown; longer work gets a notification with the best so far, which can cancel it. */
@@ -56,7 +56,7 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
     const subscriptions = vscode.Disposable.from(
       token.onCancellationRequested(() => layouts.cancel(file)),
       layouts.onDidChange((changed) => {
-        const running = changed === file ? layouts.stateOf(file)?.running : undefined;
+        const running = changed === file ? layouts.state(file)?.running : undefined;
         if (running === null || running === undefined) return;
         const fraction = running.kind === 'helping' ? running.index / running.count : 0;
         progress.report({ message: updateText(running), increment: 100 * Math.max(0, fraction - reached) });

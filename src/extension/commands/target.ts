@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
-import { nameOf } from '../sessions/sources';
+import { uriBaseName } from '../sessions/sources';
 import { sentence } from '../../core/sentence';
 
 /** What commands that act on a config share. */
@@ -18,14 +18,14 @@ export interface ConfigCommands {
  * is).
  * @throws ExpectedError `no-config` when there is none, or the file is none.
  */
-export async function targetOf(shown: ShownConfig, argument: unknown): Promise<string> {
-  const uri = uriOf(argument) ?? activeUri();
-  const file = uri === null ? null : await shown.configOf(uri);
+export async function findTarget(shown: ShownConfig, argument: unknown): Promise<string> {
+  const uri = toUri(argument) ?? activeUri();
+  const file = uri === null ? null : await shown.findConfig(uri);
   if (file !== null) return file;
-  if (uriOf(argument) !== null && uri !== null)
+  if (toUri(argument) !== null && uri !== null)
     throw new ExpectedError(
       'no-config',
-      sentence`${nameOf(uri)} is not a model config that TeraPipe reads`,
+      sentence`${uriBaseName(uri)} is not a model config that TeraPipe reads`,
       sentence`open a config.json or a terapipe.json`,
     );
   if (shown.file() === null) await shown.suggest();
@@ -38,10 +38,10 @@ export async function targetOf(shown: ShownConfig, argument: unknown): Promise<s
   );
 }
 
-/** What to draw the timeline of: as `targetOf`, or a schedule file. @throws ExpectedError as `targetOf`. */
-export async function timelineTargetOf(shown: ShownConfig, argument: unknown): Promise<string> {
-  const uri = uriOf(argument) ?? activeUri();
-  return (uri === null ? null : await shown.scheduleOf(uri)) ?? targetOf(shown, argument);
+/** What to draw the timeline of: as `findTarget`, or a schedule file. @throws ExpectedError as `findTarget`. */
+export async function findTimelineTarget(shown: ShownConfig, argument: unknown): Promise<string> {
+  const uri = toUri(argument) ?? activeUri();
+  return (uri === null ? null : await shown.findSchedule(uri)) ?? findTarget(shown, argument);
 }
 
 /** The settled session of a config: waits for planning under way, starts it when there was none. */
@@ -50,7 +50,7 @@ export async function settled({ sessions }: ConfigCommands, file: string): Promi
 }
 
 /** A URI given to a command: by the explorer and editor menus as such, by our tree as `{ file }`, from a script as a string. */
-export function uriOf(argument: unknown): vscode.Uri | null {
+export function toUri(argument: unknown): vscode.Uri | null {
   if (argument instanceof vscode.Uri) return argument;
   if (typeof argument === 'string' && argument !== '')
     return /^[a-z][a-z0-9+.-]+:\//i.test(argument) ? vscode.Uri.parse(argument) : vscode.Uri.file(argument);

@@ -2,15 +2,15 @@ import * as vscode from 'vscode';
 import { isLauncher } from '../../core/launchers/registry';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
-import { lensesOf, type LensText } from './lens-text';
+import { configLenses, type LensText } from './lens-text';
 import type { Prefills } from '../../features/prefill/vscode/prefills';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { Scenarios } from '../sessions/scenarios';
 import type { SessionState } from '../sessions/session-state';
-import { rangeOf } from './ranges';
+import { toRange } from './ranges';
 import { isEnabled } from '../platform/settings';
 import type { ShownConfig } from '../sessions/shown-config';
-import { commandOf } from '../platform/ui';
+import { toCommand } from '../platform/ui';
 
 /** Lenses over every config: what is known of it now. */
 export function registerCodeLens(
@@ -21,26 +21,26 @@ export function registerCodeLens(
   onError: (error: unknown) => void,
 ): vscode.Disposable {
   const changed = makeLensChanges();
-  const owners = makeLensOwners(shown.configOf, changed, onError);
+  const owners = makeLensOwners(shown.findConfig, changed, onError);
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
     provideCodeLenses: ({ uri }) => {
-      const owner = isEnabled('codeLens', uri) ? owners.ownerOf(uri) : null;
+      const owner = isEnabled('codeLens', uri) ? owners.findOwner(uri) : null;
       const state = owner === null ? undefined : sessions.get(owner);
       return state === undefined ? [] : lensesAt(state, uri);
     },
   };
 
-  function textsOf(state: SessionState): readonly LensText[] {
+  function lensTexts(state: SessionState): readonly LensText[] {
     const { file } = state;
-    return lensesOf(state, layouts.stateOf(file), vscode.l10n.t, { prefill: prefills.stateOf(file), changes: scenarios.changesOf(file) });
+    return configLenses(state, layouts.state(file), vscode.l10n.t, { prefill: prefills.state(file), changes: scenarios.changes(file) });
   }
 
   function lensesAt(state: SessionState, uri: vscode.Uri): vscode.CodeLens[] {
     const range = rangeIn(state, uri);
-    return textsOf(state).map(({ title, runs, tooltip, isOfFile }) => {
+    return lensTexts(state).map(({ title, runs, tooltip, isOfFile }) => {
       const arguments_ = isOfFile ? [vscode.Uri.parse(state.file)] : [];
-      return new vscode.CodeLens(range, commandOf(title, runs, arguments_, tooltip));
+      return new vscode.CodeLens(range, toCommand(title, runs, arguments_, tooltip));
     });
   }
 
@@ -48,7 +48,7 @@ export function registerCodeLens(
   function update(file: string): void {
     const state = sessions.get(file);
     if (state === undefined) return;
-    const text = textsOf(state)
+    const text = lensTexts(state)
       .map(({ title }) => title)
       .join('\n');
     if (shownTexts.get(file) === text) return;
@@ -75,5 +75,5 @@ export function registerCodeLens(
 /** Above the first line; of a launcher above the launch itself, which may be far below. */
 function rangeIn({ format, launcher, texts }: SessionState, uri: vscode.Uri): vscode.Range {
   const place = format !== 'pytorch-schedule' && isLauncher(format) ? launcher?.place : undefined;
-  return place?.file === uri.toString() ? rangeOf(place, texts) : new vscode.Range(0, 0, 0, 0);
+  return place?.file === uri.toString() ? toRange(place, texts) : new vscode.Range(0, 0, 0, 0);
 }

@@ -5,7 +5,7 @@ import { isOpen } from '../sessions/follow-files';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
-import { rangeOf } from './ranges';
+import { toRange } from './ranges';
 import { displayPath } from '../sessions/sources';
 import { say } from '../../core/sentence';
 
@@ -24,15 +24,15 @@ const severities: Readonly<Record<Severity, vscode.DiagnosticSeverity>> = {
 export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearches, documentation: vscode.Uri): vscode.Disposable {
   const collection = vscode.languages.createDiagnosticCollection(source);
   const shownFiles = new Set<string>();
-  let shownOf = new Map<string, readonly object[]>();
+  let shownByFile = new Map<string, readonly object[]>();
 
   function refresh(): void {
     const open = sessions.all().filter((state) => [...sessions.reads(state.file)].some(isOpen));
-    const basis = new Map(open.map((state) => [state.file, [state.error ?? state.findings, layouts.findingsOf(state.file)]]));
-    if (sameEntries(basis, shownOf)) return;
-    shownOf = basis;
+    const basis = new Map(open.map((state) => [state.file, [state.error ?? state.findings, layouts.findings(state.file)]]));
+    if (sameEntries(basis, shownByFile)) return;
+    shownByFile = basis;
     const byFile = new Map<string, vscode.Diagnostic[]>();
-    for (const state of open) for (const [file, diagnostic] of diagnosticsOf(state, layouts, documentation)) put(byFile, file, diagnostic);
+    for (const state of open) for (const [file, diagnostic] of toDiagnostics(state, layouts, documentation)) put(byFile, file, diagnostic);
     for (const file of shownFiles) if (!byFile.has(file)) collection.delete(vscode.Uri.parse(file));
     shownFiles.clear();
     for (const [file, diagnostics] of byFile) {
@@ -51,27 +51,27 @@ export function registerDiagnostics(sessions: PlanSessions, layouts: LayoutSearc
   );
 }
 
-function diagnosticsOf(
+function toDiagnostics(
   state: SessionState,
   layouts: LayoutSearches,
   documentation: vscode.Uri,
 ): (readonly [file: string, diagnostic: vscode.Diagnostic])[] {
-  const found = [...state.findings, ...layouts.findingsOf(state.file)].map((finding): readonly [string, vscode.Diagnostic] => [
+  const found = [...state.findings, ...layouts.findings(state.file)].map((finding): readonly [string, vscode.Diagnostic] => [
     finding.place.file,
-    diagnosticOf(state, finding, documentation),
+    toDiagnostic(state, finding, documentation),
   ]);
   const { error } = state;
   const explained = state.findings.some(({ severity }) => severity === 'error');
   // What a launcher leaves to another file is nothing wrong in it; its own findings say where the sizes are.
   if (error === null || explained || (state.launcher !== null && isOfAnotherKind(error))) return found;
   const finding = findingOfError(error, state.run?.place ?? { file: state.file, range: { start: 0, end: 0 } });
-  return [...found, [finding.place.file, diagnosticOf(state, finding, documentation)]];
+  return [...found, [finding.place.file, toDiagnostic(state, finding, documentation)]];
 }
 
-function diagnosticOf(state: SessionState, finding: Finding, documentation: vscode.Uri): vscode.Diagnostic {
+function toDiagnostic(state: SessionState, finding: Finding, documentation: vscode.Uri): vscode.Diagnostic {
   const { code, severity, place, message, remedy } = finding;
   const diagnostic = new vscode.Diagnostic(
-    rangeOf(place, state.texts),
+    toRange(place, state.texts),
     `${say(message, vscode.l10n.t)}; ${say(remedy, vscode.l10n.t)}`,
     severities[severity],
   );
@@ -84,7 +84,7 @@ function diagnosticOf(state: SessionState, finding: Finding, documentation: vsco
 /** Why a problem is in a file that may be fine by itself: another one plans with it. */
 function namedBy(state: SessionState, place: Place | undefined): vscode.DiagnosticRelatedInformation {
   const uri = vscode.Uri.parse(state.file);
-  const range = place === undefined ? new vscode.Range(0, 0, 0, 0) : rangeOf(place, state.texts);
+  const range = place === undefined ? new vscode.Range(0, 0, 0, 0) : toRange(place, state.texts);
   return new vscode.DiagnosticRelatedInformation(
     new vscode.Location(uri, range),
     vscode.l10n.t('Planned from {0}', displayPath(state.file)),
@@ -111,7 +111,7 @@ function put(byFile: Map<string, vscode.Diagnostic[]>, file: string, diagnostic:
  */
 function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Uri): readonly vscode.Diagnostic[] {
   const { shown, left } = fewInformations(diagnostics, (diagnostic) => ({
-    code: codeOf(diagnostic),
+    code: diagnosticCode(diagnostic),
     severity: diagnostic.severity === severities.information ? 'information' : 'error',
   }));
   const [first] = left;
@@ -121,7 +121,7 @@ function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Ur
     vscode.l10n.t(
       '{0} more informations: {1}; see "terapipe check --all", or set terapipe.findings.ignore',
       left.length,
-      countsByCode(left.map(codeOf)),
+      countsByCode(left.map(diagnosticCode)),
     ),
     severities.information,
   );
@@ -130,7 +130,7 @@ function few(diagnostics: readonly vscode.Diagnostic[], documentation: vscode.Ur
   return [...shown, rest];
 }
 
-function codeOf({ code }: vscode.Diagnostic): string {
+function diagnosticCode({ code }: vscode.Diagnostic): string {
   return typeof code === 'object' ? String(code.value) : '';
 }
 

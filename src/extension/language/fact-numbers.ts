@@ -14,7 +14,7 @@ import {
   vocabMultiple,
 } from '../../core/launchers/layout-sizes';
 import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
-import { gpusInAllOf } from './launcher-facts';
+import { totalGpus } from './launcher-facts';
 import type { Translate } from '../../core/sentence';
 
 /** What numbers follow from. */
@@ -29,7 +29,7 @@ interface NumberSources {
 type NumberLine = (from: NumberSources, t: Translate) => string | null;
 
 const replicas: NumberLine = ({ facts, format }, t) => {
-  const [world, model, data] = [gpusInAllOf(facts, format), gpusPerReplica(facts, format), dataParallelSize(facts, format)];
+  const [world, model, data] = [totalGpus(facts, format), gpusPerReplica(facts, format), dataParallelSize(facts, format)];
   if (model === null) return null;
   if (world === null || data === null) return t('One replica takes {0}.', plural(model, 'GPU'));
   return t('{0}: {1} of {2}.', plural(world, 'GPU'), plural(data, 'replica'), plural(model, 'GPU'));
@@ -80,7 +80,7 @@ const expertsEach: NumberLine = ({ facts, format }, t) => {
 const parameters: NumberLine = ({ parameters: count }, t) => (count === null ? null : t('{0} parameters.', formatCount(count)));
 
 const world: NumberLine = ({ facts, format }, t) => {
-  const gpus = gpusInAllOf(facts, format);
+  const gpus = totalGpus(facts, format);
   return gpus === null ? null : t('{0} GPUs in all.', formatCount(gpus));
 };
 
@@ -126,6 +126,6 @@ const lines: Readonly<Partial<Record<FactName, readonly NumberLine[]>>> = {
 };
 
 /** Lines with the numbers that follow from a value together with the others of the run. */
-export function numbersOf(name: FactName, from: NumberSources, t: Translate): readonly string[] {
+export function factNumbers(name: FactName, from: NumberSources, t: Translate): readonly string[] {
   return (lines[name] ?? []).map((line) => line(from, t)).filter((line) => line !== null);
 }

@@ -67,7 +67,7 @@ export function parametersOfRun({ run }: SessionState): number | null {
 }
 
 /** GPUs in all: as given, or those of all replicas. */
-export function gpusInAllOf(facts: Facts, format: ConfigFormat): number | null {
+export function totalGpus(facts: Facts, format: ConfigFormat): number | null {
   return worldOf(facts) ?? product(gpusPerReplica(facts, format), facts.data === undefined ? null : dataParallelSize(facts, format));
 }
 
@@ -92,7 +92,7 @@ export function gpusText(facts: Facts, format: ConfigFormat, t: Translate): stri
     ['data', dataParallelSize(facts, format)],
   ];
   const known = sizes.flatMap(([name, size]) => (size === null ? [] : [`${name} ${size}`])).join(' x ');
-  const world = gpusInAllOf(facts, format);
+  const world = totalGpus(facts, format);
   if (world !== null) return known === '' ? plural(world, 'GPU') : t('{0}: {1}', plural(world, 'GPU'), known);
   const replica = gpusPerReplica(facts, format);
   return replica === null ? known || null : t('{0} a replica: {1}', plural(replica, 'GPU'), known);

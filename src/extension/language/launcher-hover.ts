@@ -4,7 +4,7 @@ import { explainSetting } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
 import { explanationFor } from './explanations';
-import { numbersOf } from './fact-numbers';
+import { factNumbers } from './fact-numbers';
 import type { HoverText } from './explanation';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
@@ -15,16 +15,16 @@ export function launcherHover(state: SessionState, launcher: LauncherFile, offse
   const [first] = at?.facts ?? [];
   if (at === null || first === undefined) return modelFileHover(state, launcher, offset, t);
   const facts = factsOfRun(state);
-  const lines = at.facts.flatMap(({ key }) => linesOf(key, state, launcher, facts, t));
+  const lines = at.facts.flatMap(({ key }) => factLines(key, state, launcher, facts, t));
   return {
     range: at.range,
-    title: titleOf(first),
+    title: factTitle(first),
     lines: [...new Set([...(at.elsewhere ? [elsewhereText(first, launcher, t)] : []), ...lines])],
   };
 }
 
 /** The value under its own name in this format: `--tensor-model-parallel-size: 8`. */
-function titleOf({ key, fact }: NamedFact): string {
+function factTitle({ key, fact }: NamedFact): string {
   return `${fact.name ?? key}: ${valueText(fact.value)}`;
 }
 
@@ -35,9 +35,9 @@ export function valueText(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-function linesOf(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
+function factLines(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
   const { key, meaning } = explainSetting(name);
-  const numbers = numbersOf(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
+  const numbers = factNumbers(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
   return [say(meaning, t), ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
 }
 

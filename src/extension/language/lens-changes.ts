@@ -42,7 +42,7 @@ export function makeLensOwners(
   find: (uri: vscode.Uri) => Promise<string | null>,
   changed: LensChanges,
   onError: (error: unknown) => void,
-): { readonly ownerOf: (uri: vscode.Uri) => string | null; readonly dispose: () => void } {
+): { readonly findOwner: (uri: vscode.Uri) => string | null; readonly dispose: () => void } {
   const owners = new Map<string, string>();
   const refresh = async (uri: vscode.Uri): Promise<void> => {
     const key = uri.toString();
@@ -54,7 +54,7 @@ export function makeLensOwners(
   };
   const closed = vscode.workspace.onDidCloseTextDocument(({ uri }) => owners.delete(uri.toString()));
   return {
-    ownerOf: (uri) => {
+    findOwner: (uri) => {
       void refresh(uri).catch(onError);
       return owners.get(uri.toString()) ?? null;
     },

@@ -7,12 +7,12 @@ import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { scenarioNames, scenarioText, type ScenarioChange } from '../../core/plan-request/scenario';
-import { factsOfRun, gpusInAllOf, totalsText } from './launcher-facts';
+import { factsOfRun, totalGpus, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
 import { prefillLens } from '../../features/prefill/vscode/shown';
 import { isStale, type SessionState } from '../sessions/session-state';
-import { elasticText, planText, summaryOf } from '../views/summary';
+import { elasticText, planText, planSummary } from '../views/summary';
 import { say, type Translate } from '../../core/sentence';
 
 /** Text and command of one lens. */
@@ -38,7 +38,7 @@ const longestName = 30;
  * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout compared with others, memory,
  * measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
  */
-export function lensesOf(
+export function configLenses(
   state: SessionState,
   search: LayoutSearch | null,
   t: Translate,
@@ -52,7 +52,7 @@ export function lensesOf(
 }
 
 function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null, t: Translate): readonly LensText[] {
-  const summary = summaryOf(plan);
+  const summary = planSummary(plan);
   const { verdict } = summary;
   const opens = (title: string): LensText => ({ title, runs: 'terapipe.openTimeline', tooltip: t('Open timeline'), isOfFile: true });
   const layouts = layoutLens(state, search, t);
@@ -114,7 +114,7 @@ function totalsLens(state: SessionState, t: Translate): LensText | null {
   const { launcher, plan } = state;
   if (launcher === null) return null;
   const facts = factsOfRun(state);
-  const gpus = gpusInAllOf(facts, launcher.format);
+  const gpus = totalGpus(facts, launcher.format);
   const batches = microBatchesPerReplica(facts, launcher.format);
   const isShort = plan !== null && gpus !== null && batches !== null;
   const title = isShort

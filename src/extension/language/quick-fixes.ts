@@ -7,8 +7,8 @@ import type { LayoutSearch } from '../sessions/layout-search-host';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
-import { rangeOf } from './ranges';
-import { commandOf } from '../platform/ui';
+import { toRange } from './ranges';
+import { toCommand } from '../platform/ui';
 import { say } from '../../core/sentence';
 
 /** Quick fixes of the findings under the cursor; offered only while the texts they were made for are still current. */
@@ -17,17 +17,17 @@ export function registerQuickFixes(sessions: PlanSessions, layouts: LayoutSearch
     provideCodeActions: (document, range, context) =>
       sessions.all().flatMap((state) => {
         const isHere = ({ place }: Finding): boolean =>
-          place.file === document.uri.toString() && rangeOf(place, state.texts).intersection(range) !== undefined;
+          place.file === document.uri.toString() && toRange(place, state.texts).intersection(range) !== undefined;
         return [
           ...state.findings
             .filter(isHere)
             .flatMap((finding) => [
               ...(finding.code === 'memory-over-capacity'
-                ? memoryActions(finding, state, layouts.stateOf(state.file), context)
-                : finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => actionOf(fix, finding, state, context))),
+                ? memoryActions(finding, state, layouts.state(state.file), context)
+                : finding.fixes.filter((fix) => isCurrent(fix, state)).map((fix) => quickFixAction(fix, finding, state, context))),
             ]),
           ...layouts
-            .findingsOf(state.file)
+            .findings(state.file)
             .filter(isHere)
             .map((finding) => applyAction(finding, state, context)),
         ];
@@ -50,17 +50,17 @@ export function editsOfFix(state: SessionState, { code, title }: { readonly code
   return fix !== undefined && isCurrent(fix, state) ? fix.edits : [];
 }
 
-function editOf({ edits }: Fix, { texts }: SessionState): vscode.WorkspaceEdit {
+function workspaceEdit({ edits }: Fix, { texts }: SessionState): vscode.WorkspaceEdit {
   const edit = new vscode.WorkspaceEdit();
-  for (const { place, newText } of edits) edit.replace(vscode.Uri.parse(place.file), rangeOf(place, texts), newText);
+  for (const { place, newText } of edits) edit.replace(vscode.Uri.parse(place.file), toRange(place, texts), newText);
   return edit;
 }
 
-function actionOf(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
+function quickFixAction(fix: Fix, finding: Finding, state: SessionState, context: vscode.CodeActionContext): vscode.CodeAction {
   const action = new vscode.CodeAction(say(fix.title, vscode.l10n.t), vscode.CodeActionKind.QuickFix);
   action.isPreferred = fix.preferred;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.edit = editOf(fix, state);
+  action.edit = workspaceEdit(fix, state);
   return action;
 }
 
@@ -73,7 +73,7 @@ function memoryActions(
 ): vscode.CodeAction[] {
   const fixes = finding.fixes
     .filter((fix) => isCurrent(fix, state))
-    .map((fix) => ({ slower: fix.slower ?? 0, action: actionOf(fix, finding, state, context) }));
+    .map((fix) => ({ slower: fix.slower ?? 0, action: quickFixAction(fix, finding, state, context) }));
   const found = search === null || search.staleEdits > 0 ? null : foundFix(finding, state, search, context);
   const sorted = [...fixes, ...(found === null ? [] : [found])].toSorted((a, b) => a.slower - b.slower).map(({ action }) => action);
   sorted.forEach((action, index) => (action.isPreferred = index === 0));
@@ -95,7 +95,7 @@ function searchAction(finding: Finding, state: SessionState, context: vscode.Cod
   const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
   action.isPreferred = finding.fixes.length === 0;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.command = commandOf(title, 'terapipe.searchLayout', [vscode.Uri.parse(state.file)]);
+  action.command = toCommand(title, 'terapipe.searchLayout', [vscode.Uri.parse(state.file)]);
   return action;
 }
 
@@ -112,7 +112,7 @@ function clusterActions(finding: Finding, state: SessionState, context: vscode.C
     .map(({ title, runs, given }) => {
       const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
       action.diagnostics = diagnosticsFor(finding, state, context);
-      action.command = commandOf(title, runs, given);
+      action.command = toCommand(title, runs, given);
       return action;
     });
 }
@@ -123,11 +123,11 @@ function applyAction(finding: Finding, state: SessionState, context: vscode.Code
   const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
   action.isPreferred = true;
   action.diagnostics = diagnosticsFor(finding, state, context);
-  action.command = commandOf(title, 'terapipe.applyLayout', [vscode.Uri.parse(state.file)]);
+  action.command = toCommand(title, 'terapipe.applyLayout', [vscode.Uri.parse(state.file)]);
   return action;
 }
 
 function diagnosticsFor(finding: Finding, { texts }: SessionState, { diagnostics }: vscode.CodeActionContext): vscode.Diagnostic[] {
-  const place = rangeOf(finding.place, texts);
+  const place = toRange(finding.place, texts);
   return diagnostics.filter(({ code, range }) => typeof code === 'object' && code.value === finding.code && range.isEqual(place));
 }

@@ -65,10 +65,10 @@ function registerHovers(sessions: PlanSessions, prefills: Prefills, selector: vs
       const text = document.getText();
       for (const state of sessions.all()) {
         if (!sessions.reads(state.file).has(file)) continue;
-        const hover = hoverAt({ ...state, prefill: prefills.stateOf(state.file) }, file, text, document.offsetAt(position), vscode.l10n.t);
+        const hover = hoverAt({ ...state, prefill: prefills.state(state.file) }, file, text, document.offsetAt(position), vscode.l10n.t);
         if (hover === null) continue;
         const range = new vscode.Range(document.positionAt(hover.range.start), document.positionAt(hover.range.end));
-        return new vscode.Hover(markdownOf(hover.title, hover.lines), range);
+        return new vscode.Hover(hoverMarkdown(hover.title, hover.lines), range);
       }
       return null;
     },
@@ -76,7 +76,7 @@ function registerHovers(sessions: PlanSessions, prefills: Prefills, selector: vs
 }
 
 /** Texts may quote a config: they are shown as text, never as markdown. */
-function markdownOf(title: string, lines: readonly string[]): vscode.MarkdownString {
+function hoverMarkdown(title: string, lines: readonly string[]): vscode.MarkdownString {
   return new vscode.MarkdownString(`**TeraPipe** ${markdownParagraphs([title, ...lines])}`);
 }
 

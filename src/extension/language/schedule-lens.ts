@@ -4,7 +4,7 @@ import type { PlanSessions } from '../sessions/plan-sessions';
 import { scheduleLensText } from './schedule-text';
 import { isEnabled } from '../platform/settings';
 import type { ShownConfig } from '../sessions/shown-config';
-import { commandOf } from '../platform/ui';
+import { toCommand } from '../platform/ui';
 
 /** Lenses over a schedule file: its size, length and bubble, or how many problems it has, and the way to its timeline. */
 export function registerScheduleLens(
@@ -14,20 +14,20 @@ export function registerScheduleLens(
   onError: (error: unknown) => void,
 ): vscode.Disposable {
   const changed = makeLensChanges();
-  const owners = makeLensOwners(shown.scheduleOf, changed, onError);
+  const owners = makeLensOwners(shown.findSchedule, changed, onError);
   const shownTexts = new Map<string, string | null>();
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
     provideCodeLenses: ({ uri }) => {
-      const file = isEnabled('codeLens', uri) ? owners.ownerOf(uri) : null;
+      const file = isEnabled('codeLens', uri) ? owners.findOwner(uri) : null;
       const state = file === null ? undefined : sessions.get(file);
       const title = state === undefined ? null : scheduleLensText(state, vscode.l10n.t);
       if (state === undefined || title === null) return [];
       const top = new vscode.Range(0, 0, 0, 0);
       const command = state.error === null ? 'terapipe.openTimeline' : 'workbench.actions.view.problems';
-      const first = new vscode.CodeLens(top, commandOf(title, command, state.error === null ? [uri] : []));
+      const first = new vscode.CodeLens(top, toCommand(title, command, state.error === null ? [uri] : []));
       if (state.schedule === null) return [first];
-      return [first, new vscode.CodeLens(top, commandOf(vscode.l10n.t('Show timeline'), 'terapipe.openTimeline', [uri]))];
+      return [first, new vscode.CodeLens(top, toCommand(vscode.l10n.t('Show timeline'), 'terapipe.openTimeline', [uri]))];
     },
   };
   return vscode.Disposable.from(

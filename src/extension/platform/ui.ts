@@ -132,7 +132,7 @@ export function setStatusBarMessage(icon: string, text: string, shownMs: number)
 }
 
 /** What a lens, a row or the status bar runs when it is clicked, and its title. */
-export function commandOf(title: string, command: string, args: readonly unknown[] = [], tooltip?: string): vscode.Command {
+export function toCommand(title: string, command: string, args: readonly unknown[] = [], tooltip?: string): vscode.Command {
   return { title: inert(title), command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip: inert(tooltip) }) };
 }
 

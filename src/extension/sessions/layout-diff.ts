@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import type { AppliedLayout } from '../../core/export/apply-layout';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { rangeOf } from '../language/ranges';
-import { nameOf } from './sources';
+import { toRange } from '../language/ranges';
+import { uriBaseName } from './sources';
 import { sentence } from '../../core/sentence';
 
 const proposalScheme = 'terapipe-layout';
@@ -38,7 +38,7 @@ export function createLayoutDiffs(): LayoutDiffs {
   }
 
   async function close(uri: vscode.Uri): Promise<void> {
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => isDiffOf(input, uri));
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => isDiffWith(input, uri));
     await vscode.window.tabGroups.close(tabs);
     proposals.delete(uri.toString());
   }
@@ -75,15 +75,15 @@ async function write({ file, before, edits }: AppliedLayout): Promise<void> {
   if (document.getText() !== before) throw outdated(uri);
   const edit = new vscode.WorkspaceEdit();
   const texts = new Map([[file, before]]);
-  for (const { place, newText } of edits) edit.replace(uri, rangeOf(place, texts), newText);
+  for (const { place, newText } of edits) edit.replace(uri, toRange(place, texts), newText);
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new ExpectedError('config-unreadable', sentence`${nameOf(uri)} cannot be edited`, sentence`check that it is not read-only`);
+    throw new ExpectedError('config-unreadable', sentence`${uriBaseName(uri)} cannot be edited`, sentence`check that it is not read-only`);
 }
 
 function outdated(uri: vscode.Uri): ExpectedError {
   return new ExpectedError(
     'apply-outdated',
-    sentence`${nameOf(uri)} has changed since the layout was written into it`,
+    sentence`${uriBaseName(uri)} has changed since the layout was written into it`,
     sentence`apply the layout again`,
   );
 }
@@ -93,6 +93,6 @@ function activeProposal(): vscode.Uri | null {
   return input instanceof vscode.TabInputTextDiff && input.modified.scheme === proposalScheme ? input.modified : null;
 }
 
-function isDiffOf(input: unknown, uri: vscode.Uri): boolean {
+function isDiffWith(input: unknown, uri: vscode.Uri): boolean {
   return input instanceof vscode.TabInputTextDiff && input.modified.toString() === uri.toString();
 }

@@ -88,7 +88,7 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
       const session = sessions.get(file);
       if (session !== undefined && session.progress !== null) await sessions.ensure(file, session.format);
       throwIfCancelled(signal);
-      const question = questionOf(sessions.get(file)) ?? refuse(sessions.get(file));
+      const question = currentQuestion(sessions.get(file)) ?? refuse(sessions.get(file));
       key = question.key;
       const onUpdate = (standing: SearchUpdate): void => {
         if (job !== own) return;
@@ -145,17 +145,17 @@ export function openSearch({ sessions, host, newId, isKept, changed }: SearchCon
 }
 
 /** The question of a session whose plan is current; null while it is not. @throws ExpectedError where there is nothing to search. */
-function questionOf(state: SessionState | undefined): Question | null {
+function currentQuestion(state: SessionState | undefined): Question | null {
   if (state === undefined || state.plan === null || state.progress !== null || state.staleEdits > 0 || state.error !== null) return null;
   if (state.run === null || state.format === 'pytorch-schedule') throw new Error('a planned config has a run');
   const problem = toSearchProblem(state.run, state.plan.request);
-  return { problem, key: keyOf(problem), edits: state.edits };
+  return { problem, key: questionKey(problem), edits: state.edits };
 }
 
-/** As `questionOf`, null too where there is nothing to search. */
+/** As `currentQuestion`, null too where there is nothing to search. */
 export function questionIfAny(state: SessionState): Question | null {
   try {
-    return questionOf(state);
+    return currentQuestion(state);
   } catch (error) {
     if (error instanceof ExpectedError) return null;
     throw error;
@@ -185,6 +185,6 @@ function refuse(state: SessionState | undefined): never {
 }
 
 /** Equal for questions with equal answers. */
-function keyOf({ request, fixed }: SearchProblem): string {
+function questionKey({ request, fixed }: SearchProblem): string {
   return JSON.stringify([{ ...request, assumptions: [] }, [...fixed].sort()]);
 }

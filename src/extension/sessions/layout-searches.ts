@@ -10,9 +10,9 @@ import type { SessionState } from './session-state';
 /** Searches of layouts, one a config. An answer ages with edits and is never lost. */
 export interface LayoutSearches {
   /** Null before the first search. */
-  readonly stateOf: (file: string) => LayoutSearch | null;
+  readonly state: (file: string) => LayoutSearch | null;
   /** Findings of a current answer about the files of a config. */
-  readonly findingsOf: (file: string) => readonly Finding[];
+  readonly findings: (file: string) => readonly Finding[];
   /** Starts a new search, with improvements. Resolves to the answer. @throws ExpectedError what stopped it; CancelledError. */
   readonly search: (file: string) => Promise<SearchResult>;
   /** The current answer; searches first where there is none. @throws as `search`. */
@@ -38,7 +38,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
 
-  const searchOf = (file: string): ConfigSearch => {
+  const ensureSearch = (file: string): ConfigSearch => {
     const known = searches.get(file);
     if (known !== undefined) return known;
     const search = openSearch(
@@ -69,10 +69,10 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     if (isBusy) for (const { background, abort } of running) if (background) abort.abort();
     if (isBusy || running.length > 0) return;
     const next = all.find(isWanted);
-    if (next !== undefined) void searchOf(next.file).run(true).then(startNextSearch, startNextSearch);
+    if (next !== undefined) void ensureSearch(next.file).run(true).then(startNextSearch, startNextSearch);
   };
   const searchAsked = async (file: string): Promise<SearchResult> => {
-    const work = searchOf(file).run(false);
+    const work = ensureSearch(file).run(false);
     startNextSearch();
     try {
       return await work;
@@ -92,8 +92,8 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   });
 
   return {
-    stateOf: (file) => searches.get(file)?.state() ?? null,
-    findingsOf: (file) => searches.get(file)?.findings() ?? noFindings,
+    state: (file) => searches.get(file)?.state() ?? null,
+    findings: (file) => searches.get(file)?.findings() ?? noFindings,
     search: searchAsked,
     current: async (file) => {
       const known = searches.get(file)?.state();
@@ -104,7 +104,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     },
     isAsked: (file) => searches.get(file)?.job()?.background === false,
     cancel: (file) => searches.get(file)?.job()?.abort.abort(),
-    open: (file, point) => searchOf(file).open(point),
+    open: (file, point) => ensureSearch(file).open(point),
     onDidChange: (listener) => {
       listeners.add(listener);
       return { dispose: () => listeners.delete(listener) };

@@ -51,7 +51,7 @@ export function newLauncherConfigText(state: SessionState, target: string, { gpu
   const caution = [run?.unplanned === undefined ? undefined : say(run.unplanned.message), from === null ? beyondNumbers(run) : undefined]
     .flatMap((sentence) => (sentence === undefined ? [] : [`// ${printable(sentence)}.\n`]))
     .join('');
-  const origin = `${originOf(launcher)} TeraPipe chooses whatever is left out, and shows its choices with the plan.`;
+  const origin = `${originComment(launcher)} TeraPipe chooses whatever is left out, and shows its choices with the plan.`;
   return `${origin}\n${caution}{\n${sections.join(',\n')}\n}\n`;
 }
 
@@ -69,7 +69,7 @@ function beyondNumbers(run: Run | null): string | undefined {
 }
 
 /** How a `terapipe.json` that was made from this launcher begins. */
-export function originOf({ file }: Pick<LauncherFile, 'file'>): string {
+export function originComment({ file }: Pick<LauncherFile, 'file'>): string {
   return `// Read from ${printable(fileName(file))}.`;
 }
 
@@ -90,7 +90,7 @@ const modelKeys = Object.keys(modelFields) as ModelKey[];
 function knownSizes({ facts }: LauncherFile): readonly Line[] {
   return modelKeys.flatMap((key) => {
     const fact = (facts as Readonly<Record<string, Located<unknown> | undefined>>)[key];
-    return fact?.source.kind === 'file' ? [lineOf(key, fact, facts)] : [];
+    return fact?.source.kind === 'file' ? [configLine(key, fact, facts)] : [];
   });
 }
 
@@ -107,7 +107,7 @@ function wholeModel({ model }: Run, { facts, place }: LauncherFile): readonly Li
     const { value, source } = model[key];
     const usual = key === 'gatedMlp' || key === 'maxPositions' ? bare : own;
     const isNeeded = neededKeys.some((needed) => needed === key) || source.kind === 'file' || usual[key].value !== value;
-    return isNeeded && value !== null ? [lineOf(key, model[key], facts)] : [];
+    return isNeeded && value !== null ? [configLine(key, model[key], facts)] : [];
   });
 }
 
@@ -117,7 +117,7 @@ function ownSizes({ model }: Run, { facts, file }: LauncherFile): readonly Line[
   return modelKeys.flatMap((key): Line[] => {
     const { value, source } = model[key];
     const isOwn = key in facts || biases.includes(key) || (source.kind === 'file' && source.place.file === file);
-    return isOwn && value !== null ? [lineOf(key, model[key], facts)] : [];
+    return isOwn && value !== null ? [configLine(key, model[key], facts)] : [];
   });
 }
 
@@ -143,12 +143,12 @@ function givenLines(fields: object, keys: readonly string[], { facts }: Launcher
   const values = fields as Readonly<Record<string, Located<unknown> | undefined>>;
   return keys.flatMap((key) => {
     const located = values[key];
-    return located === undefined ? [] : [lineOf(key, located, facts)];
+    return located === undefined ? [] : [configLine(key, located, facts)];
   });
 }
 
-function lineOf(key: string, located: Located<unknown>, facts: Facts): Line {
-  return { key, value: located.value, comment: nameOf(located, facts), isWritten: located.source.kind === 'file' };
+function configLine(key: string, located: Located<unknown>, facts: Facts): Line {
+  return { key, value: located.value, comment: valueComment(located, facts), isWritten: located.source.kind === 'file' };
 }
 
 function filled(key: string, value: string | number, comment: string): Line {
@@ -156,7 +156,7 @@ function filled(key: string, value: string | number, comment: string): Line {
 }
 
 /** The launcher's name for a value, or the sentence that a default has. */
-function nameOf({ source }: Located<unknown>, facts: Facts): string {
+function valueComment({ source }: Located<unknown>, facts: Facts): string {
   if (source.kind === 'default') return say(source.reason);
   if (source.kind === 'override') return '';
   const named = namedFacts(facts).find(

@@ -33,7 +33,7 @@ export interface PageContext {
 }
 
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
-export function pageStateOf(
+export function toPageState(
   session: SessionState | null,
   { page, trusted, displayPath, parts = {}, layoutFindings = [], timelines = [], trainingCost }: PageContext,
 ): PageState {
@@ -49,39 +49,39 @@ export function pageStateOf(
     plan: session.plan === null ? null : page === 'side' ? withoutOthers(session.plan) : withoutTimelines(session.plan, withheld),
     withheld,
     schedule: page === 'tab' ? session.schedule : null,
-    elastic: session.elastic === null ? null : pageElasticOf(session.elastic, page),
+    elastic: session.elastic === null ? null : toPageElastic(session.elastic, page),
     progress: session.progress,
     incumbent: session.incumbent,
     staleEdits: session.staleEdits,
-    error: error === null ? null : pageErrorOf(error, errorPlace, session.texts, displayPath),
-    findings: pageFindingsOf(session, layoutFindings, displayPath),
+    error: error === null ? null : toPageError(error, errorPlace, session.texts, displayPath),
+    findings: toPageFindings(session, layoutFindings, displayPath),
     ...(trainingCost === undefined ? {} : { trainingCost }),
-    places: session.run === null ? {} : placesOf(session.run),
+    places: session.run === null ? {} : settingPlaces(session.run),
     ...parts,
   };
 }
 
 /** An error as a page shows it, at a place of one of `texts`. */
-export function pageErrorOf(
+export function toPageError(
   { code, what: message, remedy }: Pick<ExpectedError, 'code' | 'what' | 'remedy'>,
   place: Place | null,
   texts: ReadonlyMap<string, string>,
   displayPath: (file: string) => string,
 ): PageError {
-  return { code, message, remedy, place, placeText: place === null ? null : placeTextOf(place, texts, displayPath) };
+  return { code, message, remedy, place, placeText: place === null ? null : describePlace(place, texts, displayPath) };
 }
 
 /** All findings on the files of a session: those of a layout search come last. */
-function pageFindingsOf(
+function toPageFindings(
   { findings, texts }: SessionState,
   layoutFindings: readonly Finding[],
   displayPath: (file: string) => string,
 ): PageState['findings'] {
-  return [...findings, ...layoutFindings].map((finding) => ({ ...finding, placeText: placeTextOf(finding.place, texts, displayPath) }));
+  return [...findings, ...layoutFindings].map((finding) => ({ ...finding, placeText: describePlace(finding.place, texts, displayPath) }));
 }
 
 /** Without what pages do not draw: logs and profiles, which may be large, and what is in the spans. */
-export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page: PageKind): PageElastic {
+export function toPageElastic({ plan, spans, steps, study }: ElasticAnswer, page: PageKind): PageElastic {
   const { request, parameters, freezing, variants, totalMs, speedup, cost, reasons } = plan;
   const alpha = 'alpha' in request.freezing ? request.freezing.alpha : null;
   const shown = { ...request, freezing: undefined, profile: undefined, alpha };
@@ -94,7 +94,7 @@ export function pageElasticOf({ plan, spans, steps, study }: ElasticAnswer, page
 }
 
 /** `file:line:column`, from 1; only the file when its text was not read. */
-export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, displayPath: (file: string) => string): string {
+export function describePlace(place: Place, texts: ReadonlyMap<string, string>, displayPath: (file: string) => string): string {
   const text = texts.get(place.file);
   if (text === undefined) return displayPath(place.file);
   const { line, column } = lineColumnAt(text, place.range.start);
@@ -102,7 +102,7 @@ export function placeTextOf(place: Place, texts: ReadonlyMap<string, string>, di
 }
 
 /** Where each value that a file gives is, under the key that `terapipe.json` uses; `''` is the run itself. */
-function placesOf(run: Run): Readonly<Record<string, Place>> {
+function settingPlaces(run: Run): Readonly<Record<string, Place>> {
   const places: Record<string, Place> = { '': run.place };
   for (const [key, { source }] of locatedValues(run)) if (source.kind === 'file') places[key] = source.place;
   return places;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CandidateId } from '../../core/planner/plan';
 import type { HostMessage, PageState } from '../../protocol/page';
-import { pageStateOf, type PageContext } from './page-state';
+import { toPageState, type PageContext } from './page-state';
 import type { SessionState } from './session-state';
 
 /** Keeps account of what one page was sent. */
@@ -35,7 +35,7 @@ export function makePageSync(): PageSync {
       const kept = before !== null && before.session?.plan === session?.plan ? before.timelines : [];
       const chosen = session?.plan?.chosen;
       const timelines = [...new Set([...kept, ...(chosen === undefined ? [] : [chosen]), ...drawn])];
-      const state = pageStateOf(session, { ...context, timelines });
+      const state = toPageState(session, { ...context, timelines });
       sent = { session, state, timelines };
       if (before === null || session === null || before.session?.file !== session.file) return { type: 'state', state };
       const fields = changedFields(before, sent);

@@ -1,12 +1,12 @@
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
-import { changesBetween, figuresOf, type PastPlan } from '../../protocol/what-if';
+import { changesBetween, planFigures, type PastPlan } from '../../protocol/what-if';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
 
 /** What the plans of configs were, since each was opened. */
 export interface PlanHistories {
   /** Newest first; the first is the current plan. */
-  readonly plansOf: (file: string) => readonly PastPlan[];
+  readonly plans: (file: string) => readonly PastPlan[];
   /** The plan itself, only its chosen candidate; null once it was dropped. */
   readonly planAt: (file: string, id: number) => Plan | null;
   /** Keeps a plan, however many come after it; not one more than `mostPinned`. */
@@ -54,7 +54,10 @@ export function createPlanHistories(sessions: PlanSessions, isDirty: (file: stri
     if (before === undefined || changes.length > 0 || chosenCandidate(before.plan).iterationMs !== chosenCandidate(plan).iterationMs)
       put(
         file,
-        kept([{ id: ++lastId, figures: figuresOf(plan), changes, isSaved: false, isPinned: false, plan: withoutOthers(plan) }, ...entries]),
+        kept([
+          { id: ++lastId, figures: planFigures(plan), changes, isSaved: false, isPinned: false, plan: withoutOthers(plan) },
+          ...entries,
+        ]),
       );
     if (isClean(file)) markSaved(file);
   };
@@ -67,7 +70,7 @@ export function createPlanHistories(sessions: PlanSessions, isDirty: (file: stri
     }
   });
   return {
-    plansOf: (file) =>
+    plans: (file) =>
       (histories.get(file) ?? []).map(({ id, figures, changes, isSaved, isPinned }) => ({ id, figures, changes, isSaved, isPinned })),
     planAt: (file, id) => histories.get(file)?.find((entry) => entry.id === id)?.plan ?? null,
     pin: (file, id, isPinned) => {

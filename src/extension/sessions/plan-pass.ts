@@ -84,11 +84,11 @@ async function planConfig(pass: Pass, text: string): Promise<void> {
   const found = await host.profiles(file);
   throwIfCancelled(signal);
   if (!isElastic(run) || run.unplanned === undefined) {
-    const plan = await planOf(pass, config, run, found);
+    const plan = await planPass(pass, config, run, found);
     planned();
     update({ plan, isGood: starts(pass.state()), findings: configFindings(config, run, plan) });
   } else update({ plan: null });
-  const elastic = isElastic(run) ? await elasticOf(pass, run, found, readReferenced) : null;
+  const elastic = isElastic(run) ? await elasticPass(pass, run, found, readReferenced) : null;
   throwIfCancelled(signal);
   planned();
   update({ elastic, error: null, progress: null });
@@ -106,7 +106,7 @@ function keepsLastGood(state: SessionState): boolean {
   return !starts(state) && state.isGood && (state.plan !== null || state.elastic !== null);
 }
 
-async function planOf(
+async function planPass(
   { host, signal, keepsScenario, state, planned, update }: Pass,
   config: LoadedConfig,
   run: Run,
@@ -135,7 +135,7 @@ async function planOf(
   return plan;
 }
 
-async function elasticOf(
+async function elasticPass(
   { host, signal }: Pass,
   run: Run,
   found: readonly NamedProfile[],

@@ -16,9 +16,9 @@ export interface Profiles {
   /** Profiles near a config, by URI, read once until a file there changes. Never rejects. */
   readonly found: (config: string) => Promise<readonly NamedProfile[]>;
   /** What the Profile tab shows for a config; null before the first look for profiles. */
-  readonly stateOf: (config: string) => ProfileState | null;
+  readonly state: (config: string) => ProfileState | null;
   /** The folder for a config's profiles. @throws ExpectedError `profile-not-local` for a config that is not on this machine's disk. */
-  readonly folderOf: (config: string) => string;
+  readonly profileFolder: (config: string) => string;
   /**
    * Measures the layer of a config's plan. One measurement at a time.
    * @throws ExpectedError `profile-untrusted`, `profile-running`, `profile-not-local`, or as `profileRequest`; CancelledError.
@@ -79,7 +79,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
         sentence`A layer is being profiled already`,
         sentence`wait for it, or cancel it in the Profile tab`,
       );
-    const target = folderOf(config);
+    const target = profileFolder(config);
     const mine: Running = { config, abort: new AbortController(), progress: null };
     running = mine;
     void vscode.commands.executeCommand('setContext', 'terapipe.isProfiling', true);
@@ -129,7 +129,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
 
   return {
     found,
-    folderOf,
+    profileFolder,
     measure,
     refresh,
     cancel: () => running?.abort.abort(),
@@ -138,7 +138,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
       running?.abort.abort();
       subscriptions.dispose();
     },
-    stateOf: (config) => {
+    state: (config) => {
       const profiles = known.get(config);
       if (profiles === undefined) return null;
       const request = sessions().get(config)?.plan?.request ?? null;
@@ -149,7 +149,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
 }
 
 /** @throws ExpectedError `profile-not-local` */
-function folderOf(config: string): string {
+function profileFolder(config: string): string {
   const uri = vscode.Uri.parse(config);
   if (uri.scheme !== 'file')
     throw new ExpectedError(
@@ -162,7 +162,7 @@ function folderOf(config: string): string {
 
 async function readAll(config: string, log: vscode.LogOutputChannel): Promise<readonly NamedProfile[]> {
   if (vscode.Uri.parse(config).scheme !== 'file') return [];
-  const { found, broken } = await readProfiles(folderOf(config));
+  const { found, broken } = await readProfiles(profileFolder(config));
   for (const { code, message, place } of broken) log.warn(`${place?.file ?? 'profile'}: ${code}: ${message}`);
   return found.map(({ file, profile }) => ({ file: vscode.Uri.file(file).toString(), profile }));
 }

@@ -27,14 +27,14 @@ type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;
  */
 export interface Scenarios {
   /** Defaults with which a config is resolved, what is kept among them. */
-  readonly defaultsOf: (file: string) => ResolveDefaults;
+  readonly resolveDefaults: (file: string) => ResolveDefaults;
   /** The same for a plan that keeps this scenario; undefined: that chooses it again. */
   readonly defaultsKeeping: (file: string, kept: Scenario | undefined) => ResolveDefaults;
   readonly chosenFor: (file: string) => ChosenValues;
   /** Remembers a value for a config; null: it is assumed again. Its scenario is to be chosen again then. */
   readonly choose: (file: string, key: ChosenKey, value: number | null) => Promise<void>;
   /** What the last edit of a config changed of its scenario although no file sets it. */
-  readonly changesOf: (file: string) => readonly ScenarioChange[];
+  readonly changes: (file: string) => readonly ScenarioChange[];
   readonly follow: (sessions: Pick<PlanSessions, 'onDidChange' | 'onDidDrop'>) => { dispose: () => void };
 }
 
@@ -66,7 +66,7 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
 
   return {
     chosenFor,
-    defaultsOf: (file) => defaultsWith(file, known.get(file)?.scenario ?? null),
+    resolveDefaults: (file) => defaultsWith(file, known.get(file)?.scenario ?? null),
     defaultsKeeping: (file, kept) => {
       if (kept === undefined) known.delete(file);
       return defaultsWith(file, kept ?? null);
@@ -79,7 +79,7 @@ export function createScenarios(settings: (file: string) => ResolveDefaults, sta
       for (const oldest of [...remembered.keys()].slice(0, Math.max(0, remembered.size - mostRemembered))) remembered.delete(oldest);
       await state.update(memory, Object.fromEntries(remembered));
     },
-    changesOf: (file) => known.get(file)?.changes ?? [],
+    changes: (file) => known.get(file)?.changes ?? [],
     follow: (sessions) => {
       const changed = sessions.onDidChange(({ file, plan, isGood, edits, staleEdits }) => {
         if (plan !== null && isGood) planned(file, plan.request, edits - staleEdits);
@@ -101,13 +101,17 @@ const chosenReason = sentence`chosen in VS Code`;
 function withChosenCluster(defaults: ResolveDefaults, chosen: ChosenValues): ResolveDefaults {
   const { 'cluster.nodes': nodes, 'cluster.gpusPerNode': gpusPerNode } = chosen;
   if (nodes === undefined && gpusPerNode === undefined) return defaults;
-  const reasonOf = (value: number | undefined, key: 'nodes' | 'gpusPerNode'): Sentence =>
+  const machineReason = (value: number | undefined, key: 'nodes' | 'gpusPerNode'): Sentence =>
     value === undefined ? reasonOfFace(defaults, key) : chosenReason;
   return {
     ...defaults,
     nodes: nodes ?? defaults.nodes,
     gpusPerNode: gpusPerNode ?? defaults.gpusPerNode,
-    reasons: { gpu: reasonOfFace(defaults, 'gpu'), nodes: reasonOf(nodes, 'nodes'), gpusPerNode: reasonOf(gpusPerNode, 'gpusPerNode') },
+    reasons: {
+      gpu: reasonOfFace(defaults, 'gpu'),
+      nodes: machineReason(nodes, 'nodes'),
+      gpusPerNode: machineReason(gpusPerNode, 'gpusPerNode'),
+    },
   };
 }
 

@@ -15,7 +15,7 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
   const what =
     text.length > maximumDrawnSize
       ? `${formatCount(maximumDrawnSize)} characters`
-      : cellsOf(text) > maximumDrawnCells
+      : countCells(text) > maximumDrawnCells
         ? `${formatCount(maximumDrawnCells)} cells`
         : null;
   if (what === null) return null;
@@ -24,7 +24,7 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
 }
 
 /** Counts cells without making an object for each; what follows the last line break is not one. */
-function cellsOf(text: string): number {
+function countCells(text: string): number {
   let separators = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

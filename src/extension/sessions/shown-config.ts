@@ -5,7 +5,7 @@ import { mayBeConfig } from '../../core/config-files/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
-import { isGone, nameOf } from './sources';
+import { isGone, uriBaseName } from './sources';
 
 const planFile = 'terapipe.json';
 const memory = 'terapipe.shown';
@@ -22,9 +22,9 @@ export interface ShownConfig {
    * The config whose run the file at `uri` belongs to, its session started: itself, or the `terapipe.json` next to it that names it. Null
    * when it is not a config.
    */
-  readonly configOf: (uri: vscode.Uri) => Promise<string | null>;
+  readonly findConfig: (uri: vscode.Uri) => Promise<string | null>;
   /** The file at `uri` as a schedule in PyTorch's CSV, its session started; null when it is none. The views show only configs. */
-  readonly scheduleOf: (uri: vscode.Uri) => Promise<string | null>;
+  readonly findSchedule: (uri: vscode.Uri) => Promise<string | null>;
   /** Shows something when nothing is shown yet: the config of the last time, else the workspace's first. */
   readonly suggest: () => Promise<void>;
 }
@@ -56,19 +56,19 @@ export function createShownConfig(
     return shown !== null && (sessions.get(shown)?.plan ?? null) !== null;
   }
 
-  const configOf = (uri: vscode.Uri): Promise<string | null> => configAt(uri, sessions, onError);
-  const scheduleOf = (uri: vscode.Uri): Promise<string | null> => scheduleAt(uri, sessions, onError);
+  const findConfig = (uri: vscode.Uri): Promise<string | null> => configAt(uri, sessions, onError);
+  const findSchedule = (uri: vscode.Uri): Promise<string | null> => scheduleAt(uri, sessions, onError);
 
   async function follow(editor: vscode.TextEditor | undefined): Promise<void> {
     turn += 1;
     const mine = turn;
     const uri = editor?.document.uri;
-    const file = uri !== undefined && isCandidate(uri) ? await configOf(uri) : null;
-    const schedule = uri === undefined ? null : await scheduleOf(uri);
+    const file = uri !== undefined && isCandidate(uri) ? await findConfig(uri) : null;
+    const schedule = uri === undefined ? null : await findSchedule(uri);
     if (mine !== turn) return;
     context.set('terapipe.isSchedule', schedule !== null);
     context.set('terapipe.isConfig', file !== null);
-    const format = file === null ? null : configFormatOf(sessions.get(file));
+    const format = file === null ? null : sessionConfigFormat(sessions.get(file));
     context.set('terapipe.isModelConfig', format === 'huggingface');
     context.set('terapipe.isLauncher', format !== null && isLauncher(format));
     if (file !== null) show(file);
@@ -77,9 +77,10 @@ export function createShownConfig(
   async function suggest(): Promise<void> {
     if (shown !== null) return;
     const last = state.get<unknown>(memory);
-    const remembered = typeof last === 'string' && !(await isGone(last)) ? await configOf(vscode.Uri.parse(last)).catch(() => null) : null;
+    const remembered =
+      typeof last === 'string' && !(await isGone(last)) ? await findConfig(vscode.Uri.parse(last)).catch(() => null) : null;
     const first = remembered ?? (await firstFound(log)) ?? null;
-    const file = first === null ? null : await configOf(vscode.Uri.parse(first));
+    const file = first === null ? null : await findConfig(vscode.Uri.parse(first));
     if (file !== null && context.get('terapipe.isConfig') !== true) show(file);
   }
 
@@ -107,7 +108,7 @@ export function createShownConfig(
     newcomer = setTimeout(() => followed(editor), newcomerDelayMs);
   }
 
-  const startOf = ({ uri }: vscode.TextDocument): void => void (isCandidate(uri) ? configOf(uri) : scheduleOf(uri)).catch(onError);
+  const startSession = ({ uri }: vscode.TextDocument): void => void (isCandidate(uri) ? findConfig(uri) : findSchedule(uri)).catch(onError);
   const followed = (editor: vscode.TextEditor | undefined): void => void follow(editor).catch(onError);
   const subscriptions = vscode.Disposable.from(
     changed,
@@ -116,21 +117,21 @@ export function createShownConfig(
     vscode.window.onDidChangeActiveTextEditor(followed),
     vscode.workspace.onDidOpenTextDocument((document) => {
       if (document === vscode.window.activeTextEditor?.document) followed(vscode.window.activeTextEditor);
-      else startOf(document);
+      else startSession(document);
     }),
     sessions.onDidChange(() => context.set('terapipe.hasPlan', hasPlan())),
     sessions.onDidDrop((file) => void dropped(file).catch(onError)),
   );
   followed(vscode.window.activeTextEditor);
-  for (const document of vscode.workspace.textDocuments) startOf(document);
+  for (const document of vscode.workspace.textDocuments) startSession(document);
 
   return {
     file: () => shown,
     session: () => (shown === null ? null : (sessions.get(shown) ?? null)),
     show,
     onDidChange: changed.event,
-    configOf,
-    scheduleOf,
+    findConfig,
+    findSchedule,
     suggest,
     dispose: () => void subscriptions.dispose(),
   };
@@ -142,15 +143,15 @@ function isCandidate(uri: vscode.Uri): boolean {
 }
 
 /** Format of a session's config; null when it is of a schedule, or there is none. */
-export function configFormatOf(state: SessionState | undefined): ConfigFormat | null {
+export function sessionConfigFormat(state: SessionState | undefined): ConfigFormat | null {
   return state === undefined || state.format === 'pytorch-schedule' ? null : state.format;
 }
 
 /** The config whose run the file at `uri` belongs to, its session started; null when it is not a config. */
 async function configAt(uri: vscode.Uri, sessions: PlanSessions, onError: (error: unknown) => void): Promise<string | null> {
   const config = await lookAt(uri);
-  const known = configFormatOf(sessions.get(uri.toString()));
-  const format = config?.format ?? known ?? (nameOf(uri) === planFile ? 'terapipe' : null);
+  const known = sessionConfigFormat(sessions.get(uri.toString()));
+  const format = config?.format ?? known ?? (uriBaseName(uri) === planFile ? 'terapipe' : null);
   if (format === null || (config === null && (await isGone(uri.toString())))) return null;
   const namingPlan = format === 'huggingface' ? await planThatNames(uri, sessions, onError) : null;
   if (namingPlan !== null) return namingPlan;

@@ -17,7 +17,7 @@ import { sentence } from '../../core/sentence';
 export async function readText(file: string): Promise<string> {
   const uri = vscode.Uri.parse(file, true);
   const place = fileStart(file);
-  const name = nameOf(uri);
+  const name = uriBaseName(uri);
   const open = openDocument(file);
   if (open !== undefined) {
     const text = textWithin(open, maximumDrawnSize);
@@ -51,7 +51,7 @@ async function onThisMachine(uri: vscode.Uri): Promise<Stored> {
 
 /** Why there is no text of a file. */
 function notRead(kind: Exclude<Stored['kind'], 'file'>, file: string): Error {
-  const name = nameOf(vscode.Uri.parse(file, true));
+  const name = uriBaseName(vscode.Uri.parse(file, true));
   const place = fileStart(file);
   switch (kind) {
     case 'nothing':
@@ -95,11 +95,11 @@ export function openDocument(file: string): vscode.TextDocument | undefined {
 }
 
 function isInTab(file: string): boolean {
-  const isOf = (uri: vscode.Uri): boolean => uri.toString() === file;
+  const isOwnFile = (uri: vscode.Uri): boolean => uri.toString() === file;
   return vscode.window.tabGroups.all.some(({ tabs }) =>
     tabs.some(({ input }) => {
-      if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom) return isOf(input.uri);
-      return input instanceof vscode.TabInputTextDiff && (isOf(input.original) || isOf(input.modified));
+      if (input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom) return isOwnFile(input.uri);
+      return input instanceof vscode.TabInputTextDiff && (isOwnFile(input.original) || isOwnFile(input.modified));
     }),
   );
 }
@@ -131,7 +131,7 @@ export function resolvePath(from: string, path: string): string {
 }
 
 /** Last part of a URI's path, for a sentence. */
-export function nameOf(uri: vscode.Uri): string {
+export function uriBaseName(uri: vscode.Uri): string {
   return uri.path.slice(uri.path.lastIndexOf('/') + 1);
 }
 

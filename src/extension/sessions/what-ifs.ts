@@ -16,7 +16,7 @@ export interface WhatIf {
 
 /** What of one config is tried before it is written. */
 export interface WhatIfs {
-  readonly stateOf: (file: string) => WhatIf | null;
+  readonly state: (file: string) => WhatIf | null;
   /** Plans a config with other sizes, in place of those tried before; with none forgets them. Resolves when it has ended. */
   readonly attempt: (file: string, sets: readonly WhatIfSet[]) => Promise<void>;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
@@ -54,7 +54,7 @@ export function createWhatIfs(sessions: PlanSessions, host: WhatIfHost): WhatIfs
     if (known !== undefined && known.edits !== edits) forget(file);
   });
   return {
-    stateOf: (file) => tries.get(file)?.state ?? null,
+    state: (file) => tries.get(file)?.state ?? null,
     attempt: async (file, sets) => {
       const session = sessions.get(file);
       if (sets.length === 0 || session === undefined || session.run === null) {

@@ -6,7 +6,7 @@ import { stageFits } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
 import type { SessionState } from '../sessions/session-state';
-import { elasticText, memoryText, summaryOf } from './summary';
+import { elasticText, memoryText, planSummary } from './summary';
 import { say, type Translate } from '../../core/sentence';
 
 /** A row of the tree of models and plans, as data. */
@@ -31,7 +31,7 @@ function planItems(state: SessionState, t: Translate): readonly ExplorerItem[] {
   const freezing = elastic === null ? [] : [number(t('Elastic'), elasticText(elastic.plan, t), 'layers')];
   if (plan === null) return [...problem, ...freezing];
   const chosen = chosenCandidate(plan);
-  const summary = summaryOf(plan);
+  const summary = planSummary(plan);
   const { layout, cluster, profile } = plan.request;
   return [
     ...problem,

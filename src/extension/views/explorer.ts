@@ -8,11 +8,11 @@ import { factsOfRun, totalsText } from '../language/launcher-facts';
 import { factRows, type FactRow } from '../language/launcher-outline';
 import type { PlanSessions } from '../sessions/plan-sessions';
 import type { SessionState } from '../sessions/session-state';
-import { rangeOf } from '../language/ranges';
+import { toRange } from '../language/ranges';
 import { reportBug } from '../commands/run-command';
-import { nameOf } from '../sessions/sources';
-import { elasticText, summaryOf } from './summary';
-import { commandOf, treeItem } from '../platform/ui';
+import { uriBaseName } from '../sessions/sources';
+import { elasticText, planSummary } from './summary';
+import { toCommand, treeItem } from '../platform/ui';
 
 interface Explorer {
   readonly dispose: () => void;
@@ -52,7 +52,7 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     if (row !== undefined) changed.fire(row);
   }
 
-  async function childrenOf(item: ExplorerItem | undefined): Promise<readonly ExplorerItem[]> {
+  async function childItems(item: ExplorerItem | undefined): Promise<readonly ExplorerItem[]> {
     if (item === undefined) return findRoots();
     if (item.kind === 'config') return configItems(await sessions.ensure(item.file, item.format), vscode.l10n.t);
     const state = sessions.get(item.file);
@@ -65,8 +65,8 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
     showCollapseAll: true,
     treeDataProvider: {
       onDidChangeTreeData: changed.event,
-      getChildren: async (item) => [...(await childrenOf(item))],
-      getTreeItem: (item) => treeItemOf(item, sessions),
+      getChildren: async (item) => [...(await childItems(item))],
+      getTreeItem: (item) => toTreeItem(item, sessions),
     },
   });
   const watcher = vscode.workspace.createFileSystemWatcher('**/{terapipe,*.terapipe,config}.json', false, true, false);
@@ -150,7 +150,7 @@ async function hasConfig(uris: readonly vscode.Uri[]): Promise<boolean> {
   return false;
 }
 
-function treeItemOf(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem {
+function toTreeItem(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem {
   switch (item.kind) {
     case 'config':
       return configItem(item, sessions);
@@ -173,33 +173,33 @@ function treeItemOf(item: ExplorerItem, sessions: PlanSessions): vscode.TreeItem
 /** A row that jumps to the line that defines its value. */
 function factItem({ file, label, value, place }: FactRow, sessions: PlanSessions): vscode.TreeItem {
   const row = described(label, value, 'symbol-field');
-  const selection = rangeOf(place, sessions.get(file)?.texts ?? new Map());
+  const selection = toRange(place, sessions.get(file)?.texts ?? new Map());
   const options: vscode.TextDocumentShowOptions = { selection };
-  row.command = commandOf(vscode.l10n.t('Open'), 'vscode.open', [vscode.Uri.parse(place.file), options]);
+  row.command = toCommand(vscode.l10n.t('Open'), 'vscode.open', [vscode.Uri.parse(place.file), options]);
   return row;
 }
 
 function configItem({ file, format }: Extract<ExplorerItem, { kind: 'config' }>, sessions: PlanSessions): vscode.TreeItem {
   const uri = vscode.Uri.parse(file);
-  const folder = nameOf(vscode.Uri.joinPath(uri, '..'));
+  const folder = uriBaseName(vscode.Uri.joinPath(uri, '..'));
   const row = treeItem({
-    label: folder === '' ? nameOf(uri) : `${folder}/${nameOf(uri)}`,
-    description: descriptionOf(sessions.get(file)),
+    label: folder === '' ? uriBaseName(uri) : `${folder}/${uriBaseName(uri)}`,
+    description: itemDescription(sessions.get(file)),
     tooltip: vscode.workspace.asRelativePath(uri),
     icon: format === 'terapipe' ? 'graph' : isLauncher(format) ? 'rocket' : 'json',
     hasChildren: true,
   });
   row.id = file;
   row.contextValue = `config.${format}`;
-  row.command = commandOf(vscode.l10n.t('Open'), 'vscode.open', [uri]);
+  row.command = toCommand(vscode.l10n.t('Open'), 'vscode.open', [uri]);
   return row;
 }
 
 /** The step time of a plan, else what freezing layers gains or the totals of a launcher; empty while nothing is known. */
-function descriptionOf(state: SessionState | undefined): string {
+function itemDescription(state: SessionState | undefined): string {
   if (state === undefined) return '';
   const { plan, elastic, launcher } = state;
-  if (plan !== null) return vscode.l10n.t('{0} / step', summaryOf(plan).stepText);
+  if (plan !== null) return vscode.l10n.t('{0} / step', planSummary(plan).stepText);
   if (elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
   return launcher === null ? '' : (totalsText(factsOfRun(state), launcher, vscode.l10n.t) ?? '');
 }

@@ -10,7 +10,7 @@ import { exportLayoutCommand, type ExportLayoutCommands } from '../commands/expo
 import { startModel } from '../commands/open-sample';
 import { savePageText, savePlan } from '../commands/save';
 import { editsOfFix } from '../language/quick-fixes';
-import { rangeOf } from '../language/ranges';
+import { toRange } from '../language/ranges';
 import type { PlanHistories } from '../sessions/plan-histories';
 import type { Profiles } from '../sessions/profiles';
 import type { WhatIfs } from '../sessions/what-ifs';
@@ -48,12 +48,12 @@ export async function actForPage(
     case 'reveal': {
       const { place } = message;
       if (session === null) return;
-      const other = comparisons.stateOf(session.file)?.other;
+      const other = comparisons.state(session.file)?.other;
       const owners = [session.file, ...(other?.kind === 'config' ? [other.file] : [])];
       const owner = owners.find((file) => commands.sessions.reads(file).has(place.file));
-      const isProfile = profiles.stateOf(session.file)?.known.some(({ file }) => file === place.file) === true;
+      const isProfile = profiles.state(session.file)?.known.some(({ file }) => file === place.file) === true;
       if (owner === undefined && !isProfile) return;
-      const selection = rangeOf(place, commands.sessions.get(owner ?? session.file)?.texts ?? session.texts);
+      const selection = toRange(place, commands.sessions.get(owner ?? session.file)?.texts ?? session.texts);
       await vscode.window.showTextDocument(vscode.Uri.parse(place.file), { selection, viewColumn: columnBeside() });
       return;
     }
@@ -67,7 +67,7 @@ export async function actForPage(
       if (session !== null) await whatIfs.attempt(session.file, message.sets);
       return;
     case 'write':
-      if (session !== null) await writeSizes(commands, session, message.sets, whatIfs.stateOf(session.file));
+      if (session !== null) await writeSizes(commands, session, message.sets, whatIfs.state(session.file));
       return;
     case 'undo':
       if (session !== null) await commands.edits.undo(session.file);

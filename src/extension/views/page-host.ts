@@ -11,10 +11,10 @@ import type { PageContext } from '../sessions/page-state';
 import { makePageSync, type PageSync } from '../sessions/page-sync';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
-import { sidePartsOf } from './layout-page';
+import { sideParts } from './layout-page';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
-import { partsOf, type TabPartSources } from './tab-parts';
+import { allTabParts, type TabPartSources } from './tab-parts';
 
 /** What searches and measurements report of their progress is not posted more often. */
 const postEveryMs = 100;
@@ -84,7 +84,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
   /** The session; in the tab, an opened layout replaces the config's own. */
   function sessionNow(): SessionState | null {
     const session = source.session();
-    const opened = session === null || source.page !== 'tab' ? null : (layouts.stateOf(session.file)?.opened ?? null);
+    const opened = session === null || source.page !== 'tab' ? null : (layouts.state(session.file)?.opened ?? null);
     return session === null || opened === null ? session : { ...session, plan: opened.plan };
   }
 
@@ -99,8 +99,8 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       trusted: vscode.workspace.isTrusted,
       displayPath,
       parts:
-        own === null ? {} : source.page === 'side' ? sidePartsOf(own, layouts.stateOf(own.file)) : partsOf(parts, own, sync.comparison()),
-      layoutFindings: own === null ? [] : layouts.findingsOf(own.file),
+        own === null ? {} : source.page === 'side' ? sideParts(own, layouts.state(own.file)) : allTabParts(parts, own, sync.comparison()),
+      layoutFindings: own === null ? [] : layouts.findings(own.file),
       trainingCost: trainingCost(own === null ? undefined : vscode.Uri.parse(own.file)),
     };
   }
@@ -148,7 +148,7 @@ export function attachPage(webview: vscode.Webview, services: PageServices, sour
       }),
     ),
   );
-  webview.html = htmlOf(webview, extensionUri, source);
+  webview.html = buildHtml(webview, extensionUri, source);
   return {
     refresh,
     visibilityChanged: () => {
@@ -191,7 +191,7 @@ function makeClock(post: () => void): { readonly ring: (due: ReturnType<PageSync
   };
 }
 
-function htmlOf(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title }: PageSource): string {
+function buildHtml(webview: vscode.Webview, extensionUri: vscode.Uri, { page, title }: PageSource): string {
   const asset = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extensionUri, 'dist', name)).toString();
   return pageHtml({
     page,

@@ -8,9 +8,9 @@ import type { PlanSessions } from '../sessions/plan-sessions';
 import { isStale, type SessionState } from '../sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { scenarioText } from '../../core/plan-request/scenario';
-import { elasticText, memoryText, planText, summaryOf } from './summary';
+import { elasticText, memoryText, planText, planSummary } from './summary';
 import { displayPath } from '../sessions/sources';
-import { commandOf, createStatusItem } from '../platform/ui';
+import { toCommand, createStatusItem } from '../platform/ui';
 import { say } from '../../core/sentence';
 
 /** One item: the step time of the shown config, red only when planning is stopped by an error. */
@@ -25,10 +25,10 @@ export function registerStatusBar(sessions: PlanSessions, shown: ShownConfig): v
     }
     const command = state.plan === null && state.elastic !== null ? 'terapipe.openElastic' : 'terapipe.openTimeline';
     item.show({
-      icon: iconOf(state),
-      text: textOf(state),
-      tooltip: tooltipOf(state),
-      command: commandOf(vscode.l10n.t('Open timeline'), command, [vscode.Uri.parse(state.file)]),
+      icon: statusIcon(state),
+      text: statusText(state),
+      tooltip: statusTooltip(state),
+      command: toCommand(vscode.l10n.t('Open timeline'), command, [vscode.Uri.parse(state.file)]),
       textColor: isStale(state) ? new vscode.ThemeColor('disabledForeground') : undefined,
       color: state.error === null ? undefined : new vscode.ThemeColor('statusBarItem.errorBackground'),
     });
@@ -51,26 +51,26 @@ function isOfAnotherKind({ plan, error }: SessionState): boolean {
   return plan === null && error !== null && isErrorOfAnotherKind(error);
 }
 
-function iconOf({ plan, progress, error, findings }: SessionState): string {
+function statusIcon({ plan, progress, error, findings }: SessionState): string {
   if (progress !== null) return 'sync~spin';
-  return error !== null || startErrors(findings).length > 0 || (plan !== null && !mayFit(summaryOf(plan).verdict)) ? 'error' : 'graph';
+  return error !== null || startErrors(findings).length > 0 || (plan !== null && !mayFit(planSummary(plan).verdict)) ? 'error' : 'graph';
 }
 
-function textOf({ plan, elastic, progress }: SessionState): string {
+function statusText({ plan, elastic, progress }: SessionState): string {
   if (plan === null && elastic !== null) return elasticText(elastic.plan, vscode.l10n.t);
   if (plan === null) return progress === null ? 'TeraPipe' : vscode.l10n.t('Planning');
-  const { stepText } = summaryOf(plan);
+  const { stepText } = planSummary(plan);
   return vscode.l10n.t('{0} / step · {1}', stepText, say(scenarioText(plan.request), vscode.l10n.t));
 }
 
-function tooltipOf(state: SessionState): vscode.MarkdownString {
+function statusTooltip(state: SessionState): vscode.MarkdownString {
   return new vscode.MarkdownString(markdownParagraphs(tooltipLines(state)));
 }
 
 function tooltipLines(state: SessionState): string[] {
   const { file, plan, elastic, error, staleEdits } = state;
   const refusal = refusalText(state, vscode.l10n.t);
-  const summary = plan === null ? null : summaryOf(plan);
+  const summary = plan === null ? null : planSummary(plan);
   return [
     displayPath(file),
     ...(plan === null ? [] : [say(scenarioText(plan.request), vscode.l10n.t)]),

@@ -14,7 +14,7 @@ interface PlanSummary {
 }
 
 /** Step time, bubble and the verdict on the memory of the chosen candidate. */
-export function summaryOf(plan: Plan): PlanSummary {
+export function planSummary(plan: Plan): PlanSummary {
   const chosen = chosenCandidate(plan);
   return {
     stepText: formatDuration(chosen.iterationMs),

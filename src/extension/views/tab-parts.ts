@@ -1,10 +1,10 @@
 import type { TabParts } from '../../protocol/page';
-import { figuresOf, type HistoryState, type WhatIfState } from '../../protocol/what-if';
+import { planFigures, type HistoryState, type WhatIfState } from '../../protocol/what-if';
 import { scheduledStageLayers } from '../../core/partition/chunks';
 import { chosenCandidate } from '../../core/planner/plan';
 import { scheduleOn } from '../../core/schedules/on-layout';
 import type { PageEdits } from '../commands/page-edits';
-import { pageErrorOf } from '../sessions/page-state';
+import { toPageError } from '../sessions/page-state';
 import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
@@ -20,12 +20,12 @@ interface Source<T> {
 export type TabPartSources = { readonly [Name in keyof TabParts]-?: Source<Required<TabParts>[Name]> };
 
 /** What all tabs show of a config. */
-export function partsOf(sources: TabPartSources, session: SessionState, sent: string | null): TabParts {
+export function allTabParts(sources: TabPartSources, session: SessionState, sent: string | null): TabParts {
   return Object.fromEntries(Object.entries(sources).map(([name, { of }]) => [name, of(session, sent)]));
 }
 
 /** Sizes that the page tries; null without a plan. */
-export function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
+export function toPageWhatIf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
   if (current === null) return null;
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
@@ -34,12 +34,12 @@ export function pageWhatIfOf({ plan: current, texts, launcher }: SessionState, t
     leavesOpen: launcher === null,
     chunks: schedule === null ? 'several' : scheduleOn(schedule, { virtualStages: 2 }).chunksPerStage,
     sets,
-    tried: plan === null ? null : figuresOf(plan),
-    error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
+    tried: plan === null ? null : planFigures(plan),
+    error: error === null ? null : toPageError(error, error.place ?? null, texts, displayPath),
   };
 }
 
 /** The plans that a config had; null without a plan. */
 export function pageHistoryOf({ file, plan }: SessionState, histories: PlanHistories, edits: PageEdits): HistoryState | null {
-  return plan === null ? null : { plans: histories.plansOf(file), mostPinned, canUndo: edits.canUndo(file) };
+  return plan === null ? null : { plans: histories.plans(file), mostPinned, canUndo: edits.canUndo(file) };
 }

@@ -28,9 +28,9 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
   function adopt(panel: vscode.WebviewPanel, file: string): Panel {
     const session = (): ReturnType<typeof shown.session> => sessions.get(file) ?? null;
     const title = (): string => {
-      const name = titleOf(session());
+      const name = panelTitle(session());
       if (name === undefined) return vscode.l10n.t('Timeline');
-      const isShared = sessions.all().some((other) => other.file !== file && titleOf(other) === name);
+      const isShared = sessions.all().some((other) => other.file !== file && panelTitle(other) === name);
       return isShared ? vscode.l10n.t('Timeline of {0} ({1})', name, displayPath(file)) : vscode.l10n.t('Timeline of {0}', name);
     };
     const retitle = (): void => {
@@ -63,9 +63,9 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
   }
 
   async function restore(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    const remembered = documentOf(state);
+    const remembered = keptDocument(state);
     const uri = remembered === null ? null : vscode.Uri.parse(remembered);
-    const file = uri === null ? null : ((await shown.scheduleOf(uri)) ?? (await shown.configOf(uri)));
+    const file = uri === null ? null : ((await shown.findSchedule(uri)) ?? (await shown.findConfig(uri)));
     if (file === null) await shown.suggest();
     const target = file ?? shown.file();
     if (target === null || panels.has(target)) {
@@ -95,12 +95,12 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
 }
 
 /** What a config or schedule is called. */
-function titleOf(state: SessionState | null): string | undefined {
+function panelTitle(state: SessionState | null): string | undefined {
   return state?.run?.title ?? state?.plan?.request.title ?? state?.schedule?.timeline.name;
 }
 
 /** The config that a page kept in its own state, if it did. */
-function documentOf(state: unknown): string | null {
+function keptDocument(state: unknown): string | null {
   if (state === null || typeof state !== 'object' || !('document' in state)) return null;
   return typeof state.document === 'string' ? state.document : null;
 }

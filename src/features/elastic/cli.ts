@@ -62,14 +62,18 @@ async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<str
   const plan = placed(run.place, () => planElastic(resolveElastic(run, defaults, norms, found)));
   const study = studyElastic(plan);
   const exitCode = plan.epochs.every(({ fits }) => fits) ? 0 : 1;
-  if (report === null) return { json: elasticJson(plan, study), text: textOf(plan, study), exitCode };
+  if (report === null) return { json: elasticJson(plan, study), text: elasticPlanText(plan, study), exitCode };
   const { file, write } = report;
   const located = report.findings.map((finding) => ({ ...finding, where: whereText(finding) }));
   await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, located));
-  return { json: { ...elasticJson(plan, study), written: file }, text: `${textOf(plan, study)}\n\nWrote ${printable(file)}`, exitCode };
+  return {
+    json: { ...elasticJson(plan, study), written: file },
+    text: `${elasticPlanText(plan, study)}\n\nWrote ${printable(file)}`,
+    exitCode,
+  };
 }
 
-function textOf(plan: ElasticPlan, study: ElasticStudy): string {
+function elasticPlanText(plan: ElasticPlan, study: ElasticStudy): string {
   const { request, epochs, balances, variants, parameters, reasons } = plan;
   const { cluster } = request;
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
@@ -103,7 +107,7 @@ function textOf(plan: ElasticPlan, study: ElasticStudy): string {
     printable(
       `${request.title}: ${plural(request.model.spec.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(request.datasetSize, 'sample')} an epoch on ${formatCount(cluster.nodes * cluster.gpusPerNode)} ${cluster.gpu.name}`,
     ),
-    section(`Epochs, freezing ${say(plan.freezing)}`, table([heading, ...epochs.map((epoch) => rowOf(plan, epoch))], [8, 9])),
+    section(`Epochs, freezing ${say(plan.freezing)}`, table([heading, ...epochs.map((epoch) => epochRow(plan, epoch))], [8, 9])),
     section('Compared', table(compared)),
     section('Pipeline part of a step by how the units are cut', table([['from epoch', ...balanceNames], ...gains])),
     section('Data and cache, per step', table(dataRows(plan), [5])),
@@ -176,7 +180,7 @@ function microBatchRow({ pipelineLength, frozenLayers, points }: MicroBatchCurve
   return [String(pipelineLength), String(frozenLayers), `${fastest.microBatches}: ${formatCount(fastest.samplesPerSecond)}`, ...rates];
 }
 
-function rowOf({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
+function epochRow({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
   const { cache } = epoch;
   const { fits, peakBytes, usableBytes } = epochVerdict(epoch.stageBytes, request.cluster.gpu);
   return [

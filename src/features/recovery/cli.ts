@@ -29,7 +29,7 @@ export const recoveryOptions = {
 } as const;
 
 /** What was lost; a path of a measured run whose straggler is meant. @throws ExpectedError `usage`. */
-export function lossOf(without: string | undefined, slow: string | undefined): Failure | string | null {
+export function parseLoss(without: string | undefined, slow: string | undefined): Failure | string | null {
   if (without !== undefined) {
     const [, node] = /^(?:node)?(\d{1,6})$/.exec(without) ?? [];
     if (node === undefined) throw usage(sentence`--without is ${quoted(without)}`, sentence`name a node, counted from 0, as node3`);
@@ -44,7 +44,7 @@ export function lossOf(without: string | undefined, slow: string | undefined): F
 }
 
 /** The stage that a measured run shows to be slow, over the others. @throws ExpectedError `recovery-straggler` when it shows none. */
-export async function stragglerOf(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Failure> {
+export async function findStraggler(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Failure> {
   const read = await readOther(path, texts, terminal.signal);
   if (read.kind === 'config') throw usage(sentence`--slow is ${quoted(path)}`, sentence`give stage5=1.2, a trace or step times`);
   const { straggler, stages } =
@@ -88,12 +88,12 @@ export function recoveryAnswer({ plan, findings }: Planned, loss: Failure, texts
       starts: startErrors(findings).length === 0,
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
-    text: textOf(plan.request.title, recovery),
+    text: recoveryText(plan.request.title, recovery),
     exitCode: exitCodeFor(findings, best?.fits ?? chosenCandidate(plan).fits),
   };
 }
 
-function textOf(title: string, { loss, stages, replicas, wholeStepMs, ways, cheapest }: Recovery): string {
+function recoveryText(title: string, { loss, stages, replicas, wholeStepMs, ways, cheapest }: Recovery): string {
   const struck = `${plural(stages.length, 'stage')} (${stages.join(', ')}) of ${plural(replicas, 'replica')}`;
   const what =
     loss.kind === 'without'

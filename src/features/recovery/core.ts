@@ -142,12 +142,12 @@ function slowStage({ layout }: PlanRequest, stage: number): Struck {
   );
 }
 
-function slownessOf({ loss }: Question): number {
+function slowness({ loss }: Question): number {
   return loss.kind === 'slow' ? loss.factor : 1;
 }
 
 /** The pipeline whose stages take this many times as long. */
-function slowed(pipeline: Pipeline, { kind }: CandidateSpec, factorOf: (stage: number) => number): Pipeline {
+function slowed(pipeline: Pipeline, { kind }: CandidateSpec, slowdownFactor: (stage: number) => number): Pipeline {
   const scaled = (cost: SliceCost, factor: number): SliceCost =>
     factor === 1
       ? cost
@@ -157,15 +157,15 @@ function slowed(pipeline: Pipeline, { kind }: CandidateSpec, factorOf: (stage: n
           return { ...time, forwardMs: factor * forwardMs, backwardMs: factor * backwardMs, backwardWeightMs: factor * backwardWeightMs };
         };
   const chunks = pipeline.chunksOn(kind);
-  const costs = chunks.costs.map((cost, chunk) => scaled(cost, factorOf(chunks.stageOfChunk[chunk] ?? 0)));
-  const stages = pipeline.stages.map((stage, index) => ({ ...stage, cost: scaled(stage.cost, factorOf(index)) }));
+  const costs = chunks.costs.map((cost, chunk) => scaled(cost, slowdownFactor(chunks.stageOfChunk[chunk] ?? 0)));
+  const stages = pipeline.stages.map((stage, index) => ({ ...stage, cost: scaled(stage.cost, slowdownFactor(index)) }));
   return { ...pipeline, stages, chunksOn: () => ({ ...chunks, costs }) };
 }
 
 function kept(question: Question): Way {
   const { request, spec, struck, signal } = question;
   const step = measure(
-    slowed(buildPipeline(request), spec, (stage) => (struck.lost.has(stage) ? slownessOf(question) : 1)),
+    slowed(buildPipeline(request), spec, (stage) => (struck.lost.has(stage) ? slowness(question) : 1)),
     spec,
     signal,
   );
@@ -186,15 +186,15 @@ function work(question: Question): Way {
   const none = { id: 'work', stepMs: null, fits: false, moveMs: 0, movedBytes: 0 } as const;
   if ([...struck.lost.values()].some((lost) => lost >= data))
     return { ...none, summary: sentence`no other replica has the stage, whose states are then read from a checkpoint` };
-  const factorOf = (stage: number): number => {
+  const slowdownFactor = (stage: number): number => {
     const lost = struck.lost.get(stage) ?? 0;
     return data / (data - lost + (loss.kind === 'slow' ? lost / loss.factor : 0));
   };
-  const step = measure(slowed(buildPipeline(request), spec, factorOf), spec, signal);
-  const factor = Math.max(...[...struck.lost.keys()].map(factorOf));
+  const step = measure(slowed(buildPipeline(request), spec, slowdownFactor), spec, signal);
+  const factor = Math.max(...[...struck.lost.keys()].map(slowdownFactor));
   // What a stage keeps of its passes grows with them.
   const fits = step.memory.stages.every(
-    ({ stage, staticBytes, peakBytes, usableBytes }) => staticBytes + factorOf(stage) * (peakBytes - staticBytes) <= usableBytes,
+    ({ stage, staticBytes, peakBytes, usableBytes }) => staticBytes + slowdownFactor(stage) * (peakBytes - staticBytes) <= usableBytes,
   );
   return {
     ...none,
@@ -213,8 +213,9 @@ function layerBytes({ model, training, layout }: PlanRequest): number {
 
 /** Most layers that a stage gets from others when `before` becomes `after`. */
 function mostReceived(before: readonly number[], after: readonly number[]): number {
-  const endsOf = (counts: readonly number[]) => counts.map((_, index) => counts.slice(0, index + 1).reduce((sum, count) => sum + count, 0));
-  const [old, now] = [endsOf(before), endsOf(after)];
+  const cumulativeSums = (counts: readonly number[]) =>
+    counts.map((_, index) => counts.slice(0, index + 1).reduce((sum, count) => sum + count, 0));
+  const [old, now] = [cumulativeSums(before), cumulativeSums(after)];
   return Math.max(
     ...after.map((count, stage) => {
       const [from, to] = [(now[stage] ?? 0) - count, now[stage] ?? 0];
@@ -231,7 +232,8 @@ function layers(question: Question): Way {
   const left = request.layout.pipeline - struck.deepest;
   if (left < 1) return { ...none, summary: sentence`a pipeline has lost all of its stages` };
   const before = buildPipeline(request).stages.map(({ contents }) => contents.layers);
-  const best = loss.kind === 'slow' ? fasterCut(question, before) : stepOf({ ...request, layout: withStages(request, left) }, spec, signal);
+  const best =
+    loss.kind === 'slow' ? fasterCut(question, before) : predictCutStep({ ...request, layout: withStages(request, left) }, spec, signal);
   if (best === null) return { ...none, summary: sentence`${spec.name} cannot run on the stages that are left` };
   const received = mostReceived(before, best.layers);
   const movedBytes = received * layerBytes(request);
@@ -255,7 +257,7 @@ function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['lay
   return stageLayers === undefined ? { ...layout, pipeline } : { ...rest, pipeline };
 }
 
-function stepOf(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
+function predictCutStep(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
   const pipeline = buildPipeline(request);
   const step = measuredWhereMet(pipeline, spec, signal);
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
@@ -283,7 +285,7 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[slow] = (cut[slow] ?? 0) - 1;
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
-    const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slownessOf(question) : 1));
+    const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slowness(question) : 1));
     const step = measuredWhereMet(pipeline, spec, signal);
     if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
   }
@@ -303,16 +305,16 @@ function replicas(question: Question): Way {
     pipeline * Math.ceil((spec.scheme.length * data) / left / pipeline),
   ]) {
     const scheme = Array.from({ length: count }, (_, index) => spec.scheme[index % spec.scheme.length]).filter((one) => one !== undefined);
-    const globalBatch = sequencesOf(scheme) * left;
-    const found = stepOf({ ...request, layout, training: { ...request.training, globalBatch } }, { ...spec, scheme }, signal);
+    const globalBatch = countSequences(scheme) * left;
+    const found = predictCutStep({ ...request, layout, training: { ...request.training, globalBatch } }, { ...spec, scheme }, signal);
     if (found === null) continue;
-    const stepMs = (found.step.iterationMs * sequencesOf(spec.scheme) * data) / globalBatch;
+    const stepMs = (found.step.iterationMs * countSequences(spec.scheme) * data) / globalBatch;
     const summary = sentence`${counted(left, 'replica')} of ${formatCount(data)}, ${counted(count, 'micro-batch', 'micro-batches')} each; no state is sent`;
     return { ...none, stepMs, fits: memoryVerdict(found.step.memory).fits, moveMs: regroupMs, summary };
   }
   return { ...none, summary: sentence`${spec.name} cannot run on the stages that are left` };
 }
 
-function sequencesOf(scheme: Scheme): number {
+function countSequences(scheme: Scheme): number {
   return scheme.reduce((sum, { batch }) => sum + batch, 0);
 }

@@ -32,7 +32,7 @@ interface Routing {
  */
 export function experts(emit: Emit, x: Value, counts: ExpertCounts): Value {
   const { graph, shape } = emit;
-  const routing = routingOf(emit, counts);
+  const routing = emitRouting(emit, counts);
   const gates = chosenGates(emit, x, routing, counts);
   const dispatched = graph.node('Gather', [x, routing.tokenOfRow], { axis: 0 });
   const wide = (name: string) => {
@@ -63,7 +63,7 @@ function chosenGates(emit: Emit, x: Value, routing: Routing, counts: ExpertCount
 /** Gradient of `experts` to its input `x`; accumulates those of the experts' weights and of the router's. */
 export function expertsBackward(emit: Emit, x: Value, dy: Value, counts: ExpertCounts): Value {
   const { graph, shape } = emit;
-  const routing = routingOf(emit, counts);
+  const routing = emitRouting(emit, counts);
   const gates = saved(emit, 'gates', ['rows', counts.active]);
   const wide = (name: string) => saved(emit, name, expertDims(emit, routing, counts, shape.ffn));
   const dReturned = graph.node('Mul', [graph.node('Gather', [dy, routing.tokenOfRow], { axis: 0 }), gateOfRow(emit, gates, routing)]);
@@ -136,7 +136,7 @@ function expertDims({ limits }: Emit, routing: Routing, { count, active }: Exper
   return [count, { name: 'expertRows', size: routing.expertRows, largest }, width];
 }
 
-function routingOf(emit: Emit, { count, active }: ExpertCounts): Routing {
+function emitRouting(emit: Emit, { count, active }: ExpertCounts): Routing {
   const { graph, sources, limits } = emit;
   const { rows } = sources.sizes;
   const integer = (value: number) => graph.scalar(value, 'int64');

@@ -93,7 +93,7 @@ export function createGraph(): Graph {
   const nodes: Graph['nodes'] = (operator, outputs, inputs, attributes = {}) => {
     const [domain, opType] = operator.includes(':') ? (operator.split(':') as [string, string]) : ['', operator];
     const names = outputs.map((label) => (label === '' ? '' : fresh(`${opType}.${label}`)));
-    const attribute = Object.entries(attributes).map(([name, value]) => attributeOf(name, value));
+    const attribute = Object.entries(attributes).map(([name, value]) => toAttribute(name, value));
     graph.node.push(create(NodeProtoSchema, { name: fresh(opType), domain, opType, input: [...inputs], output: names, attribute }));
     return names as { [K in keyof typeof outputs]: Value };
   };
@@ -106,15 +106,15 @@ export function createGraph(): Graph {
     return name;
   };
   const integers: Graph['integers'] = (values) =>
-    once(`integers ${values.join()}`, () => initializer('int64', [values.length], bytesOf(BigInt64Array.from(values, BigInt))));
+    once(`integers ${values.join()}`, () => initializer('int64', [values.length], toBytes(BigInt64Array.from(values, BigInt))));
   const scalar: Graph['scalar'] = (value, type) =>
     once(`scalar ${value} ${type}`, () => {
-      if (type === 'int64') return initializer(type, [], bytesOf(BigInt64Array.of(BigInt(value))));
-      if (type === 'int32') return initializer(type, [], bytesOf(Int32Array.of(value)));
+      if (type === 'int64') return initializer(type, [], toBytes(BigInt64Array.of(BigInt(value))));
+      if (type === 'int32') return initializer(type, [], toBytes(Int32Array.of(value)));
       // ONNX Runtime folds the cast when it creates the session.
-      return cast(initializer('fp32', [], bytesOf(Float32Array.of(value))), 'fp32', type);
+      return cast(initializer('fp32', [], toBytes(Float32Array.of(value))), 'fp32', type);
     });
-  const shapeOf = (extents: readonly (number | Value)[]) =>
+  const shapeTensor = (extents: readonly (number | Value)[]) =>
     once(`shape ${extents.join()}`, () =>
       extents.every((extent) => typeof extent === 'number')
         ? integers(extents)
@@ -131,8 +131,8 @@ export function createGraph(): Graph {
     integers,
     scalar,
     cast,
-    floats: (values) => initializer('fp32', [values.length], bytesOf(values)),
-    reshape: (value, extents) => node('Reshape', [value, shapeOf(extents)]),
+    floats: (values) => initializer('fp32', [values.length], toBytes(values)),
+    reshape: (value, extents) => node('Reshape', [value, shapeTensor(extents)]),
     input(name, type, extents) {
       graph.input.push(valueInfo(name, type, extents));
       declared.push({ name, type, extents });
@@ -178,11 +178,11 @@ function encode(graph: GraphProto, opset: 21 | 23): Uint8Array {
   );
 }
 
-function bytesOf(values: Float32Array | BigInt64Array | Int32Array): Uint8Array<ArrayBuffer> {
+function toBytes(values: Float32Array | BigInt64Array | Int32Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(values.slice().buffer);
 }
 
-function attributeOf(name: string, value: Attribute): AttributeProto {
+function toAttribute(name: string, value: Attribute): AttributeProto {
   if (typeof value === 'number') return create(AttributeProtoSchema, { name, type: AttributeType.INT, i: BigInt(value) });
   if (typeof value === 'string')
     return create(AttributeProtoSchema, { name, type: AttributeType.STRING, s: new TextEncoder().encode(value) });

@@ -61,7 +61,7 @@ export function inputSources(graph: Graph): Sources {
     return once(name, () => graph.cast(graph.input(name, 'fp32', extents), 'fp32', type));
   };
   return {
-    sizes: sizesOf(graph),
+    sizes: sliceSizes(graph),
     parameter: input,
     tensor: input,
     rowsFromOne: (name, width, type) => input(name, ['rows', width], type),
@@ -79,7 +79,7 @@ export function inputSources(graph: Graph): Sources {
 export function deviceSources(graph: Graph, limits: Limits): Sources {
   const tensors: NamedTensor[] = [];
   const parameters: NamedTensor[] = [];
-  const sizes = sizesOf(graph);
+  const sizes = sliceSizes(graph);
   const block = graph.floats(pseudoRandomNormal(blockElements));
   const smallBlock = graph.node('Mul', [block, graph.scalar(weightDeviation, 'fp32')]);
   const constants = new Map<string, Value>();
@@ -94,7 +94,7 @@ export function deviceSources(graph: Graph, limits: Limits): Sources {
     list.push({ name, value, type });
     return value;
   };
-  const useOf = (key: string) => {
+  const nextUse = (key: string) => {
     const use = uses.get(key) ?? 0;
     uses.set(key, use + 1);
     return use;
@@ -110,19 +110,19 @@ export function deviceSources(graph: Graph, limits: Limits): Sources {
     sizes,
     parameter(name, dims, type) {
       // Gradients to accumulate onto are read once and never changed: those of equal extents can be one constant, unlike weights.
-      const offset = () => (name.startsWith('main.') ? 1 : 2 + useOf(`weight ${dims.join()}`));
+      const offset = () => (name.startsWith('main.') ? 1 : 2 + nextUse(`weight ${dims.join()}`));
       return once(name, () => track(name, constant(smallBlock, dims, offset(), type), type, parameters));
     },
     tensor(name, dims, type) {
       const first = dims.findIndex((extent) => typeof extent !== 'number' && extent !== 'batch');
       const largest = dims.map((extent, axis) => largestExtent(extent, limits) + (axis === first ? spareRows : 0));
-      const use = useOf(`${largest.join()} ${type}`);
+      const use = nextUse(`${largest.join()} ${type}`);
       if (use >= spareRows) throw new Error(`more than ${spareRows} tensors of extents ${largest.join()}`);
       return track(name, cut(graph, constant(block, largest, 0, type), dims, sizes, first, use), type);
     },
     rowsFromOne: (name, width, type) => track(name, constant(block, [1, width], 0, type), type, parameters),
     indices(name, below) {
-      const made = integersBelow(graph, below, largestExtent('rows', limits), useOf('indices'));
+      const made = integersBelow(graph, below, largestExtent('rows', limits), nextUse('indices'));
       return track(name, cut(graph, made, ['rows'], sizes, 0, 0), 'int64');
     },
     tensors,
@@ -186,7 +186,7 @@ function largestExtent(extent: Dims[number], limits: Limits): number {
  * Sizes of the slice, int64 [1] each. They pass through a shape because ONNX Runtime keeps arithmetic that starts from shapes on the CPU,
  * where Slice and Reshape want their arguments; arithmetic on graph inputs would go to the GPU and back, once for every cut.
  */
-function sizesOf(graph: Graph): Sources['sizes'] {
+function sliceSizes(graph: Graph): Sources['sizes'] {
   const size = (name: string) => graph.node('Shape', [graph.node('ConstantOfShape', [graph.input(name, 'int64', [1])])]);
   const [batch, tokens, context] = [size('batch'), size('tokens'), size('context')];
   return { batch, tokens, context, rows: graph.node('Mul', [batch, tokens]), total: graph.node('Add', [context, tokens]) };

@@ -1,4 +1,4 @@
-import { integerAttribute, mostFrequent, shown, weightOf, type GraphView } from './graph-view';
+import { integerAttribute, mostFrequent, shown, findWeight, type GraphView } from './graph-view';
 import { sized, type Read } from './tables';
 import { sentence } from '../../core/sentence';
 
@@ -15,10 +15,10 @@ const numberedExpert = /(^|[._/])experts?[._/](\d{1,5})([._/]|$)/i;
 const sameWidth: Read<null> = { value: null, reason: sentence`experts are as wide as the feed-forward that was read` };
 
 /** By ONNX Runtime's operators for experts, by weights stacked over experts, or by the numbers in names. */
-export function expertsOf(view: GraphView): Experts {
+export function readExperts(view: GraphView): Experts {
   const [node] = view.nodes.filter(({ operator }) => operator === 'MoE' || operator === 'QMoE');
   if (node !== undefined) {
-    const stacked = weightOf(view, node.inputs[2] ?? '')?.tensor;
+    const stacked = findWeight(view, node.inputs[2] ?? '')?.tensor;
     const count = stacked?.dims[0];
     const active = integerAttribute(node, 'k');
     return {
@@ -57,7 +57,7 @@ function namedExperts(view: GraphView): Read<number> | null {
 function chosenExperts(view: GraphView, count: number): Read<number> | null {
   const kept = view.nodes
     .filter(({ operator }) => operator === 'TopK')
-    .flatMap((node) => weightOf(view, node.inputs[1] ?? '')?.tensor.integers ?? []);
+    .flatMap((node) => findWeight(view, node.inputs[1] ?? '')?.tensor.integers ?? []);
   const active = mostFrequent(kept.filter((value) => value >= 1 && value <= count));
   return active === null ? null : { value: active, reason: sentence`TopK keeps ${active} experts` };
 }

@@ -48,38 +48,38 @@ export interface GraphView {
 }
 
 /** @throws nothing: what is odd about a graph just is not found in the view. */
-export function viewOf({ graph }: ModelProto): GraphView {
+export function createGraphView({ graph }: ModelProto): GraphView {
   const nodes: Node[] = [];
   const tensors = new Map<string, Tensor>();
   let graphs = 0;
   const visit = (proto: GraphProto): void => {
     const here = graphs;
     graphs += 1;
-    for (const tensor of proto.initializer) tensors.set(tensor.name, tensorOf(tensor, tensor.name));
+    for (const tensor of proto.initializer) tensors.set(tensor.name, toTensor(tensor, tensor.name));
     for (const { values, dims } of proto.sparseInitializer)
-      if (values !== undefined) tensors.set(values.name, { ...tensorOf(values, values.name), dims: dims.map(Number), integers: null });
+      if (values !== undefined) tensors.set(values.name, { ...toTensor(values, values.name), dims: dims.map(Number), integers: null });
     for (const node of proto.node) {
-      const seen = nodeOf(node, here);
+      const seen = toNode(node, here);
       nodes.push(seen);
-      const constant = constantOf(seen);
+      const constant = constantTensor(seen);
       if (constant !== null) tensors.set(constant.name, constant);
       for (const attribute of node.attribute) for (const inner of [attribute.g, ...attribute.graphs]) if (inner !== undefined) visit(inner);
     }
   };
   if (graph !== undefined) visit(graph);
-  const { producers, consumers } = edgesOf(nodes);
+  const { producers, consumers } = indexEdges(nodes);
   return {
     nodes,
     // Before IR 4, initializers were listed among the inputs.
-    inputs: (graph?.input ?? []).map(portOf).filter(({ name }) => !tensors.has(name)),
-    outputs: (graph?.output ?? []).map(portOf),
+    inputs: (graph?.input ?? []).map(toPort).filter(({ name }) => !tensors.has(name)),
+    outputs: (graph?.output ?? []).map(toPort),
     tensors,
     producer: (value) => producers.get(value),
     consumers: (value) => consumers.get(value) ?? [],
   };
 }
 
-function edgesOf(nodes: readonly Node[]) {
+function indexEdges(nodes: readonly Node[]) {
   const producers = new Map<string, Node>();
   const consumers = new Map<string, Node[]>();
   for (const node of nodes) {
@@ -93,7 +93,7 @@ function edgesOf(nodes: readonly Node[]) {
   return { producers, consumers };
 }
 
-function nodeOf(node: NodeProto, graph: number): Node {
+function toNode(node: NodeProto, graph: number): Node {
   return {
     operator: node.opType,
     domain: node.domain,
@@ -105,11 +105,11 @@ function nodeOf(node: NodeProto, graph: number): Node {
   };
 }
 
-function constantOf(node: Node): Tensor | null {
+function constantTensor(node: Node): Tensor | null {
   const [name] = node.outputs;
   if (node.operator !== 'Constant' || name === undefined) return null;
   const tensor = node.attributes.get('value')?.t;
-  if (tensor !== undefined) return tensorOf(tensor, name);
+  if (tensor !== undefined) return toTensor(tensor, name);
   const single = node.attributes.get('value_int');
   if (single !== undefined) return { name, dims: [], dataType: DataType.INT64, integers: [Number(single.i)] };
   const list = node.attributes.get('value_ints');
@@ -117,8 +117,8 @@ function constantOf(node: Node): Tensor | null {
   return null;
 }
 
-function tensorOf(tensor: TensorProto, name: string): Tensor {
-  return { name, dims: tensor.dims.map(Number), dataType: tensor.dataType, integers: integersOf(tensor) };
+function toTensor(tensor: TensorProto, name: string): Tensor {
+  return { name, dims: tensor.dims.map(Number), dataType: tensor.dataType, integers: readIntegers(tensor) };
 }
 
 const integerBytes: ReadonlyMap<number, number> = new Map([
@@ -126,7 +126,7 @@ const integerBytes: ReadonlyMap<number, number> = new Map([
   [DataType.INT32, 4],
 ]);
 
-function integersOf({ dataType, dims, int32Data, int64Data, rawData }: TensorProto): readonly number[] | null {
+function readIntegers({ dataType, dims, int32Data, int64Data, rawData }: TensorProto): readonly number[] | null {
   const bytes = integerBytes.get(dataType);
   if (bytes === undefined) return null;
   const count = dims.reduce((product, dim) => product * Number(dim), 1);
@@ -138,7 +138,7 @@ function integersOf({ dataType, dims, int32Data, int64Data, rawData }: TensorPro
   return values.length === count ? values : null;
 }
 
-function portOf({ name, type }: ValueInfoProto): Port {
+function toPort({ name, type }: ValueInfoProto): Port {
   const shape = type?.value.case === 'tensorType' ? type.value.value.shape : undefined;
   return {
     name,
@@ -159,7 +159,7 @@ const passedOver = new Set(['Identity', 'Cast', 'Transpose', 'DequantizeLinear',
 const longestChain = 8;
 
 /** The constant behind a value; null when it is computed. */
-export function weightOf(view: GraphView, value: string): Weight | null {
+export function findWeight(view: GraphView, value: string): Weight | null {
   let [name, transposed, dequantized] = [value, false, false];
   for (let step = 0; step < longestChain; step += 1) {
     const node = view.producer(name);

@@ -1,4 +1,4 @@
-import { integerAttribute, mostFrequent, shown, weightOf, type GraphView, type Node, type Port } from './graph-view';
+import { integerAttribute, mostFrequent, shown, findWeight, type GraphView, type Node, type Port } from './graph-view';
 import { cacheNumber } from './layers';
 import type { Linear } from './linears';
 import { rotaryCache, sized, type Read } from './tables';
@@ -14,22 +14,22 @@ interface Heads {
 }
 
 /** Heads, key/value heads and head size, from attributes, caches, reshapes and the widths of the projections, in this order. */
-export function headsOf(graph: TracedGraph): Heads {
+export function readHeads(graph: TracedGraph): Heads {
   const { view, attentions, attentionOutputs } = graph;
   const queryWidth = mostFrequent(attentionOutputs.map(({ linear }) => linear.in));
   const output = attentionOutputs.find(({ linear }) => linear.in === queryWidth);
-  const attributes = attributesOf([...attentions]);
-  const cache = cacheOf(view);
-  const split = queryWidth === null ? null : reshapesOf(graph, queryWidth);
-  const rotated = attributeOf(
+  const attributes = readHeadAttributes([...attentions]);
+  const cache = readCacheShape(view);
+  const split = queryWidth === null ? null : headsByReshapes(graph, queryWidth);
+  const rotated = readAttribute(
     view.nodes.filter(({ operator }) => operator === 'RotaryEmbedding'),
     ['num_heads'],
   );
   const given = attributes.heads ?? (cache === null ? split : null);
-  const headDim = cache?.headDim ?? over(queryWidth, given, output) ?? clueOf(graph) ?? null;
+  const headDim = cache?.headDim ?? over(queryWidth, given, output) ?? headSizeClue(graph) ?? null;
   const heads = attributes.heads ?? over(queryWidth, headDim, output) ?? split ?? (rotated?.value === 0 ? null : rotated);
   const widths = widthOfKeys(output, queryWidth);
-  const keyHeads = widths === null || headDim === null ? null : keyHeadsOf(widths, headDim.value);
+  const keyHeads = widths === null || headDim === null ? null : keyHeadsByWidth(widths, headDim.value);
   const kvHeads = attributes.kvHeads ?? cache?.kvHeads ?? keyHeads;
   const doubts =
     keyHeads !== null && kvHeads !== null && keyHeads.value !== kvHeads.value
@@ -38,11 +38,11 @@ export function headsOf(graph: TracedGraph): Heads {
   return { heads, kvHeads, headDim, doubts };
 }
 
-function attributesOf(attentions: readonly Node[]): { readonly heads: Read<number> | null; readonly kvHeads: Read<number> | null } {
-  return { heads: attributeOf(attentions, ['num_heads', 'q_num_heads']), kvHeads: attributeOf(attentions, ['kv_num_heads']) };
+function readHeadAttributes(attentions: readonly Node[]): { readonly heads: Read<number> | null; readonly kvHeads: Read<number> | null } {
+  return { heads: readAttribute(attentions, ['num_heads', 'q_num_heads']), kvHeads: readAttribute(attentions, ['kv_num_heads']) };
 }
 
-function attributeOf(nodes: readonly Node[], names: readonly string[]): Read<number> | null {
+function readAttribute(nodes: readonly Node[], names: readonly string[]): Read<number> | null {
   for (const name of names) {
     const value = mostFrequent(nodes.flatMap((node) => integerAttribute(node, name) ?? []));
     if (value !== null && value > 0) return { value, reason: sentence`${name} is ${value} in the ${nodes[0]?.operator ?? ''} nodes` };
@@ -54,19 +54,19 @@ function attributeOf(nodes: readonly Node[], names: readonly string[]): Read<num
  * Of [batch, key/value heads, earlier tokens, head size], or with tokens before heads; also of GPT-2's old [2, ...]. Inputs first, then
  * outputs.
  */
-function cacheOf(view: GraphView): { readonly kvHeads: Read<number>; readonly headDim: Read<number> } | null {
+function readCacheShape(view: GraphView): { readonly kvHeads: Read<number>; readonly headDim: Read<number> } | null {
   const present = view.outputs.filter(({ name }) => /present|past|cache/i.test(name) && !/value/i.test(name));
   for (const port of [...view.inputs.filter(({ name }) => cacheNumber(name) !== null), ...present]) {
     const [headDim, second, third] = [port.dims.at(-1), port.dims.at(-2), port.dims.at(-3)];
     const kvHeads = third ?? second;
     if (port.dims.length < 4 || headDim === undefined || headDim === null || kvHeads === undefined || kvHeads === null) continue;
-    const reason = sentence`${shown(port.name)} is ${shapeOf(port)}`;
+    const reason = sentence`${shown(port.name)} is ${portShapeText(port)}`;
     return { kvHeads: { value: kvHeads, reason }, headDim: { value: headDim, reason } };
   }
   return null;
 }
 
-function shapeOf({ dims }: Port): string {
+function portShapeText({ dims }: Port): string {
   return dims.map((dim) => dim ?? '?').join(' x ');
 }
 
@@ -77,18 +77,18 @@ function over(width: number | null, divisor: Read<number> | null, output: Projec
 }
 
 /** Heads by the reshapes that split queries: [batch, tokens, heads, head size], -1 for one of them. */
-function reshapesOf({ view, linears, attentionOutputs }: TracedGraph, queryWidth: number): Read<number> | null {
+function headsByReshapes({ view, linears, attentionOutputs }: TracedGraph, queryWidth: number): Read<number> | null {
   const producers = new Map(linears.map((linear) => [linear.node, linear]));
   const nodes = new Set(attentionOutputs.flatMap((output) => output.nodes.filter(({ operator }) => operator === 'Reshape')));
-  const found = [...nodes].flatMap((node) => splitOf(view, node, producers, queryWidth) ?? []);
+  const found = [...nodes].flatMap((node) => headsBySplit(view, node, producers, queryWidth) ?? []);
   const value = mostFrequent(found.map((item) => item.value));
   return found.find((item) => item.value === value) ?? null;
 }
 
 /** Heads that a reshape splits queries into, or queries, keys and values together; null for any other reshape. */
-function splitOf(view: GraphView, node: Node, producers: ReadonlyMap<Node, Linear>, queryWidth: number): Read<number> | null {
+function headsBySplit(view: GraphView, node: Node, producers: ReadonlyMap<Node, Linear>, queryWidth: number): Read<number> | null {
   const shape = integersBehind(view, node.inputs[1] ?? '');
-  const width = widthOf(view, node.inputs[0] ?? '', producers);
+  const width = projectedWidth(view, node.inputs[0] ?? '', producers);
   const [count, size] = [shape?.at(-2), shape?.at(-1)];
   if (shape === null || shape.length < 4 || typeof count !== 'number' || typeof size !== 'number') return null;
   if (width !== queryWidth && width !== 3 * queryWidth) return null;
@@ -99,19 +99,19 @@ function splitOf(view: GraphView, node: Node, producers: ReadonlyMap<Node, Linea
 }
 
 /** Width of a value that comes from a projection, or from a part of one; null when it is anything else. */
-function widthOf(view: GraphView, value: string, producers: ReadonlyMap<Node, Linear>, depth = 0): number | null {
+function projectedWidth(view: GraphView, value: string, producers: ReadonlyMap<Node, Linear>, depth = 0): number | null {
   const node = view.producer(value);
   if (node === undefined || depth > 5) return null;
   const linear = producers.get(node);
   if (linear !== undefined) return linear.out;
   if (node.operator === 'Split') {
     const sizes = node.attributes.get('split')?.ints.map(Number) ?? integersBehind(view, node.inputs[1] ?? '');
-    const whole = widthOf(view, node.inputs[0] ?? '', producers, depth + 1);
+    const whole = projectedWidth(view, node.inputs[0] ?? '', producers, depth + 1);
     return sizes?.[node.outputs.indexOf(value)] ?? (whole === null ? null : whole / node.outputs.length);
   }
   if (!['Add', 'Cast', 'Identity', 'Reshape', 'DequantizeLinear', 'Mul'].includes(node.operator)) return null;
-  const input = node.inputs.find((name) => weightOf(view, name) === null);
-  return input === undefined ? null : widthOf(view, input, producers, depth + 1);
+  const input = node.inputs.find((name) => findWeight(view, name) === null);
+  return input === undefined ? null : projectedWidth(view, input, producers, depth + 1);
 }
 
 /** A shape as far as it is constant: itself, or joined from pieces of which some are computed (null). */
@@ -126,7 +126,7 @@ function integersBehind(view: GraphView, value: string, depth = 0): readonly (nu
 }
 
 /** Head size where only other parts show it: norms of single heads, or the table of rotations, which holds half of a head. */
-function clueOf({ view, attentionOutputs, norms }: TracedGraph): Read<number> | null {
+function headSizeClue({ view, attentionOutputs, norms }: TracedGraph): Read<number> | null {
   const inside = new Set(attentionOutputs.flatMap(({ nodes }) => nodes));
   const norm = norms.find(({ node, width }) => width !== null && inside.has(node));
   if (norm?.width !== undefined && norm.width !== null)
@@ -155,6 +155,6 @@ function widthOfKeys(
   return widths.length === 3 ? { width: only, from: sentence`the projection of keys is ${only} wide` } : null;
 }
 
-function keyHeadsOf({ width, from }: { readonly width: number; readonly from: Sentence }, headDim: number): Read<number> | null {
+function keyHeadsByWidth({ width, from }: { readonly width: number; readonly from: Sentence }, headDim: number): Read<number> | null {
   return width % headDim === 0 ? { value: width / headDim, reason: sentence`${from} and a head ${headDim}` } : null;
 }

@@ -18,7 +18,7 @@ interface Candidate extends Read<number> {
  * Number of layers, by what the graph shows of it: caches among its inputs, numbers in names, attention nodes. Equal initializers are
  * merged by exporters, so initializers by themselves are never counted; where the ways differ that is a doubt.
  */
-export function layersOf({ view, attentions }: TracedGraph): { readonly layers: Read<number> | null; readonly doubt: Sentence | null } {
+export function countLayers({ view, attentions }: TracedGraph): { readonly layers: Read<number> | null; readonly doubt: Sentence | null } {
   const found: Candidate[] = [cachedLayers(view), namedLayers(view), attentionLayers(attentions)].flatMap((candidate) => candidate ?? []);
   const [caches, names, attending] = (['caches', 'names', 'attentions'] as const).map((kind) => found.find((item) => item.kind === kind));
   // One numbered name is what merging leaves of many equal layers.

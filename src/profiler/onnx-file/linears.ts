@@ -1,5 +1,5 @@
 import { TensorProto_DataType as DataType } from 'onnx-buf';
-import { integerAttribute, weightOf, type GraphView, type Node, type Tensor } from './graph-view';
+import { integerAttribute, findWeight, type GraphView, type Node, type Tensor } from './graph-view';
 import { own } from '../../core/records';
 
 /** A GEMM with a weight of the model. */
@@ -21,8 +21,8 @@ export interface Linear {
 }
 
 /** Every GEMM with a weight, by any of the operators exporters and optimizers write. */
-export function linearsOf(view: GraphView): readonly Linear[] {
-  return view.nodes.flatMap((node) => linearOf(view, node) ?? []);
+export function findLinears(view: GraphView): readonly Linear[] {
+  return view.nodes.flatMap((node) => toLinear(view, node) ?? []);
 }
 
 /** Where each operator has its weight and its bias (both as input numbers). */
@@ -42,13 +42,13 @@ const layouts: Readonly<Record<string, { readonly weight: number; readonly bias:
   QAttention: { weight: 1, bias: 2 },
 };
 
-function linearOf(view: GraphView, node: Node): Linear | null {
+function toLinear(view: GraphView, node: Node): Linear | null {
   const [input] = node.inputs;
   if (input === undefined) return null;
   if (node.operator === 'MatMulNBits' || node.operator === 'MatMulBnb4') return packedLinear(view, node, input);
   const layout = own(layouts, node.operator);
   if (layout === undefined || (node.operator === 'Attention' && node.domain !== 'com.microsoft')) return null;
-  const found = weightOf(view, node.inputs[layout.weight] ?? '');
+  const found = findWeight(view, node.inputs[layout.weight] ?? '');
   const [rows, columns, more] = found?.tensor.dims ?? [];
   if (found === null || rows === undefined || columns === undefined || more !== undefined) return null;
   const turned = found.transposed !== (integerAttribute(node, 'transB') === 1);
@@ -130,7 +130,7 @@ function isBiased(view: GraphView, user: Node, width: number): boolean {
 
 function hasVector(view: GraphView, values: readonly string[], width?: number): boolean {
   return values.some((value) => {
-    const dims = weightOf(view, value)?.tensor.dims;
+    const dims = findWeight(view, value)?.tensor.dims;
     return dims?.length === 1 && (width === undefined || dims[0] === width);
   });
 }

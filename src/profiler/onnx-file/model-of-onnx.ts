@@ -4,13 +4,13 @@ import type { Precision } from '../../core/domain/cluster';
 import { modelFields, type WrittenModel } from '../../core/run/written-model';
 import type { LocatedFields } from '../../core/domain/located';
 import { onnxError } from './errors';
-import { mostFrequent, shown, viewOf, type GraphView } from './graph-view';
-import { expertsOf } from './experts';
-import { headsOf } from './heads';
-import { layersOf } from './layers';
-import { linearsOf, type Linear } from './linears';
-import { normsOf } from './norms';
-import { endsOf, rotaryCache, sized, type Ends, type Read } from './tables';
+import { mostFrequent, shown, createGraphView, type GraphView } from './graph-view';
+import { readExperts } from './experts';
+import { readHeads } from './heads';
+import { countLayers } from './layers';
+import { findLinears, type Linear } from './linears';
+import { findNorms } from './norms';
+import { findEnds, rotaryCache, sized, type Ends, type Read } from './tables';
 import { traceGraph, type TracedGraph } from './trace';
 import { allOf, anyOf, type Sentence, sentence, type Value } from '../../core/sentence';
 
@@ -50,14 +50,14 @@ export function settleTying(read: OnnxModel): OnnxModel {
  * @throws ExpectedError `onnx-no-transformer` for a graph without attention or a residual stream.
  */
 export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
-  const view = viewOf(model);
-  const linears = linearsOf(view);
-  const ends = endsOf(view, linears, normsOf(view));
+  const view = createGraphView(model);
+  const linears = findLinears(view);
+  const ends = findEnds(view, linears, findNorms(view));
   const graph = ends === null ? null : traceGraph(view, linears, ends.hidden.value);
   if (ends === null || graph === null || graph.attentionOutputs.length === 0) throw noTransformer(model, graph, file);
-  const { layers, doubt: layerDoubt } = layersOf(graph);
-  const heads = headsOf(graph);
-  const tying = tyingOf(graph, ends);
+  const { layers, doubt: layerDoubt } = countLayers(graph);
+  const heads = readHeads(graph);
+  const tying = readTying(graph, ends);
   return {
     fields: {
       modelType: {
@@ -72,15 +72,15 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
       heads: heads.heads,
       kvHeads: heads.kvHeads,
       headDim: heads.headDim,
-      ...feedForwardOf(graph),
-      ...expertsOf(view),
+      ...readFeedForward(graph),
+      ...readExperts(view),
       encoderLayers: { value: null, reason: sentence`graphs of encoders with decoders are not distinguished` },
-      vocab: vocabOf(ends),
+      vocab: readVocab(ends),
       tiedEmbeddings: tying.read,
-      ...positionsOf(view, ends),
-      ...insideOf(graph),
+      ...readPositions(view, ends),
+      ...readLayerTraits(graph),
     },
-    precision: precisionOf(linears),
+    precision: readPrecision(linears),
     doubts: [...[layerDoubt, tying.doubt].flatMap((doubt) => doubt ?? []), ...heads.doubts, ...otherDoubts(graph, ends)],
   };
 }
@@ -136,7 +136,7 @@ const fieldNames: Readonly<Record<keyof WrittenModel, Sentence>> = {
   qkNorm: sentence`the norm of queries and keys`,
 };
 
-function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'gatedMlp' | 'mlpBias'> {
+function readFeedForward({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'gatedMlp' | 'mlpBias'> {
   const ffn = mostFrequent(downs.map(({ linear }) => linear.in));
   const example = downs.find(({ linear }) => linear.in === ffn);
   if (ffn === null || example === undefined) return { ffn: null, gatedMlp: null, mlpBias: null };
@@ -161,11 +161,11 @@ function feedForwardOf({ downs, view }: TracedGraph): Pick<ReadModel, 'ffn' | 'g
       value: fused || sources.length === 2,
       reason: fused ? sentence`${ups} is twice as wide` : sentence`${shown(linear.name)} comes after ${ups}`,
     },
-    mlpBias: biasOf(biased, sentence`${shown(linear.name)} and ${ups}`),
+    mlpBias: readBias(biased, sentence`${shown(linear.name)} and ${ups}`),
   };
 }
 
-function biasOf(biased: readonly Linear[], names: Value): Read<boolean> {
+function readBias(biased: readonly Linear[], names: Value): Read<boolean> {
   const [first] = biased;
   return first === undefined
     ? { value: false, reason: sentence`nothing is added to ${names}` }
@@ -173,7 +173,7 @@ function biasOf(biased: readonly Linear[], names: Value): Read<boolean> {
 }
 
 /** What is the same in every layer: norms and biases around attention. */
-function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'norm' | 'qkvBias' | 'attentionOutputBias' | 'qkNorm'> {
+function readLayerTraits({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'norm' | 'qkvBias' | 'attentionOutputBias' | 'qkNorm'> {
   const rms = norms.filter(({ kind }) => kind === 'rmsnorm').length;
   const [example] = attentionOutputs;
   const inside = new Set(attentionOutputs.flatMap(({ nodes }) => nodes));
@@ -189,11 +189,11 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
             value: isRms ? 'rmsnorm' : 'layernorm',
             reason: isRms ? sentence`the graph has ${rms} RMSNorms` : sentence`the graph has ${norms.length - rms} LayerNorms`,
           },
-    qkvBias: biasOf(
+    qkvBias: readBias(
       sources.filter(({ bias }) => bias),
       sources.map(({ name }) => shown(name)).join(', '),
     ),
-    attentionOutputBias: biasOf(biasedOutputs, shown(example?.linear.name ?? '')),
+    attentionOutputBias: readBias(biasedOutputs, shown(example?.linear.name ?? '')),
     qkNorm: {
       value: headNorm !== undefined,
       reason:
@@ -204,7 +204,7 @@ function insideOf({ attentionOutputs, norms }: TracedGraph): Pick<ReadModel, 'no
   };
 }
 
-function vocabOf({ tokens, head }: Ends): Read<number> {
+function readVocab({ tokens, head }: Ends): Read<number> {
   const rows = tokens?.dims[0];
   if (tokens !== null && rows !== undefined) return { value: rows, reason: sized(tokens) };
   if (head !== null) return { value: head.out, reason: sentence`${shown(head.name)} is a product of ${head.in} x ${head.out}` };
@@ -212,7 +212,10 @@ function vocabOf({ tokens, head }: Ends): Read<number> {
 }
 
 /** Whether the head's weight is the token table. Exporters that turn it round while exporting leave no trace of the tie. */
-function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read: Read<boolean> | null; readonly doubt: Sentence | null } {
+function readTying(
+  { view }: TracedGraph,
+  { tokens, head }: Ends,
+): { readonly read: Read<boolean> | null; readonly doubt: Sentence | null } {
   if (tokens === null) return { read: { value: false, reason: sentence`the graph has no embedding` }, doubt: null };
   if (head === null)
     return {
@@ -225,7 +228,7 @@ function tyingOf({ view }: TracedGraph, { tokens, head }: Ends): { readonly read
   return { read: renamed ? null : { value: false, reason: sentence`${shown(head.name)} serves only the head` }, doubt: null };
 }
 
-function positionsOf(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
+function readPositions(view: GraphView, { positions, rotary }: Ends): Pick<ReadModel, 'positions' | 'maxPositions'> {
   const rows = positions?.dims[0];
   if (positions !== null && rows !== undefined)
     return { positions: { value: 'learned', reason: sized(positions) }, maxPositions: { value: rows, reason: sized(positions) } };
@@ -249,7 +252,7 @@ const precisions: ReadonlyMap<number, Precision> = new Map([
   [DataType.BFLOAT16, 'bf16'],
 ]);
 
-function precisionOf(linears: readonly Linear[]): Precision | null {
+function readPrecision(linears: readonly Linear[]): Precision | null {
   const type = mostFrequent(linears.flatMap(({ computedIn }) => (precisions.has(computedIn) ? [computedIn] : [])));
   return type === null ? null : (precisions.get(type) ?? null);
 }

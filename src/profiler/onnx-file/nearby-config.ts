@@ -23,7 +23,7 @@ export async function nearbyConfig(file: string, { fields }: OnnxModel): Promise
   const candidates = path.basename(path.resolve(folder)) === 'onnx' ? [folder, path.dirname(path.resolve(folder))] : [folder];
   for (const candidate of candidates) {
     const name = path.join(candidate, 'config.json');
-    const text = await textOf(name);
+    const text = await readConfigText(name);
     if (text === null) continue;
     try {
       return sameModel(readHuggingFace(name, text), fields);
@@ -47,7 +47,7 @@ function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): Nearb
   return { config, doubts: [] };
 }
 
-async function textOf(file: string): Promise<string | null> {
+async function readConfigText(file: string): Promise<string | null> {
   try {
     const status = await stat(file);
     return status.isFile() && status.size <= maximumConfigSize ? await readFile(file, 'utf8') : null;

@@ -1,4 +1,4 @@
-import { weightOf, type GraphView, type Node } from './graph-view';
+import { findWeight, type GraphView, type Node } from './graph-view';
 import { own } from '../../core/records';
 
 /** A normalization: one operator, or the operators that compute it. */
@@ -22,17 +22,17 @@ const operators: Readonly<Record<string, { readonly kind: Norm['kind']; readonly
 };
 
 /** Every norm of a graph: by operator, and by the pattern that exports of early opsets have (mean, square, mean, square root, division). */
-export function normsOf(view: GraphView): readonly Norm[] {
+export function findNorms(view: GraphView): readonly Norm[] {
   return view.nodes.flatMap((node) => {
     const operator = own(operators, node.operator);
-    if (operator === undefined) return patternOf(view, node) ?? [];
-    const gain = weightOf(view, node.inputs[operator.gain] ?? '')?.tensor;
+    if (operator === undefined) return normByPattern(view, node) ?? [];
+    const gain = findWeight(view, node.inputs[operator.gain] ?? '')?.tensor;
     return [{ node, kind: operator.kind, width: gain?.dims.length === 1 ? (gain.dims[0] ?? null) : null, gain: gain?.name ?? null }];
   });
 }
 
 /** Sqrt(ReduceMean(square(x)) + epsilon), of x less its mean for a LayerNorm. */
-function patternOf(view: GraphView, node: Node): Norm | null {
+function normByPattern(view: GraphView, node: Node): Norm | null {
   if (node.operator !== 'Sqrt') return null;
   const mean = meanBefore(view, node);
   const square = view.producer(mean?.inputs[0] ?? '');
@@ -59,7 +59,7 @@ function gainAfter(view: GraphView, root: Node): { readonly width: number; reado
     const users = view.consumers(current.outputs[0] ?? '').filter((user) => between.has(user.operator));
     for (const user of users.filter(({ operator }) => operator === 'Mul'))
       for (const value of user.inputs) {
-        const tensor = weightOf(view, value)?.tensor;
+        const tensor = findWeight(view, value)?.tensor;
         const [width] = tensor?.dims ?? [];
         if (tensor?.dims.length === 1 && width !== undefined && width > 1) return { width, name: tensor.name };
       }

@@ -3,7 +3,7 @@ import { ModelProtoSchema } from 'onnx-buf';
 import type { CancelSignal } from '../../core/errors';
 import { createCursor, type ByteSource, type Cursor } from './byte-source';
 import { onnxError } from './errors';
-import { rulesOf, wireTypes, type FieldRule } from './wire';
+import { fieldRules, wireTypes, type FieldRule } from './wire';
 import { sentence } from '../../core/sentence';
 
 /** Constants up to this size are kept: shapes of reshapes and head counts are among them. */
@@ -69,10 +69,10 @@ async function copyField(cursor: Cursor, copy: Copy, frame: Frame, file: string)
   const tag = cursor.varint();
   if (tag === null) throw syntaxError(file, at, 'the file ends early, or is damaged');
   const [number, wire] = [Math.floor(tag / 8), tag % 8];
-  const rule = rulesOf(frame.schema).get(number);
+  const rule = fieldRules(frame.schema).get(number);
   if (number < 1 || number > 0x1fffffff || (rule !== undefined && !rule.wires.includes(wire)))
     throw syntaxError(file, at, `field ${number} has wire type ${wire}`);
-  const length = lengthOf(cursor, wire);
+  const length = readValueLength(cursor, wire);
   if (length === null || cursor.position() + length > frame.end) throw syntaxError(file, at, 'a field runs past the end of its message');
   if (rule?.action === 'descend' && rule.schema !== null)
     return { schema: rule.schema, end: cursor.position() + length, lengthAt: copy.openLength(tag), payloadBytes: 0 };
@@ -94,7 +94,7 @@ async function copyField(cursor: Cursor, copy: Copy, frame: Frame, file: string)
 }
 
 /** Bytes of the value that follows a tag; null when there is none. Moves past the length of a length-delimited one. */
-function lengthOf(cursor: Cursor, wire: number): number | null {
+function readValueLength(cursor: Cursor, wire: number): number | null {
   switch (wire) {
     case wireTypes.varint:
       return cursor.varintLength();

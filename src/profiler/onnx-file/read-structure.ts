@@ -14,12 +14,12 @@ import { type Sentence, sentence } from '../../core/sentence';
  */
 export async function readOnnxStructure(file: string, signal?: CancelSignal): Promise<ModelProto> {
   throwIfCancelled(signal);
-  const size = await sizeOf(file);
+  const size = await fileSize(file);
   const handle = await open(file).catch((error: unknown) => {
     throw systemFailure(file, error);
   });
   try {
-    return await structureOf(fileSource(handle, size), file, signal);
+    return await readStructure(fileSource(handle, size), file, signal);
   } catch (error) {
     throw systemFailure(file, error);
   } finally {
@@ -28,7 +28,7 @@ export async function readOnnxStructure(file: string, signal?: CancelSignal): Pr
 }
 
 /** As `readOnnxStructure`, from any source of bytes. */
-export async function structureOf(source: ByteSource, file: string, signal?: CancelSignal): Promise<ModelProto> {
+export async function readStructure(source: ByteSource, file: string, signal?: CancelSignal): Promise<ModelProto> {
   await rejectKnownOthers(source, file);
   const pruned = await pruneModel(source, file, signal);
   const model = decoded(pruned, file);
@@ -71,7 +71,7 @@ async function rejectKnownOthers(source: ByteSource, file: string): Promise<void
     );
 }
 
-async function sizeOf(file: string): Promise<number> {
+async function fileSize(file: string): Promise<number> {
   const status = await stat(file).catch((error: unknown) => {
     throw systemFailure(file, error);
   });

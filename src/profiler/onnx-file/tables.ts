@@ -1,4 +1,4 @@
-import { integerAttribute, mostFrequent, shown, weightOf, type GraphView, type Tensor } from './graph-view';
+import { integerAttribute, mostFrequent, shown, findWeight, type GraphView, type Tensor } from './graph-view';
 import type { Linear } from './linears';
 import type { Norm } from './norms';
 import { sentence, type Sentence } from '../../core/sentence';
@@ -24,24 +24,24 @@ const positionNames = /(^|[._/])(wpe|embed_positions|position_embeddings?|pos_em
 const otherTables = /token_type|segment|rotary|cos|sin/i;
 
 /** Embedding, positions and head; null when the width of the residual stream is unknown. */
-export function endsOf(view: GraphView, linears: readonly Linear[], norms: readonly Norm[]): Ends | null {
+export function findEnds(view: GraphView, linears: readonly Linear[], norms: readonly Norm[]): Ends | null {
   const tables = gatheredTables(view);
   const normWidth = mostFrequent(norms.flatMap(({ width }) => width ?? []));
   const named = tables.filter(({ name }) => !positionNames.test(name) && !otherTables.test(name));
   const fitting = named.filter(({ dims }) => normWidth === null || dims[1] === normWidth);
   const tokens = largest(fitting.filter(({ name }) => tokenNames.test(name))) ?? largest(fitting) ?? largest(named);
-  const hidden = hiddenOf(view, tokens, norms, normWidth);
+  const hidden = readHidden(view, tokens, norms, normWidth);
   if (hidden === null) return null;
   return {
     hidden,
     tokens,
     positions: positionTable(view, tables, tokens, hidden.value),
-    rotary: rotaryOf(view),
-    head: headOf(view, linears, tokens, hidden.value),
+    rotary: rotaryEvidence(view),
+    head: findHead(view, linears, tokens, hidden.value),
   };
 }
 
-function hiddenOf(view: GraphView, tokens: Tensor | null, norms: readonly Norm[], normWidth: number | null): Read<number> | null {
+function readHidden(view: GraphView, tokens: Tensor | null, norms: readonly Norm[], normWidth: number | null): Read<number> | null {
   const columns = tokens?.dims[1];
   if (tokens !== null && columns !== undefined && (normWidth === null || columns === normWidth))
     return { value: columns, reason: sized(tokens) };
@@ -64,9 +64,9 @@ export function sized({ name, dims }: Tensor): Sentence {
 /** Two-dimensional constants that rows are taken from. */
 function gatheredTables(view: GraphView): readonly Tensor[] {
   const found = view.nodes.flatMap((node): (Tensor | undefined)[] => {
-    if (node.operator === 'EmbedLayerNormalization') return [2, 3].map((index) => weightOf(view, node.inputs[index] ?? '')?.tensor);
+    if (node.operator === 'EmbedLayerNormalization') return [2, 3].map((index) => findWeight(view, node.inputs[index] ?? '')?.tensor);
     if (node.operator !== 'Gather' && node.operator !== 'GatherBlockQuantized') return [];
-    const tensor = weightOf(view, node.inputs[0] ?? '')?.tensor;
+    const tensor = findWeight(view, node.inputs[0] ?? '')?.tensor;
     if (tensor === undefined || node.operator === 'Gather') return [tensor];
     return [unpacked(view, tensor, node.inputs[2], integerAttribute(node, 'block_size'))];
   });
@@ -81,10 +81,10 @@ function unpacked(view: GraphView, table: Tensor, scales: string | undefined, bl
 }
 
 function largest(tables: readonly Tensor[]): Tensor | null {
-  return tables.reduce<Tensor | null>((best, table) => (best === null || rowsOf(table) > rowsOf(best) ? table : best), null);
+  return tables.reduce<Tensor | null>((best, table) => (best === null || tensorRows(table) > tensorRows(best) ? table : best), null);
 }
 
-function rowsOf({ dims }: Tensor): number {
+function tensorRows({ dims }: Tensor): number {
   return dims[0] ?? 0;
 }
 
@@ -99,11 +99,11 @@ function positionTable(view: GraphView, tables: readonly Tensor[], tokens: Tenso
   if (named !== undefined || sliced !== undefined)
     return named ?? (sliced === undefined ? null : { ...sliced, dims: sliced.dims.slice(-2) });
   // A graph whose names are gone: the smaller of two tables as wide as the model.
-  return others.find((table) => tokens !== null && rowsOf(table) < rowsOf(tokens) && rowsOf(table) > 2) ?? null;
+  return others.find((table) => tokens !== null && tensorRows(table) < tensorRows(tokens) && tensorRows(table) > 2) ?? null;
 }
 
 /** What shows that positions are rotary; null when nothing does. */
-function rotaryOf(view: GraphView): Sentence | null {
+function rotaryEvidence(view: GraphView): Sentence | null {
   for (const node of view.nodes) {
     if (node.operator === 'RotaryEmbedding' || node.operator === 'GemmaRotaryEmbedding')
       return sentence`the graph has ${node.operator} nodes`;
@@ -125,7 +125,7 @@ export function rotaryCache(view: GraphView): Tensor | null {
  * The product with the vocabulary: as wide as the token table has rows, else (one of the two may be padded) the widest that gives an output
  * of the model.
  */
-function headOf(view: GraphView, linears: readonly Linear[], tokens: Tensor | null, hidden: number): Linear | null {
+function findHead(view: GraphView, linears: readonly Linear[], tokens: Tensor | null, hidden: number): Linear | null {
   const outputs = new Set(view.outputs.map(({ name }) => name));
   const last = linears.filter(
     ({ in: width, out, node, name }) =>

@@ -1,6 +1,6 @@
-import { weightOf, type GraphView, type Node } from './graph-view';
+import { findWeight, type GraphView, type Node } from './graph-view';
 import type { Linear } from './linears';
-import { normsOf, type Norm } from './norms';
+import { findNorms, type Norm } from './norms';
 
 /** Operators that are a whole attention. */
 const attentionOperators = new Set([
@@ -54,7 +54,7 @@ export function traceGraph(view: GraphView, linears: readonly Linear[], hidden: 
     view,
     linears,
     attentions,
-    norms: normsOf(view),
+    norms: findNorms(view),
     attentionOutputs: traced.filter(attends),
     downs: traced.filter(
       (projection) => !attends(projection) && projection.sources.length > 0 && projection.sources.every((source) => source.in === hidden),
@@ -95,7 +95,7 @@ function weighsValues(view: GraphView, softmax: Node): boolean {
   for (let step = 0; step < 4; step += 1) {
     const users = view.consumers(current.outputs[0] ?? '');
     const values = current.outputs[0];
-    if (users.some((user) => isProduct(user) && user.inputs.every((input) => input === values || weightOf(view, input) === null)))
+    if (users.some((user) => isProduct(user) && user.inputs.every((input) => input === values || findWeight(view, input) === null)))
       return true;
     const next = users.find((user) => afterSoftmax.has(user.operator));
     if (next === undefined) return false;

@@ -38,23 +38,23 @@ const dropped = new Set(['docString', 'metadataProps', 'trainingInfo', 'configur
 const rules = new Map<DescMessage, ReadonlyMap<number, FieldRule>>();
 
 /** Rules of a message by field number; fields without one are of a later ONNX and dropped. */
-export function rulesOf(schema: DescMessage): ReadonlyMap<number, FieldRule> {
+export function fieldRules(schema: DescMessage): ReadonlyMap<number, FieldRule> {
   const known = rules.get(schema);
   if (known !== undefined) return known;
-  const made = new Map(schema.fields.map((field) => [field.number, ruleOf(schema, field)]));
+  const made = new Map(schema.fields.map((field) => [field.number, fieldRule(schema, field)]));
   rules.set(schema, made);
   return made;
 }
 
-function ruleOf(schema: DescMessage, field: DescField): FieldRule {
-  const wires = wiresOf(field);
+function fieldRule(schema: DescMessage, field: DescField): FieldRule {
+  const wires = fieldWires(field);
   if (dropped.has(field.localName)) return { action: 'drop', schema: null, wires };
   if (schema === TensorProtoSchema && payloads.has(field.localName)) return { action: 'payload', schema: null, wires };
   if (field.message !== undefined && holders.includes(field.message)) return { action: 'descend', schema: field.message, wires };
   return { action: field.scalar === ScalarType.STRING ? 'name' : 'copy', schema: null, wires };
 }
 
-function wiresOf(field: DescField): readonly number[] {
+function fieldWires(field: DescField): readonly number[] {
   if (field.message !== undefined || field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) return [wireTypes.bytes];
   const single =
     field.scalar === ScalarType.DOUBLE ? wireTypes.fixed64 : field.scalar === ScalarType.FLOAT ? wireTypes.fixed32 : wireTypes.varint;

@@ -8,7 +8,7 @@ import { chosenCandidate } from '../../../src/core/planner/plan';
 import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/explain/step-part-names';
 import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { say } from '../../../src/core/sentence';
-import { launchedLayoutOf } from '../../../src/protocol/layout';
+import { launchedPageLayout } from '../../../src/protocol/layout';
 import { numberedRuns, plannedOf } from './numbered-runs';
 
 /** A plan as `terapipe plan --json` prints it, as far as its numbers depend on each other. */
@@ -131,7 +131,7 @@ describe('the numbers of a plan', () => {
     assert.equal(new Map(stepCosts(plan, chosen)).get(loss.to), loss.share);
     const { text } = planAnswer(planned, new Map());
     assert.equal(line(text, 'costs most'), say(costsText(stepCosts(plan, chosen))));
-    const page = launchedLayoutOf(plan);
+    const page = launchedPageLayout(plan);
     assert.deepEqual(
       [page.iterationMs, page.bubbleRate, page.peakBytes, page.verdict.usableBytes],
       [

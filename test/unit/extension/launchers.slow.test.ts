@@ -4,7 +4,7 @@ import { configItems } from '../../../src/extension/views/explorer-items';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
-import { lensesOf } from '../../../src/extension/language/lens-text';
+import { configLenses } from '../../../src/extension/language/lens-text';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { english } from '../../../src/core/sentence';
 import { shellReader } from '../core/launchers/shell/shell-reader';
@@ -52,7 +52,7 @@ async function read(name: string, text: string, more: Readonly<Record<string, st
 
 describe('lenses over a launcher', () => {
   it('show the totals of the run with its plan', async () => {
-    const [verdict = '', step = '', ...more] = lensesOf(await read('pretrain.sh', shell), null, english).map(({ title }) => title);
+    const [verdict = '', step = '', ...more] = configLenses(await read('pretrain.sh', shell), null, english).map(({ title }) => title);
     assert.match(verdict, /^Fits, /);
     assert.match(step, /^[\d.]+ (µs|ms|s) \/ step/);
     assert.deepEqual(more.slice(0, 2), ['16 x A100-40GB · 256 tokens · batch 24', 'Search layouts']);
@@ -62,7 +62,7 @@ describe('lenses over a launcher', () => {
   it('show the GPUs of a replica where those in all are not reported, and stay with the totals where the sizes of the model are not', async () => {
     const state = await read('train.toml', toml, {}, false);
     assert.equal(state.run, null);
-    assert.equal(lensesOf(state, null, english).at(-1)?.title, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
+    assert.equal(configLenses(state, null, english).at(-1)?.title, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
   });
 });
 

@@ -4,10 +4,10 @@ import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
 import { searchLayouts } from '../../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../../src/core/layout-search/problem';
-import { sidePartsOf } from '../../../src/extension/views/layout-page';
+import { sideParts } from '../../../src/extension/views/layout-page';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
-import { pageStateOf } from '../../../src/extension/sessions/page-state';
+import { toPageState } from '../../../src/extension/sessions/page-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 import { sentence } from '../../../src/core/sentence';
 
@@ -95,7 +95,7 @@ describe('page messages', () => {
 
 describe('page state', () => {
   it('is empty while nothing is shown', () => {
-    const state = pageStateOf(null, context);
+    const state = toPageState(null, context);
     assert.equal(state.file, null);
     assert.equal(state.plan, null);
     assert.deepEqual(state.findings, []);
@@ -105,7 +105,7 @@ describe('page state', () => {
     const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
     const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
     await finish();
-    const state = pageStateOf(await planned, context);
+    const state = toPageState(await planned, context);
     assert.equal(state.file, 'terapipe.json');
     assert.equal(state.document, uri('terapipe.json'));
     const text = smallRun();
@@ -129,7 +129,7 @@ describe('page state', () => {
       remedy: sentence`apply the best`,
       fixes: [],
     } as const;
-    const { findings } = pageStateOf(session, { ...context, layoutFindings: [slower] });
+    const { findings } = toPageState(session, { ...context, layoutFindings: [slower] });
     assert.ok(session.findings.length > 0);
     assert.deepEqual(
       findings.map(({ code }) => code),
@@ -147,13 +147,13 @@ describe('page state', () => {
     assert.ok(run !== null && plan !== null);
     const result = searchLayouts(toSearchProblem(run, plan.request, null));
     const search = { running: undefined, answer: { id: 'a', result }, staleEdits: 0, error: null, opened: { index: 0, plan } };
-    const { layout, comparison } = pageStateOf(session, { ...context, page: 'side', parts: sidePartsOf(session, search) });
+    const { layout, comparison } = toPageState(session, { ...context, page: 'side', parts: sideParts(session, search) });
     assert.deepEqual([layout?.answer?.id, layout?.opened, layout?.running, comparison], ['a', null, null, undefined]);
   });
 
   it('gives an error its line and column', async () => {
     const { sessions } = testHost({ 'terapipe.json': '{\n  "model": 3\n}' });
-    const state = pageStateOf(await sessions.ensure(uri('terapipe.json'), 'terapipe'), context);
+    const state = toPageState(await sessions.ensure(uri('terapipe.json'), 'terapipe'), context);
     assert.equal(state.error?.placeText, 'terapipe.json:2:12');
   });
 
@@ -166,7 +166,7 @@ describe('page state', () => {
     await finish();
     const session = await planned;
     const bare = new ExpectedError('planner', sentence`it cannot be planned`, sentence`change it`);
-    const state = pageStateOf({ ...session, error: bare }, context);
+    const state = toPageState({ ...session, error: bare }, context);
     const explained = session.findings.find(({ severity }) => severity === 'error');
     assert.notEqual(explained, undefined);
     assert.deepEqual(state.error?.place, explained?.place);
@@ -179,14 +179,14 @@ describe('page state', () => {
     const session = await planned;
     assert.ok(session.plan !== null);
     const { chosen, candidates } = session.plan;
-    const { plan, withheld = [] } = pageStateOf(session, { ...context, timelines: [chosen] });
+    const { plan, withheld = [] } = toPageState(session, { ...context, timelines: [chosen] });
     const drawn = plan?.candidates.filter(({ timeline }) => timeline !== null).map(({ id }) => id);
     assert.deepEqual(drawn, [chosen]);
     const operations = new Map(candidates.map(({ id, timeline }) => [id, timeline?.kind.length]));
     assert.ok(withheld.length > 1);
     for (const one of withheld) assert.equal(one.operations, operations.get(one.id));
     assert.ok(plan?.candidates.every(({ timeline, memory }) => (timeline === null) === (memory.chunks.length === 0)));
-    const side = pageStateOf(session, { ...context, page: 'side' });
+    const side = toPageState(session, { ...context, page: 'side' });
     assert.deepEqual(
       side.plan?.candidates,
       candidates.filter(({ id }) => id === chosen),

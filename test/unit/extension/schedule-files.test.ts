@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, it } from 'mocha';
 import { isScheduleCsv, sniffed } from '../../../src/core/schedules/pytorch-csv/cells';
 import { hoverAt } from '../../../src/extension/language/hover-text';
-import { pageStateOf } from '../../../src/extension/sessions/page-state';
+import { toPageState } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
 import { startOfDocument, textWithin } from '../../../src/extension/sessions/document-text';
 import { maximumDrawnCells, tooLargeToDraw } from '../../../src/extension/sessions/schedule-size';
@@ -60,7 +60,7 @@ describe('a schedule file in the editor', () => {
     const { error, findings, texts, schedule } = state();
     assert.deepEqual([error?.code, findings.length, texts.size], ['schedule-csv-too-large', 1, 0]);
     assert.equal(schedule?.timeline.makespanMs, 9);
-    assert.equal(pageStateOf(state(), context).error?.code, 'schedule-csv-too-large');
+    assert.equal(toPageState(state(), context).error?.code, 'schedule-csv-too-large');
     await type(sound);
     assert.deepEqual([state().error, state().findings], [null, []]);
   });
@@ -108,14 +108,14 @@ describe('a schedule file in the editor', () => {
     const { state, type } = await opened(sound);
     await type(broken);
     await type(broken.replace('1B1', '1B1 '));
-    const page = pageStateOf(state(), context);
+    const page = toPageState(state(), context);
     assert.equal(page.schedule?.timeline.makespanMs, 9);
     assert.equal(page.staleEdits, 2);
     assert.equal(page.error?.code, 'schedule-csv-action');
     assert.equal(page.error.placeText, 'two%20ranks.csv:2:5');
     assert.equal(scheduleLensText(state(), english), 'Schedule: 1 problem');
     await type(sound.replace('0F1,0B0', '0B0,0F1'));
-    const mended = pageStateOf(state(), context);
+    const mended = toPageState(state(), context);
     assert.deepEqual([mended.error, mended.staleEdits, mended.findings], [null, 0, []]);
     // One micro-batch after the other: twice F, F, B, B.
     assert.equal(mended.schedule?.timeline.makespanMs, 12);
@@ -132,7 +132,7 @@ describe('a schedule file in the editor', () => {
 
   it('is not sent to the side view, which shows plans', async () => {
     const { state } = await opened(sound);
-    assert.equal(pageStateOf(state(), { ...context, page: 'side' }).schedule, null);
+    assert.equal(toPageState(state(), { ...context, page: 'side' }).schedule, null);
   });
 });
 

@@ -9,7 +9,7 @@ import { plainClusterChanges } from '../../../src/extension/sessions/cluster-cha
 import { explanationFor } from '../../../src/extension/language/explanations';
 import { configItems, stageItems } from '../../../src/extension/views/explorer-items';
 import { hoverAt } from '../../../src/extension/language/hover-text';
-import { lensesOf } from '../../../src/extension/language/lens-text';
+import { configLenses } from '../../../src/extension/language/lens-text';
 import { newConfigText } from '../../../src/extension/sessions/new-config';
 import { locatedValues } from '../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../src/extension/sessions/session-state';
@@ -26,7 +26,7 @@ async function planned(text = smallRun()): Promise<SessionState> {
 }
 
 describe('lenses', () => {
-  const titles = (state: SessionState): string[] => lensesOf(state, null, english).map(({ title }) => title);
+  const titles = (state: SessionState): string[] => configLenses(state, null, english).map(({ title }) => title);
 
   it('show the verdict first, then step and bubble, what they are of, and the way to measured times', async () => {
     const [verdict = '', step = '', scenario = '', ...more] = titles(await planned());
@@ -51,7 +51,7 @@ describe('lenses', () => {
 
   it('show what an edit changed of the scenario by its name, and why', async () => {
     const change = { key: 'training.globalBatch', from: '32', to: '48', reason: sentence`a multiple of 3 micro-batches` } as const;
-    const changed = lensesOf(await planned(), null, english, { prefill: null, changes: [change] }).at(-1);
+    const changed = configLenses(await planned(), null, english, { prefill: null, changes: [change] }).at(-1);
     assert.deepEqual([changed?.title, changed?.tooltip], ['Global batch: 48, was 32', 'A multiple of 3 micro-batches']);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { deviceOf, libraryVersions, parseNvidia } from '../../../src/profiler/device';
+import { detectDevice, libraryVersions, parseNvidia } from '../../../src/profiler/device';
 
-type DeviceFacts = Parameters<typeof deviceOf>[0];
+type DeviceFacts = Parameters<typeof detectDevice>[0];
 
 const bare: DeviceFacts = {
   provider: 'webgpu',
@@ -17,18 +17,23 @@ const nvidia = { name: 'NVIDIA H100 80GB HBM3', driver: '550.54.15', totalBytes:
 /** The Vulkan loader maps the drivers of all vendors that are installed. */
 const mesa = ['/usr/lib/libvulkan_radeon.so', '/usr/lib/libvulkan_intel.so', '/usr/lib/libvulkan_lvp.so'];
 const named = (facts: Partial<DeviceFacts>): string => {
-  const { kind, name } = deviceOf({ ...bare, ...facts });
+  const { kind, name } = detectDevice({ ...bare, ...facts });
   return `${kind} ${name}`;
 };
 
 describe('device behind a provider', () => {
   it('is the processor for the CPU provider', () => {
-    assert.deepEqual(deviceOf({ ...bare, provider: 'cpu' }), { kind: 'cpu', name: bare.cpu, memoryBytes: bare.memoryBytes, driver: null });
+    assert.deepEqual(detectDevice({ ...bare, provider: 'cpu' }), {
+      kind: 'cpu',
+      name: bare.cpu,
+      memoryBytes: bare.memoryBytes,
+      driver: null,
+    });
   });
 
   it('is what nvidia-smi shows for CUDA', () => {
     const expected = { kind: 'gpu', name: nvidia.name, memoryBytes: nvidia.totalBytes, driver: nvidia.driver };
-    assert.deepEqual(deviceOf({ ...bare, provider: 'cuda', nvidia }), expected);
+    assert.deepEqual(detectDevice({ ...bare, provider: 'cuda', nvidia }), expected);
     assert.equal(named({ provider: 'cuda' }), 'gpu NVIDIA GPU');
   });
 

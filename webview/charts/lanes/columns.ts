@@ -1,5 +1,5 @@
 import { operationPart } from '../../../src/core/schedules/parts';
-import { at, firstEndingAfter, rowsOf, shadeOfRow, type Operations } from '../../base/operations';
+import { at, firstEndingAfter, stageRows, shadeOfRow, type Operations } from '../../base/operations';
 
 /**
  * Level of detail of one stage at one zoom: operations wide enough to be rectangles, and for all others how much of each pixel column they
@@ -25,7 +25,7 @@ export interface Columns {
 export const wideFromPx = 4;
 
 /** How far the colour of a shade (0 to 3) goes towards the background, 0..1. */
-export function shadeOf(shade: number): number {
+export function shadeFraction(shade: number): number {
   return [0, 0.3, 0.14, 0.42][shade] ?? 0;
 }
 
@@ -54,7 +54,13 @@ export function fillColumns(operations: Operations, stage: number, startMs: numb
 }
 
 /** As `fillColumns`, of several stages together: each column has their mean, and none is wide. `stages` is not empty. */
-export function fillColumnsOf(operations: Operations, stages: readonly number[], startMs: number, msPerPx: number, columns: Columns): void {
+export function fillMeanColumns(
+  operations: Operations,
+  stages: readonly number[],
+  startMs: number,
+  msPerPx: number,
+  columns: Columns,
+): void {
   clearColumns(columns);
   for (const stage of stages) addStage(operations, stage, { startMs, msPerPx, wideMs: Infinity }, columns);
   for (const column of [columns.forward, columns.backward, columns.weight, columns.shade, columns.density])
@@ -77,7 +83,7 @@ function addStage(operations: Operations, stage: number, { startMs, msPerPx, wid
   const { timeline, beforeMs } = operations;
   const { startMs: starts, endMs: ends } = timeline;
   const width = columns.forward.length;
-  const { first, end } = rowsOf(operations, stage);
+  const { first, end } = stageRows(operations, stage);
   const viewEndMs = startMs + width * msPerPx;
   let row = firstEndingAfter(operations, first, end, startMs);
   while (row < end && at(starts, row) < viewEndMs) {
@@ -93,7 +99,7 @@ function addStage(operations: Operations, stage: number, { startMs, msPerPx, wid
       continue;
     }
     const next = firstEndingAfterFrom(ends, row, end, pixelEndMs);
-    const level = (levelOf(operations, row) + levelOf(operations, next - 1)) / 2;
+    const level = (rowShade(operations, row) + rowShade(operations, next - 1)) / 2;
     add(columns.forward, columns, pixel, (at(beforeMs[0], next) - at(beforeMs[0], row)) / msPerPx, level);
     add(columns.backward, columns, pixel, (at(beforeMs[1], next) - at(beforeMs[1], row)) / msPerPx, level);
     add(columns.weight, columns, pixel, (at(beforeMs[2], next) - at(beforeMs[2], row)) / msPerPx, level);
@@ -163,7 +169,7 @@ function spread(operations: Operations, row: number, startMs: number, msPerPx: n
   const from = (at(timeline.startMs, row) - startMs) / msPerPx;
   const until = (at(timeline.endMs, row) - startMs) / msPerPx;
   const covered = [columns.forward, columns.backward, columns.weight][operationPart(timeline.kind[row])] ?? columns.forward;
-  const level = levelOf(operations, row);
+  const level = rowShade(operations, row);
   const last = Math.min(columns.forward.length - 1, Math.ceil(until) - 1);
   for (let pixel = Math.max(0, Math.floor(from)); pixel <= last; pixel++) {
     const share = Math.min(until, pixel + 1) - Math.max(from, pixel);
@@ -173,8 +179,8 @@ function spread(operations: Operations, row: number, startMs: number, msPerPx: n
   }
 }
 
-function levelOf(operations: Operations, row: number): number {
-  return shadeOf(shadeOfRow(operations, row));
+function rowShade(operations: Operations, row: number): number {
+  return shadeFraction(shadeOfRow(operations, row));
 }
 
 function add(covered: Float32Array, { shade }: Columns, pixel: number, share: number, level: number): void {

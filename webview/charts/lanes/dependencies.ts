@@ -2,7 +2,7 @@ import { criticalPath as pathOf, waitedFor } from '../../../src/core/schedules/s
 import { findSourceRow } from '../../../src/core/schedules/parts';
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import type { Page } from '../../base/pages';
-import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { operationAt, stageRows, type Operation, type Operations } from '../../base/operations';
 
 /** Why an operation did not start earlier. */
 interface Wait {
@@ -15,10 +15,10 @@ interface Wait {
 }
 
 /** What an operation waited for, and how long its stage idled meanwhile. */
-export function waitOf(operations: Operations, operation: Operation): Wait {
+export function operationWait(operations: Operations, operation: Operation): Wait {
   const { row } = waitedFor(operations.timeline, operations.parts, operation.row);
   const on = row < 0 ? null : operationAt(operations, row);
-  const { first } = rowsOf(operations, operation.stage);
+  const { first } = stageRows(operations, operation.stage);
   const previousEndMs = operation.row > first ? (operations.timeline.endMs[operation.row - 1] ?? 0) : 0;
   return { idleMs: Math.max(0, operation.startMs - previousEndMs), on, sameStage: on?.stage === operation.stage };
 }
@@ -33,10 +33,10 @@ export function criticalPath({ timeline, parts }: Operations): Uint32Array {
  * The weight gradient depends on the input gradient.
  */
 export function alongMicroBatch(operations: Operations, { chunk, kind, unitIndex, unit }: Operation, step: 1 | -1): Operation | null {
-  const { timeline, rowOf } = operations;
+  const { timeline, findRow } = operations;
   const chunks = timeline.stageOfChunk.length;
   const find = (wantedChunk: number, wantedKind: OperationKind, wantedUnit: number): Operation | null => {
-    const row = rowOf(wantedChunk, wantedKind, wantedUnit);
+    const row = findRow(wantedChunk, wantedKind, wantedUnit);
     return row < 0 ? null : operationAt(operations, row);
   };
   const isForward = kind === operationKind.forward;
@@ -60,7 +60,7 @@ interface Flows {
 const kinds = Object.values(operationKind);
 
 /** The neighbours of an operation in the order of the step, among the operations that are drawn. */
-export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Operation): Flows {
+export function operationFlows(operations: Operations, { row, chunk, unitIndex }: Operation): Flows {
   const { timeline, parts } = operations;
   const before = new Set([findSourceRow(timeline, parts, row), waitedFor(timeline, parts, row).row].filter((each) => each >= 0));
   const handed = [chunk - 1, chunk, chunk + 1]
@@ -72,8 +72,8 @@ export function flowsOf(operations: Operations, { row, chunk, unitIndex }: Opera
   return { before: all(before), after: all(new Set([...handed, ...next])) };
 }
 
-function rowAt({ timeline, rowOf }: Operations, chunk: number, kind: OperationKind, unit: number): number {
-  return chunk < 0 || chunk >= timeline.stageOfChunk.length ? -1 : rowOf(chunk, kind, unit);
+function rowAt({ timeline, findRow }: Operations, chunk: number, kind: OperationKind, unit: number): number {
+  return chunk < 0 || chunk >= timeline.stageOfChunk.length ? -1 : findRow(chunk, kind, unit);
 }
 
 /** One row of the table twin. */
@@ -84,9 +84,9 @@ export interface OperationRow {
 
 /** Rows `page` of what a stage does, in time order. */
 export function operationRows(operations: Operations, stage: number, page: Page): OperationRow[] {
-  const { first, end } = rowsOf(operations, stage);
+  const { first, end } = stageRows(operations, stage);
   return Array.from({ length: Math.max(0, Math.min(end, first + page.end) - first - page.first) }, (_, index) => {
     const operation = operationAt(operations, first + page.first + index);
-    return { operation, idleBeforeMs: waitOf(operations, operation).idleMs };
+    return { operation, idleBeforeMs: operationWait(operations, operation).idleMs };
   });
 }

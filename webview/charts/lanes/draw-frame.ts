@@ -41,7 +41,7 @@ export function drawAxis(area: LaneArea, viewport: Viewport, theme: Theme, botto
  */
 export function drawGutters(area: LaneArea, viewport: Viewport, theme: Theme, idle: Float64Array, marked: number | null): void {
   const { context, scale, left, extent, top } = area;
-  const markedRow = marked === null || marked >= idle.length ? null : (area.list?.rowOf(marked) ?? marked);
+  const markedRow = marked === null || marked >= idle.length ? null : (area.list?.laneRow(marked) ?? marked);
   let markedBox: RowBox | null = null;
   const pinned = pinnedRows(viewport, extent);
   const isPlain = area.list === undefined || (pinned === 0 && area.list.rows.length === idle.length);
@@ -114,7 +114,7 @@ export function drawGutterTitles(area: LaneArea, theme: Theme, stageTitle: strin
  */
 export function drawCriticalPath(area: LaneArea, viewport: Viewport, theme: Theme, path: readonly PathPass[]): void {
   const { context, scale, left, top, extent } = area;
-  const shape = pathShape(path, viewport, extent, area.list?.rowOf);
+  const shape = pathShape(path, viewport, extent, area.list?.laneRow);
   context.save();
   context.beginPath();
   context.rect(left, top, extent.widthPx * scale, extent.heightPx * scale);
@@ -186,16 +186,16 @@ const known = new WeakMap<RowList, number>();
 
 /** Room for the labels left of the lanes, CSS px. */
 export function gutterPx(list: RowList): number {
-  const px = known.get(list) ?? roomOf(list);
+  const px = known.get(list) ?? gutterWidth(list);
   known.set(list, px);
   return px;
 }
 
-function roomOf({ rows }: RowList): number {
-  const letters = rows.reduce((most, row) => Math.max(most, lettersOf(row)), 0);
+function gutterWidth({ rows }: RowList): number {
+  const letters = rows.reduce((most, row) => Math.max(most, countLetters(row)), 0);
   return letters === 0 ? gutters.leftPx : Math.ceil(rowControls.namePx + letters * letterPx + 18);
 }
 
-function lettersOf({ node, stages }: LaneRow): number {
+function countLetters({ node, stages }: LaneRow): number {
   return node === null ? 0 : nodeName(node).length + rangesText(stages).length;
 }

@@ -1,10 +1,10 @@
 import { part as parts, operationPart, type Part } from '../../../src/core/schedules/parts';
 import { css } from '../../base/color';
 import type { Theme } from '../../base/theme';
-import { evenColumns, fillColumns, fillColumnsOf, makeColumns, type Columns } from './columns';
+import { evenColumns, fillColumns, fillMeanColumns, makeColumns, type Columns } from './columns';
 import { at, shadeOfRow, type Operations } from '../../base/operations';
 import { unitName } from './labels';
-import { paintsOf, type Paints } from './paint';
+import { themePaints, type Paints } from './paint';
 import { plainRows, type LaneRow, type RowList } from './rows';
 import { gapFromPx, pinnedRows, rowTop, visibleRows, type Extent, type Viewport } from '../../base/viewport';
 import { setLabelFont } from '../plot';
@@ -51,7 +51,7 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
   if (seen.length === 0) return;
   if (buffers.columns?.forward.length !== width) buffers.columns = makeColumns(width);
   const columns = buffers.columns;
-  const paints = paintsOf(theme, context);
+  const paints = themePaints(theme, context);
   const image = stripImage(buffers, width, seen.length);
   const msPerPx = (viewport.endMs - viewport.startMs) / width;
   const rows = seen.map(({ box }) => box);
@@ -67,7 +67,7 @@ export function drawLanes(area: LaneArea, operations: Operations, viewport: View
   const named: { readonly box: RowBox; readonly wide: Uint32Array }[] = [];
   const window = { operations, startMs: viewport.startMs, msPerPx, hairlinePx: Math.max(1, Math.round(scale / 2)), scale };
   seen.forEach(({ box, row }, index) => {
-    if (row.collapsed) fillColumnsOf(operations, row.stages, viewport.startMs, msPerPx, columns);
+    if (row.collapsed) fillMeanColumns(operations, row.stages, viewport.startMs, msPerPx, columns);
     else fillColumns(operations, row.stages[0] ?? 0, viewport.startMs, msPerPx, columns);
     evenColumns(columns);
     const hasNames = area.names && box.height >= 13 * scale;
@@ -104,7 +104,7 @@ export function rowBox(viewport: Viewport, row: number, { scale, top, extent }: 
 
 /** The box of the row in which a stage is. */
 export function stageBox(viewport: Viewport, stage: number, area: LaneArea): RowBox {
-  return rowBox(viewport, area.list?.rowOf(stage) ?? stage, area);
+  return rowBox(viewport, area.list?.laneRow(stage) ?? stage, area);
 }
 
 /** A row that can be seen: its place from the top, what it is of, and its box. */

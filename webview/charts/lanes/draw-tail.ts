@@ -25,8 +25,8 @@ export function drawTail(area: LaneArea, { ofStage }: Tail, viewport: Viewport, 
   context.clip();
   setLabelFont(context, theme, scale);
   context.textAlign = 'center';
-  for (const { row, box: rowOf } of seenRows(viewport, area, ofStage.length))
-    for (const [stage, box] of tailBoxes(row.stages, rowOf, ofStage)) {
+  for (const { row, box: rowBox } of seenRows(viewport, area, ofStage.length))
+    for (const [stage, box] of tailBoxes(row.stages, rowBox, ofStage)) {
       for (const part of ofStage[stage] ?? []) {
         if (hidden.has(part.kind) || part.endMs < viewport.startMs || part.startMs > viewport.endMs) continue;
         const [from, until] = [x(part.startMs), x(part.endMs)];

@@ -2,12 +2,12 @@ import { css } from '../../base/color';
 import type { Operation, Operations } from '../../base/operations';
 import type { Theme } from '../../base/theme';
 import { xAt, type Viewport } from '../../base/viewport';
-import { flowsOf } from './dependencies';
+import { operationFlows } from './dependencies';
 import { stageBox, type LaneArea } from './draw-lanes';
 
 /** Arrows from what an operation waited for, and to what waits for it. */
 export function drawFlows(area: LaneArea, operations: Operations, viewport: Viewport, theme: Theme, selected: Operation): void {
-  const { before, after } = flowsOf(operations, selected);
+  const { before, after } = operationFlows(operations, selected);
   for (const each of before) drawArrow(area, viewport, theme, each, selected);
   for (const each of after) drawArrow(area, viewport, theme, selected, each);
 }

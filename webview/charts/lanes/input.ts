@@ -81,7 +81,7 @@ function paneArea(
 export function wirePointer(area: PointerArea, actions: PointerActions): void {
   const { canvas } = area;
   let drag: { readonly mode: 'select' | 'pan'; readonly start: Pointer; readonly viewport: Viewport; moved: boolean } | null = null;
-  const pointerOf = (event: MouseEvent): Pointer => {
+  const toPointer = (event: MouseEvent): Pointer => {
     const { x, y } = pointIn(canvas, event);
     return area.at(x, y);
   };
@@ -89,13 +89,13 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
 
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button > 1) return;
-    const start = pointerOf(event);
+    const start = toPointer(event);
     drag = { mode: event.button === 1 || start.y < area.axisPx ? 'pan' : 'select', start, viewport: actions.viewport(), moved: false };
     canvas.setPointerCapture(event.pointerId);
     canvas.dataset['cursor'] = drag.mode === 'pan' ? 'grabbing' : '';
   });
   canvas.addEventListener('pointermove', (event) => {
-    const now = pointerOf(event);
+    const now = toPointer(event);
     if (drag === null) {
       canvas.dataset['cursor'] = now.y < area.axisPx ? 'grab' : '';
       area.point(now);
@@ -117,7 +117,7 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
   });
   canvas.addEventListener('pointerup', (event) => {
     if (drag?.mode === 'select' && !drag.moved) {
-      const { operation, stage, row } = pointerOf(event);
+      const { operation, stage, row } = toPointer(event);
       if (row?.collapsed === true && row.node !== null) actions.openNode?.(row.node);
       else actions.pick(operation, stage);
     }
@@ -127,7 +127,7 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
   canvas.addEventListener('pointercancel', () => (drag = null));
   canvas.addEventListener('pointerleave', () => area.point(null));
   canvas.addEventListener('dblclick', (event) => {
-    const { operation } = pointerOf(event);
+    const { operation } = toPointer(event);
     if (operation !== null) actions.zoomTo(operation);
   });
   // Over the buttons of rows, too.
@@ -139,7 +139,7 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
       if (next === before || isSame(next, before)) return;
       event.preventDefault();
       actions.show(next);
-      area.point(pointerOf(event));
+      area.point(toPointer(event));
     },
     { passive: false },
   );

@@ -2,7 +2,7 @@ import { formatDuration, formatNumber, formatTokens } from '../../../src/core/fo
 import type { Gap } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
-import { waitOf } from './dependencies';
+import { operationWait } from './dependencies';
 import { stageGaps } from './range';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 
@@ -91,7 +91,7 @@ export function startText({ ofFile }: Operations): string {
 
 /** One sentence: what an operation waited for before it could start. */
 export function waitText(operations: Operations, operation: Operation): string {
-  const { idleMs, on, sameStage } = waitOf(operations, operation);
+  const { idleMs, on, sameStage } = operationWait(operations, operation);
   if (on === null) return startText(operations);
   if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
   return t('Waited {0} for the {1}', timeText(operations, idleMs), inSentence(operationName(operations, on)));
@@ -123,7 +123,7 @@ export function idleAt(operations: Operations, stage: number, ms: number): IdleT
 }
 
 function causeText(operations: Operations, { cause, row }: Gap): string {
-  const on = row === null ? null : waitOf(operations, operationAt(operations, row)).on;
+  const on = row === null ? null : operationWait(operations, operationAt(operations, row)).on;
   const what = on === null ? '' : inSentence(operationName(operations, on));
   switch (cause) {
     case 'warm-up':

@@ -1,5 +1,5 @@
 import { alongMicroBatch } from './dependencies';
-import { hitNear, operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { hitNear, operationAt, stageRows, type Operation, type Operations } from '../../base/operations';
 import type { PageAction } from '../../base/actions';
 import { panTime, scrollRows, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
 
@@ -9,7 +9,7 @@ type Step = Extract<PageAction, { readonly do: 'step' }>;
 export function stepFrom(operations: Operations, from: Operation, { along, by }: Step): Operation | null {
   switch (along) {
     case 'stage': {
-      const { first, end } = rowsOf(operations, from.stage);
+      const { first, end } = stageRows(operations, from.stage);
       const row = from.row + by;
       return row >= first && row < end ? operationAt(operations, row) : null;
     }
@@ -23,8 +23,8 @@ export function stepFrom(operations: Operations, from: Operation, { along, by }:
 }
 
 /** The first or last operation of a stage, or null when it has none. */
-export function edgeOf(operations: Operations, stage: number, end: 'first' | 'last'): Operation | null {
-  const rows = rowsOf(operations, stage);
+export function edgeOperation(operations: Operations, stage: number, end: 'first' | 'last'): Operation | null {
+  const rows = stageRows(operations, stage);
   if (rows.end <= rows.first) return null;
   return operationAt(operations, end === 'first' ? rows.first : rows.end - 1);
 }

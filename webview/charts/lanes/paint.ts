@@ -1,14 +1,14 @@
 import { part as parts, type Part } from '../../../src/core/schedules/parts';
 import { css, mix, readableOn, withAlpha, type Rgba } from '../../base/color';
 import type { Theme } from '../../base/theme';
-import { shadeOf } from './columns';
+import { shadeFraction } from './columns';
 import { hatchPattern } from '../../base/surface';
 
 /** Colours of operations in one theme, computed once per theme. */
 export interface Paints {
   /** Fill of an operation by part and shade. */
   readonly text: (part: Part, shade: number) => string;
-  /** Pixel of a column that is partly covered: `level` is the brightness level of `shadeOf`. */
+  /** Pixel of a column that is partly covered: `level` is the brightness level of `shadeFraction`. */
   readonly blend: (forward: number, backward: number, weight: number, level: number) => number;
   /** Pixel of an operation. */
   readonly pixel: (part: Part, shade: number) => number;
@@ -25,7 +25,7 @@ export interface Paints {
 const cache = new WeakMap<Theme, Paints>();
 
 /** The colours of operations in a theme. */
-export function paintsOf(theme: Theme, context: CanvasRenderingContext2D): Paints {
+export function themePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
   const found = cache.get(theme) ?? makePaints(theme, context);
   cache.set(theme, found);
   return found;
@@ -34,7 +34,7 @@ export function paintsOf(theme: Theme, context: CanvasRenderingContext2D): Paint
 function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
   const colors = [theme.forward, theme.backward, theme.backwardWeight] as const;
   const shaded = (part: Part, level: number): Rgba => mix(colors[part], theme.background, level);
-  const levels = [0, 1, 2, 3].map(shadeOf);
+  const levels = [0, 1, 2, 3].map(shadeFraction);
   const ofEach = (color: (part: Part, level: number) => Rgba): number[] =>
     levels.flatMap((level) => ([parts.forward, parts.backward, parts.weight] as const).map((part) => packed(...color(part, level))));
   const pixels = ofEach(shaded);
@@ -47,7 +47,7 @@ function makePaints(theme: Theme, context: CanvasRenderingContext2D): Paints {
   const texts = new Map<number, string>();
   const text = (part: Part, shade: number): string => {
     const key = shade * 3 + part;
-    const known = texts.get(key) ?? css(withAlpha(readableOn(shaded(part, shadeOf(shade))), 0.88));
+    const known = texts.get(key) ?? css(withAlpha(readableOn(shaded(part, shadeFraction(shade))), 0.88));
     texts.set(key, known);
     return known;
   };

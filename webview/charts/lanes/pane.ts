@@ -88,26 +88,26 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   const list = (): RowList => props.list?.() ?? plainRows(props.operations()?.stages ?? 0);
   const rowsNow = (): number => props.rows?.() ?? list().rows.length;
   const leftPx = (): number => gutterPx(list());
-  const extentOf = (surface: Surface): Extent => ({
+  const currentExtent = (surface: Surface): Extent => ({
     durationMs: props.durationMs(),
     rows: rowsNow(),
     pinned: list().pinned,
     widthPx: Math.max(1, surface.width() - leftPx() - gutters.rightPx),
     heightPx: Math.max(1, surface.height() - gutters.axisPx - gutters.bottomPx),
   });
-  const areaOf = (surface: Surface): LaneArea => ({
+  const laneArea = (surface: Surface): LaneArea => ({
     context: surface.context,
     scale: surface.scale(),
     left: Math.round(leftPx() * surface.scale()),
     top: Math.round(gutters.axisPx * surface.scale()),
-    extent: extentOf(surface),
+    extent: currentExtent(surface),
     list: list(),
     names: true,
   });
   const base = makeSurface('lanes', (surface) => {
     const operations = props.operations();
     if (operations === null) return;
-    const area = areaOf(surface);
+    const area = laneArea(surface);
     const viewport = props.viewport(area.extent);
     const colors = theme();
     if (idle?.of !== operations) idle = { of: operations, shares: idleShares(operations) };
@@ -135,7 +135,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
   const overlay = makeSurface('lanes-overlay', (surface) => {
     const operations = props.operations();
     if (operations === null) return;
-    const area = areaOf(surface);
+    const area = laneArea(surface);
     const viewport = props.viewport(area.extent);
     drawSelection(area, operations, viewport, props.selection());
     if (pointer !== null) drawPointer(area, viewport, pointer, operations.ofFile);
@@ -144,9 +144,12 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     pointer = next;
     overlay.redraw();
     props.onPoint?.(next);
-    const inLanes = next !== null && next.x >= leftPx() && next.x <= leftPx() + extentOf(overlay).widthPx;
-    props.onTime?.(inLanes ? timeAt(props.viewport(extentOf(overlay)), next.x - leftPx(), extentOf(overlay)) : null, next?.stage ?? null);
-    const lines = next === null ? [] : props.tooltip(next, extentOf(overlay)).filter((line) => line !== null);
+    const inLanes = next !== null && next.x >= leftPx() && next.x <= leftPx() + currentExtent(overlay).widthPx;
+    props.onTime?.(
+      inLanes ? timeAt(props.viewport(currentExtent(overlay)), next.x - leftPx(), currentExtent(overlay)) : null,
+      next?.stage ?? null,
+    );
+    const lines = next === null ? [] : props.tooltip(next, currentExtent(overlay)).filter((line) => line !== null);
     tooltip.show(lines, next?.x ?? 0, next?.y ?? 0, overlay.width(), overlay.height());
   };
   const canvases = h('div', { class: 'pane-canvases' }, base.canvas, overlay.canvas, tooltip.element);
@@ -163,7 +166,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     element,
     canvas: overlay.canvas,
     highestPx,
-    extent: () => extentOf(overlay),
+    extent: () => currentExtent(overlay),
     list,
     leftPx,
     redraw,
@@ -187,7 +190,7 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
   const line = Math.max(2, Math.round(2 * scale));
   if (selection.type === 'range') {
     const [x0, x1] = [selection.startMs, selection.endMs].map((ms) => left + xAt(viewport, ms, extent) * scale) as [number, number];
-    for (const [first, last] of runsOf(area, selection.firstStage, Math.min(selection.lastStage, operations.stages - 1))) {
+    for (const [first, last] of rowRanges(area, selection.firstStage, Math.min(selection.lastStage, operations.stages - 1))) {
       const [{ top: y0 }, end] = [rowBox(viewport, first, area), rowBox(viewport, last, area)];
       if (end.height === 0) continue;
       context.fillStyle = css(withAlpha(colors.focus, colors.highContrast ? 0 : 0.16));
@@ -197,7 +200,7 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
       context.strokeRect(Math.round(x0) + 0.5, y0 + 0.5, Math.round(x1 - x0) - 1, end.top + end.height - y0 - 1);
     }
   } else {
-    const row = operations.rowOf(selection.chunk, selection.kind, selection.unit);
+    const row = operations.findRow(selection.chunk, selection.kind, selection.unit);
     if (row >= 0) {
       const selected = operationAt(operations, row);
       drawFlows(area, operations, viewport, colors, selected);
@@ -208,9 +211,9 @@ function drawSelection(area: LaneArea, operations: Operations, viewport: Viewpor
 }
 
 /** The rows of some stages, as first and last of each run of adjacent rows; pinned ones by themselves. */
-function runsOf({ list }: LaneArea, firstStage: number, lastStage: number): readonly (readonly [number, number])[] {
+function rowRanges({ list }: LaneArea, firstStage: number, lastStage: number): readonly (readonly [number, number])[] {
   const stages = Array.from({ length: Math.max(0, lastStage - firstStage + 1) }, (_, index) => firstStage + index);
-  const rows = [...new Set(stages.map((stage) => list?.rowOf(stage) ?? stage))].sort((a, b) => a - b);
+  const rows = [...new Set(stages.map((stage) => list?.laneRow(stage) ?? stage))].sort((a, b) => a - b);
   const runs: [number, number][] = [];
   for (const row of rows) {
     const run = runs.at(-1);

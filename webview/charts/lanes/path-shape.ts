@@ -14,14 +14,14 @@ const smallestBox = { widthPx: 12, heightPx: 8 } as const;
 type PathShape = { readonly boxes: readonly PathPass[] } | { readonly line: readonly { readonly x: number; readonly y: number }[] };
 
 /**
- * An outline each where most passes have room for one, else a line through the middle of all. `rowOf` is the row of a stage; what is behind
+ * An outline each where most passes have room for one, else a line through the middle of all. `toRow` is the row of a stage; what is behind
  * pinned rows is at their lower edge.
  */
 export function pathShape(
   path: readonly PathPass[],
   viewport: Viewport,
   extent: Extent,
-  rowOf: (stage: number) => number = (stage) => stage,
+  toRow: (stage: number) => number = (stage) => stage,
 ): PathShape {
   const boxes = path.filter(({ startMs, endMs }) => endMs >= viewport.startMs && startMs <= viewport.endMs);
   const x = (ms: number): number => xAt(viewport, ms, extent);
@@ -32,7 +32,7 @@ export function pathShape(
   const pinned = pinnedRows(viewport, extent);
   const line: { x: number; y: number }[] = [];
   for (const { stage, startMs, endMs } of boxes) {
-    const row = rowOf(stage);
+    const row = toRow(stage);
     const middle = rowTop(viewport, row, extent) + viewport.rowPx / 2;
     const y = row < pinned ? middle : Math.max(middle, pinned * viewport.rowPx);
     const before = line.at(-1);

@@ -1,7 +1,7 @@
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
 import type { MemoryProfile } from '../../../src/core/memory-model/profile';
 import { idleGaps, linkWait, type Gap, type GapCause, type IdleCause, type IdleTimes } from '../../../src/core/schedules/simulate/gaps';
-import { at, rowsOf, type Operations } from '../../base/operations';
+import { at, stageRows, type Operations } from '../../base/operations';
 
 /** A dragged range: times, and stages, both included. */
 interface Range {
@@ -86,8 +86,8 @@ const knownCurves = new WeakMap<MemoryProfile, Map<number, LiveCurve>>();
 
 /** The highest use of memory in a range; null where the range has too many operations to count it in a frame. */
 export function peakInRange(operations: Operations, profile: MemoryProfile, range: Range): RangePeak | null {
-  const { first } = rowsOf(operations, range.firstStage);
-  const { end } = rowsOf(operations, range.lastStage);
+  const { first } = stageRows(operations, range.firstStage);
+  const { end } = stageRows(operations, range.lastStage);
   if (end - first > mostOperations) return null;
   const curves = knownCurves.get(profile) ?? new Map<number, LiveCurve>();
   knownCurves.set(profile, curves);

@@ -39,19 +39,19 @@ export interface RowList {
   /** Rows at the top that do not scroll: a stage each. */
   readonly pinned: number;
   /** Row of a stage. @throws RangeError where there is no such stage. */
-  readonly rowOf: (stage: number) => number;
+  readonly laneRow: (stage: number) => number;
 }
 
 /** The rows of a timeline. `nodes` are those with several stages. */
 export function laneRows(stages: number, nodes: readonly StageNode[], settings: RowSettings): RowList {
   const pinned = new Set(settings.pinned.filter((stage) => stage < stages));
-  const nodeOf = new Map(nodes.flatMap((node) => node.stages.map((stage) => [stage, node] as const)));
+  const nodeByStage = new Map(nodes.flatMap((node) => node.stages.map((stage) => [stage, node] as const)));
   const canOpen = settings.collapsed || nodes.some(({ node }) => isCollapsed(settings, node));
   const rows: LaneRow[] = [...pinned].map((stage) => ({ stages: [stage], node: null, collapsed: false }));
   const begun = new Set<StageNode>();
   for (let stage = 0; stage < stages; stage++) {
     if (pinned.has(stage)) continue;
-    const node = nodeOf.get(stage) ?? null;
+    const node = nodeByStage.get(stage) ?? null;
     const begins = node !== null && !begun.has(node);
     if (node !== null) begun.add(node);
     if (node === null || !isCollapsed(settings, node.node))
@@ -62,12 +62,12 @@ export function laneRows(stages: number, nodes: readonly StageNode[], settings: 
   rows.forEach((row, index) => {
     for (const stage of row.stages) rowOfStage[stage] = index;
   });
-  const rowOf = (stage: number): number => {
+  const laneRow = (stage: number): number => {
     const row = rowOfStage[stage] ?? -1;
     if (row < 0) throw new RangeError(`no stage ${stage}`);
     return row;
   };
-  return { rows, pinned: pinned.size, rowOf };
+  return { rows, pinned: pinned.size, laneRow };
 }
 
 const plain = new Map<number, RowList>();

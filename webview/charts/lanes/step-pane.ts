@@ -6,7 +6,7 @@ import { lanesAttributes, partAttributes } from '../../base/parts';
 import { t } from '../../base/strings';
 import { indexOperations, type Operation, type Operations } from '../../base/operations';
 import { wirePane } from './input';
-import { edgeOf, movedBy, stepFrom } from './navigate';
+import { edgeOperation, movedBy, stepFrom } from './navigate';
 import { makePane } from './pane';
 import { clamp, fitAll, fitOperation, fitRange, reveal, type Viewport } from '../../base/viewport';
 import { spoken, waitText } from './labels';
@@ -90,8 +90,8 @@ export function makeStepPane(name: (operation: Operation) => string = ofMicroBat
     const moved = movedBy(action, current(), pane.extent(), picked === null ? null : (picked.startMs + picked.endMs) / 2);
     if (moved !== null) show(moved);
     else if (action.do === 'step')
-      pick((picked === null ? edgeOf(operations, 0, 'first') : stepFrom(operations, picked, action)) ?? picked, true);
-    else if (action.do === 'edge') pick(edgeOf(operations, picked?.stage ?? 0, action.end), true);
+      pick((picked === null ? edgeOperation(operations, 0, 'first') : stepFrom(operations, picked, action)) ?? picked, true);
+    else if (action.do === 'edge') pick(edgeOperation(operations, picked?.stage ?? 0, action.end), true);
     else if (action.do === 'fitAll') show(null);
     else if (action.do === 'fitSelection') show(fitted());
     else if (action.do === 'back' && selection !== null) pick(null, false);

@@ -1,7 +1,7 @@
 import type { Candidate } from '../../../src/core/planner/plan';
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
 import type { Operations } from '../../base/operations';
-import { operationsOf, tailOfCandidate } from '../../base/store';
+import { candidateOperations, tailOfCandidate } from '../../base/store';
 import { makeSurface, type Surface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { plotIn, type Plot } from '../plot';
@@ -34,7 +34,7 @@ export function makeMiniature(className: string, candidate: () => Candidate | nu
   const buffers = makeLaneBuffers();
   const surface = makeSurface(className, (target) => {
     const shown = candidate();
-    const operations = shown === null ? null : operationsOf(shown);
+    const operations = shown === null ? null : candidateOperations(shown);
     if (shown === null || operations === null) return;
     const tail = tailOfCandidate(shown);
     drawWholeStep(target, plotIn(target, {}), { operations, tail, durationMs: tail?.endMs ?? operations.timeline.makespanMs }, buffers);

@@ -2,7 +2,7 @@ import { formatBytes } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import { css, withAlpha } from '../../base/color';
 import { hatchPattern } from '../../base/surface';
-import { bytesAxis, shareOf, type Axis } from '../axis';
+import { bytesAxis, axisShare, type Axis } from '../axis';
 import { drawMarksAcross, lineWidth, type Pen } from '../plot';
 import { axisBytes } from './summary';
 
@@ -18,7 +18,7 @@ export interface MemoryPen extends Pen {
 /** A pen on an axis that holds all of the profiles. */
 export function memoryPen(pen: Pen, profiles: readonly MemoryProfile[]): MemoryPen {
   const axis = bytesAxis(Math.max(...profiles.map(axisBytes)));
-  const bytesY = (bytes: number): number => Math.round(pen.y(shareOf(axis, bytes)));
+  const bytesY = (bytes: number): number => Math.round(pen.y(axisShare(axis, bytes)));
   return {
     ...pen,
     axis,

@@ -34,7 +34,7 @@ export function pointAt({ timeMs }: LiveCurve, ms: number): number {
 const knownCurves = new WeakMap<StageMemory, { readonly of: Operations; readonly curve: LiveParts }>();
 
 /** Memory of a stage over the step, by its parts; made once. */
-export function curveOf(operations: Operations, { chunks }: MemoryProfile, stage: StageMemory): LiveParts {
+export function memoryCurve(operations: Operations, { chunks }: MemoryProfile, stage: StageMemory): LiveParts {
   const known = knownCurves.get(stage);
   if (known?.of === operations) return known.curve;
   const curve = liveParts(operations.timeline, chunks, stage.stage, stage.staticBytes);

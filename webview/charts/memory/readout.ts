@@ -3,7 +3,7 @@ import type { MemoryPart, MemoryProfile, StageMemory } from '../../../src/core/m
 import { fill, h } from '../../base/dom';
 import type { Operations } from '../../base/operations';
 import { t } from '../../base/strings';
-import { curveOf, partsAtPoint, pointAt, stageParts } from './curve';
+import { memoryCurve, partsAtPoint, pointAt, stageParts } from './curve';
 import { partName } from './summary';
 
 /** What a stage has in use at a time. */
@@ -16,8 +16,8 @@ export interface Readout {
 }
 
 /** What a stage has in use at a time of the step, ms, from then on. */
-export function readoutOf(operations: Operations, profile: MemoryProfile, stage: StageMemory, ms: number): Readout {
-  const curve = curveOf(operations, profile, stage);
+export function readMemory(operations: Operations, profile: MemoryProfile, stage: StageMemory, ms: number): Readout {
+  const curve = memoryCurve(operations, profile, stage);
   const point = pointAt(curve, ms);
   const bytes = partsAtPoint(curve, stage, point);
   const parts = stageParts(curve, stage).reverse();

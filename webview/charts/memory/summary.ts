@@ -14,7 +14,7 @@ export function worstStage({ stages }: MemoryProfile): StageMemory | null {
 }
 
 /** The stage of a number; undefined where the plan has none. */
-export function stageOf({ stages }: MemoryProfile, wanted: number | null): StageMemory | undefined {
+export function findStage({ stages }: MemoryProfile, wanted: number | null): StageMemory | undefined {
   return stages.find(({ stage }) => stage === wanted);
 }
 

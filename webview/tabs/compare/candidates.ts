@@ -8,7 +8,7 @@ import { shownCandidate, type Store } from '../../base/store';
 import { affordableCandidates, isWithheld } from '../../base/withheld';
 import { onThemeChange } from '../../base/theme';
 import { compareOrder, ordered, pressed, type CompareColumn } from './candidate-order';
-import { makeCompareRow, scaleOf, type CompareRow } from './row';
+import { makeCompareRow, timeScale, type CompareRow } from './row';
 import { say } from '../../../src/core/sentence';
 
 /** Candidates side by side in the chosen order, each with its timeline on one time scale. Selecting one shows it in every view. */
@@ -50,7 +50,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     if (plan === null) return;
     const order = store.get(compareOrder);
     if (plan !== shownPlan) {
-      const scale = scaleOf(plan);
+      const scale = timeScale(plan);
       const fetched = affordableCandidates(store.state(), plan);
       rows.clear();
       for (const candidate of plan.candidates) {

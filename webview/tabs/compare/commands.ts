@@ -2,7 +2,7 @@ import type { PageAction } from '../../base/actions';
 import { ease } from '../../base/frame';
 import type { Operation } from '../../base/operations';
 import { between, fitAll, fitOperation, reveal, type Extent, type Viewport } from '../../base/viewport';
-import { edgeOf, movedBy, stepFrom } from '../../charts/lanes/navigate';
+import { edgeOperation, movedBy, stepFrom } from '../../charts/lanes/navigate';
 import type { ComparedSides } from './compared-sides';
 import { passLines } from './pass-text';
 import type { SideId } from './settings';
@@ -66,8 +66,8 @@ export function laneCommands(compared: ComparedSides, { extent, say }: LaneProps
     const stage = Math.min(operation?.stage ?? markedStage() ?? 0, (of?.stages ?? 1) - 1);
     if (moved !== null) show(moved);
     else if (of === null) return;
-    else if (action.do === 'step') step(side, operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
-    else if (action.do === 'edge') step(side, edgeOf(of, stage, action.end));
+    else if (action.do === 'step') step(side, operation === null ? edgeOperation(of, stage, 'first') : stepFrom(of, operation, action));
+    else if (action.do === 'edge') step(side, edgeOperation(of, stage, action.end));
   };
   const act = (action: PageAction): void => {
     const { pass, viewport: zoomed } = settings();

@@ -2,7 +2,7 @@ import { fullAnswer, type ComparisonAnswer } from '../../../src/features/compare
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 import { indexedTimeline, type Store } from '../../base/store';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
-import { counterpartOf } from './counterpart';
+import { findCounterpart } from './counterpart';
 import { comparisonSettings, type ComparisonViewSettings, type SideId } from './settings';
 
 export const sides = ['a', 'b'] as const;
@@ -31,7 +31,7 @@ export function partingPass(answer: ComparisonAnswer, side: SideId): Operation |
   const [predicted, measured] = [sideOperations(answer, 'a'), sideOperations(answer, 'b')];
   if (reported.kind !== 'trace' || reported.firstLate === null || predicted === null || measured === null) return null;
   const late = operationAt(measured, reported.firstLate.row);
-  return side === 'b' ? late : counterpartOf(late, measured, predicted);
+  return side === 'b' ? late : findCounterpart(late, measured, predicted);
 }
 
 /** What the lanes show of the page's state. */
@@ -73,10 +73,10 @@ export function comparedSides(store: Store): ComparedSides {
       const { pass } = settings();
       const [own, other] = [operations(side), operations(otherSide[side])];
       const of = pass === null ? null : operations(pass.side);
-      const row = pass === null || of === null ? -1 : of.rowOf(pass.chunk, pass.kind, pass.unit);
+      const row = pass === null || of === null ? -1 : of.findRow(pass.chunk, pass.kind, pass.unit);
       if (pass === null || of === null || row < 0 || own === null) return null;
       const operation = operationAt(of, row);
-      return pass.side === side || other === null ? operation : counterpartOf(operation, other, own);
+      return pass.side === side || other === null ? operation : findCounterpart(operation, other, own);
     },
     markedStage: () => {
       const now = answer();

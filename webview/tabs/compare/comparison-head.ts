@@ -42,7 +42,7 @@ export function makeComparisonHead(store: Store, lanes: ComparedLanes, act: (wha
     element: h('div', { class: 'compared-head' }, title, stale, actions),
     update: (comparison, answer) => {
       const { running, staleEdits, other } = comparison;
-      whenOthers([other, answer?.id], () => fill(title, ...titleOf(comparison, answer)));
+      whenOthers([other, answer?.id], () => fill(title, ...comparisonTitle(comparison, answer)));
       stale.textContent = answer === null || staleEdits === 0 ? '' : t('from {0} ago', plural(staleEdits, t('edit'), t('edits')));
       swap.hidden = other.role === 'measured' || answer === null;
       again.hidden = running !== null || (answer !== null && staleEdits === 0 && other.role === 'config');
@@ -54,7 +54,7 @@ export function makeComparisonHead(store: Store, lanes: ComparedLanes, act: (wha
   };
 }
 
-function titleOf({ other }: PageComparison, answer: ComparisonAnswer | null): (HTMLElement | string)[] {
+function comparisonTitle({ other }: PageComparison, answer: ComparisonAnswer | null): (HTMLElement | string)[] {
   if (answer === null) return [t('Compared with {0}', otherName(other))];
   const names = badges(answer);
   const side = (id: SideId): HTMLElement =>

@@ -1,16 +1,16 @@
 import type { WorkUnit } from '../../../src/core/schedules/schedule';
-import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { operationAt, stageRows, type Operation, type Operations } from '../../base/operations';
 
 const known = new WeakMap<Operations, ReadonlyMap<string, number>>();
 
 function unitsByName(operations: Operations): ReadonlyMap<string, number> {
-  const found = known.get(operations) ?? new Map(operations.timeline.units.map((unit, index) => [nameOf(unit), index]));
+  const found = known.get(operations) ?? new Map(operations.timeline.units.map((unit, index) => [unitName(unit), index]));
   known.set(operations, found);
   return found;
 }
 
 /** Units are the same work when they are the same tokens of the same micro-batch. */
-function nameOf({ microBatch, slice, batch, tokens, context }: WorkUnit): string {
+function unitName({ microBatch, slice, batch, tokens, context }: WorkUnit): string {
   return [microBatch, slice, batch, tokens, context].join();
 }
 
@@ -18,10 +18,10 @@ function nameOf({ microBatch, slice, batch, tokens, context }: WorkUnit): string
  * The same pass of the other timeline: that of the same chunk on the same tokens of the same micro-batch. Null where the other has none, or
  * cuts its layers into another number of chunks.
  */
-export function counterpartOf({ chunk, kind, unit }: Operation, from: Operations, to: Operations): Operation | null {
+export function findCounterpart({ chunk, kind, unit }: Operation, from: Operations, to: Operations): Operation | null {
   if (from.timeline.stageOfChunk.length !== to.timeline.stageOfChunk.length) return null;
-  const index = unitsByName(to).get(nameOf(unit));
-  const row = index === undefined ? -1 : to.rowOf(chunk, kind, index);
+  const index = unitsByName(to).get(unitName(unit));
+  const row = index === undefined ? -1 : to.findRow(chunk, kind, index);
   return row < 0 ? null : operationAt(to, row);
 }
 
@@ -38,12 +38,12 @@ export interface PassPair {
 export function passPairs(a: Operations | null, b: Operations | null, stage: number): PassPair[] {
   const of = (operations: Operations | null): Operation[] => {
     if (operations === null || stage >= operations.stages) return [];
-    const { first, end } = rowsOf(operations, stage);
+    const { first, end } = stageRows(operations, stage);
     return Array.from({ length: end - first }, (_, index) => operationAt(operations, first + index));
   };
   const paired = new Set<number>();
   const left = of(a).map((pass): PassPair => {
-    const other = a === null || b === null ? null : counterpartOf(pass, a, b);
+    const other = a === null || b === null ? null : findCounterpart(pass, a, b);
     if (other?.stage !== stage) return { a: pass, b: null };
     paired.add(other.row);
     return { a: pass, b: other };

@@ -4,14 +4,14 @@ import type { Operation, Operations } from '../../base/operations';
 import { t } from '../../base/strings';
 import { operationName, unitText } from '../../charts/lanes/labels';
 import { otherSide, sideOperations } from './compared-sides';
-import { counterpartOf } from './counterpart';
+import { findCounterpart } from './counterpart';
 import { badges } from './labels';
 import type { SideId } from './settings';
 
 /** What a pass is, when it runs on either side, and how far they are apart. */
 export function passLines(answer: ComparisonAnswer, side: SideId, of: Operations, operation: Operation): string[] {
   const to = sideOperations(answer, otherSide[side]);
-  const other = to === null ? null : counterpartOf(operation, of, to);
+  const other = to === null ? null : findCounterpart(operation, of, to);
   const [a, b] = side === 'a' ? [operation, other] : [other, operation];
   const names = badges(answer);
   const when = (name: string, pass: Operation | null): string[] =>

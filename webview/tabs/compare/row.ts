@@ -6,7 +6,7 @@ import { neededFor } from '../../../src/core/schedules/runtimes';
 import { h, icon, type Child } from '../../base/dom';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { operationsOf } from '../../base/store';
+import { candidateOperations } from '../../base/store';
 import { makeSurface, type Surface } from '../../base/surface';
 import { makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { drawWholeStep } from '../../charts/lanes/whole-step';
@@ -22,7 +22,7 @@ interface Scale {
 }
 
 /** The scale of a plan's candidates. */
-export function scaleOf(plan: Plan): Scale {
+export function timeScale(plan: Plan): Scale {
   const { candidates } = plan;
   return {
     baseline: candidates.find(({ id }) => id === '1f1b') ?? chosenCandidate(plan),
@@ -110,7 +110,7 @@ function fitCell(verdict: MemoryVerdict): HTMLElement {
 function miniTimeline(candidate: Candidate, longestMs: number): Surface {
   const buffers = makeLaneBuffers();
   return makeSurface('mini-timeline', (target) => {
-    const operations = operationsOf(candidate);
+    const operations = candidateOperations(candidate);
     if (operations === null) return;
     const { width, ...plot } = plotIn(target, {});
     const share = operations.timeline.makespanMs / longestMs;

@@ -7,8 +7,8 @@ import { onThemeChange, theme } from '../../base/theme';
 import { pointIn, shareAt } from '../../charts/plot';
 import { makeTooltip } from '../../charts/tooltip';
 import { drawEpochs, drawMark } from './draw';
-import { changeFrom, epochAt, epochCount, spanBoxes, boxOf, type EpochWidth, type SpanBox } from './epochs';
-import { epochPlot, rowsOf, zoneAt } from './layout';
+import { changeFrom, epochAt, epochCount, spanBoxes, epochBox, type EpochWidth, type SpanBox } from './epochs';
+import { epochPlot, chartRows, zoneAt } from './layout';
 import { tooltipLines } from './labels';
 
 /** Props of the chart. */
@@ -25,19 +25,19 @@ interface EpochChartProps {
 export function makeEpochChart(props: EpochChartProps): { readonly element: HTMLElement; readonly redraw: () => void } {
   let pointed: number | null = null;
   let known: { readonly of: PageElastic; readonly width: EpochWidth; readonly boxes: readonly SpanBox[] } | null = null;
-  const boxesOf = (elastic: PageElastic): readonly SpanBox[] => {
+  const chartBoxes = (elastic: PageElastic): readonly SpanBox[] => {
     const width = props.width();
     if (known?.of !== elastic || known.width !== width) known = { of: elastic, width, boxes: spanBoxes(elastic.spans, width) };
     return known.boxes;
   };
   const base = makeSurface('epochs', (surface) => {
     const elastic = props.elastic();
-    if (elastic !== null) drawEpochs(surface, theme(), elastic, boxesOf(elastic), rowsOf(elastic.plan.request.cluster));
+    if (elastic !== null) drawEpochs(surface, theme(), elastic, chartBoxes(elastic), chartRows(elastic.plan.request.cluster));
   });
   const overlay = makeSurface('epochs-overlay', (surface) => {
     const elastic = props.elastic();
     if (elastic === null) return;
-    const [boxes, rows] = [boxesOf(elastic), rowsOf(elastic.plan.request.cluster)];
+    const [boxes, rows] = [chartBoxes(elastic), chartRows(elastic.plan.request.cluster)];
     if (pointed !== null && pointed !== props.epoch()) drawMark(surface, theme(), boxes, rows, pointed, false);
     drawMark(surface, theme(), boxes, rows, props.epoch(), true);
   });
@@ -53,7 +53,7 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     const { x, y } = pointIn(overlay.canvas, event);
     const elastic = props.elastic();
     const share = shareAt(epochPlot(overlay), x);
-    return { x, y, epoch: elastic === null || share < 0 || share > 1 ? null : epochAt(boxesOf(elastic), share) };
+    return { x, y, epoch: elastic === null || share < 0 || share > 1 ? null : epochAt(chartBoxes(elastic), share) };
   };
   const point = (epoch: number | null): void => {
     if (pointed === epoch) return;
@@ -64,13 +64,13 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
     const { x, y, epoch } = under(event);
     const elastic = props.elastic();
     point(epoch);
-    const box = epoch === null || elastic === null ? undefined : boxOf(boxesOf(elastic), epoch);
+    const box = epoch === null || elastic === null ? undefined : epochBox(chartBoxes(elastic), epoch);
     if (epoch === null || elastic === null || box === undefined) {
       tooltip.hide();
       return;
     }
     const { cluster } = elastic.plan.request;
-    const lines = tooltipLines(elastic, box, epoch, zoneAt(rowsOf(cluster), cluster, y));
+    const lines = tooltipLines(elastic, box, epoch, zoneAt(chartRows(cluster), cluster, y));
     tooltip.show(lines, x, y, overlay.width(), overlay.height());
   });
   overlay.canvas.addEventListener('pointerleave', () => {
@@ -90,8 +90,8 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
       ArrowRight: () => here + 1,
       Home: () => 0,
       End: () => last,
-      PageUp: () => changeFrom(boxesOf(elastic), here, -1),
-      PageDown: () => changeFrom(boxesOf(elastic), here, 1),
+      PageUp: () => changeFrom(chartBoxes(elastic), here, -1),
+      PageDown: () => changeFrom(chartBoxes(elastic), here, 1),
     };
     const to = moves[event.key]?.();
     if (to === undefined && event.key !== 'Enter') return;
@@ -102,7 +102,7 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
   const redraw = (): void => {
     const elastic = props.elastic();
     if (elastic === null) return;
-    element.style.height = `${rowsOf(elastic.plan.request.cluster).height}px`;
+    element.style.height = `${chartRows(elastic.plan.request.cluster).height}px`;
     element.setAttribute('aria-label', summary(elastic, props.epoch()));
     base.redraw();
     overlay.redraw();

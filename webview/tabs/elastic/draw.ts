@@ -6,7 +6,7 @@ import { hatchPattern, type Surface } from '../../base/surface';
 import type { Theme } from '../../base/theme';
 import { lineWidth, penOn, plotIn, type Pen } from '../../charts/plot';
 import { niceTicks } from '../../charts/ticks';
-import { boxOf, edgesOf, epochCount, type SpanBox } from './epochs';
+import { epochBox, epochEdges, epochCount, type SpanBox } from './epochs';
 import { axisPx, epochPlot, gpuTop, type Machine, type Rows } from './layout';
 import { cacheWord, runsFrozen } from './labels';
 
@@ -61,10 +61,10 @@ function drawBoxes(pen: EpochPen, elastic: PageElastic, boxes: readonly SpanBox[
 
 /** Outlines one epoch over all rows. */
 export function drawMark(surface: Surface, colors: Theme, boxes: readonly SpanBox[], rows: Rows, epoch: number, strong: boolean): void {
-  const box = boxOf(boxes, epoch);
+  const box = epochBox(boxes, epoch);
   if (box === undefined) return;
-  const { context, scale, x: xOf } = penOn(surface, colors, epochPlot(surface));
-  const [start, end] = edgesOf(box, epoch).map((share) => Math.round(xOf(share))) as [number, number];
+  const { context, scale, x: toX } = penOn(surface, colors, epochPlot(surface));
+  const [start, end] = epochEdges(box, epoch).map((share) => Math.round(toX(share))) as [number, number];
   const line = lineWidth(scale, strong ? 2 : 1);
   context.strokeStyle = css(strong ? colors.focus : colors.foreground);
   context.lineWidth = line;
@@ -257,9 +257,9 @@ function drawNumbers({ context, colors, scale, rows, x, plot }: EpochPen, boxes:
   context.fillStyle = css(colors.dim);
   let free = 0;
   for (let epoch = 0; epoch < epochs; epoch += every) {
-    const box = boxOf(boxes, epoch);
+    const box = epochBox(boxes, epoch);
     if (box === undefined) return;
-    const [start, end] = edgesOf(box, epoch);
+    const [start, end] = epochEdges(box, epoch);
     const at = x((start + end) / 2);
     const half = context.measureText(String(epoch)).width / 2;
     if (at - half < free) continue;

@@ -39,12 +39,12 @@ export function spanBoxes(spans: readonly ElasticSpan[], width: EpochWidth): Spa
 }
 
 /** The span that an epoch belongs to; the last one beyond the end. */
-export function boxOf(boxes: readonly SpanBox[], epoch: number): SpanBox | undefined {
+export function epochBox(boxes: readonly SpanBox[], epoch: number): SpanBox | undefined {
   return boxes.find(({ first, span }) => epoch < first + span.count) ?? boxes.at(-1);
 }
 
 /** Left and right edge of one epoch, 0..1. */
-export function edgesOf({ first, span, start, end }: SpanBox, epoch: number): readonly [start: number, end: number] {
+export function epochEdges({ first, span, start, end }: SpanBox, epoch: number): readonly [start: number, end: number] {
   const each = (end - start) / span.count;
   const place = Math.min(span.count - 1, Math.max(0, epoch - first));
   return [start + place * each, start + (place + 1) * each];
@@ -61,7 +61,7 @@ export function epochAt(boxes: readonly SpanBox[], share: number): number {
 
 /** First epoch of the span before or after the one that `epoch` belongs to. */
 export function changeFrom(boxes: readonly SpanBox[], epoch: number, by: 1 | -1): number {
-  const here = boxOf(boxes, epoch);
+  const here = epochBox(boxes, epoch);
   const index = here === undefined ? 0 : boxes.indexOf(here);
   if (by === -1 && here !== undefined && epoch > here.first) return here.first;
   return (boxes[Math.min(boxes.length - 1, Math.max(0, index + by))] ?? here)?.first ?? 0;

@@ -34,7 +34,7 @@ const lowestGpuPx = 2;
 const tallestAreaPx = 560;
 
 /** Few GPUs get high rows, many get low ones; more than fit share pixels. */
-export function rowsOf({ nodes, gpusPerNode }: Machine): Rows {
+export function chartRows({ nodes, gpusPerNode }: Machine): Rows {
   const gpus = nodes * gpusPerNode;
   const wanted = Math.min(highestGpuPx, Math.max(lowestGpuPx, gpuAreaPx / gpus));
   const nodeGap = nodes > 1 && gpusPerNode * wanted >= 12 ? 4 : 0;
@@ -50,7 +50,7 @@ export function rowsOf({ nodes, gpusPerNode }: Machine): Rows {
 }
 
 /** The same in a strip of the side view: low rows, nothing below them. */
-export function stripRowsOf({ nodes, gpusPerNode }: Machine): Rows {
+export function stripRows({ nodes, gpusPerNode }: Machine): Rows {
   const gpus = nodes * gpusPerNode;
   const area = Math.min(96, Math.max(24, gpus * 4));
   const nodeGap = nodes > 1 && area / nodes >= 12 ? 2 : 0;

@@ -5,8 +5,8 @@ import { t } from '../../base/strings';
 import { makeSurface } from '../../base/surface';
 import { onThemeChange, theme } from '../../base/theme';
 import { drawEpochStrip } from './draw';
-import { boxOf, epochAt, spanBoxes, type SpanBox } from './epochs';
-import { stripRowsOf } from './layout';
+import { epochBox, epochAt, spanBoxes, type SpanBox } from './epochs';
+import { stripRows } from './layout';
 
 /** The epochs of a run that freezes layers in a strip of the side view. */
 interface EpochStrip {
@@ -22,7 +22,7 @@ export function makeEpochStrip(): EpochStrip {
   let shown: PageElastic | null = null;
   let boxes: readonly SpanBox[] = [];
   const surface = makeSurface('epoch-strip', (drawn) => {
-    if (shown !== null) drawEpochStrip(drawn, theme(), shown, boxes, stripRowsOf(shown.plan.request.cluster));
+    if (shown !== null) drawEpochStrip(drawn, theme(), shown, boxes, stripRows(shown.plan.request.cluster));
   });
   const element = h('div', { class: 'strip-canvas' }, surface.canvas);
   onThemeChange(surface.redraw);
@@ -31,7 +31,7 @@ export function makeEpochStrip(): EpochStrip {
     canvas: surface.canvas,
     textAt: (x, width) => {
       const epoch = epochAt(boxes, x / width);
-      const box = boxOf(boxes, epoch);
+      const box = epochBox(boxes, epoch);
       if (box === undefined) return null;
       const { frozenLayers, replicas, pipelineLength } = box.span.epoch;
       const pipelines = plural(replicas, t('pipeline'), t('pipelines'));
@@ -40,7 +40,7 @@ export function makeEpochStrip(): EpochStrip {
     show: (elastic) => {
       shown = elastic;
       boxes = spanBoxes(elastic.spans, 'time');
-      element.style.height = `${stripRowsOf(elastic.plan.request.cluster).height}px`;
+      element.style.height = `${stripRows(elastic.plan.request.cluster).height}px`;
       surface.redraw();
     },
   };

@@ -32,7 +32,7 @@ interface CardSpec {
   readonly title: string;
   readonly xName: string;
   readonly use: (value: string) => string;
-  readonly curveOf: (elastic: PageElastic) => Curve;
+  readonly makeCurve: (elastic: PageElastic) => Curve;
 }
 
 /** Charts of what alpha, the pipeline length and the number of micro-batches could be, each with a slider. */
@@ -46,25 +46,25 @@ export function makeStudy(store: Store): { readonly element: HTMLElement; readon
 
 function specs(): CardSpec[] {
   return [
-    { key: 'elastic.alpha', title: t('Alpha'), xName: t('alpha'), use: (value) => t('Use alpha {0}', value), curveOf: alphaCurve },
+    { key: 'elastic.alpha', title: t('Alpha'), xName: t('alpha'), use: (value) => t('Use alpha {0}', value), makeCurve: alphaCurve },
     {
       key: 'elastic.pipelineLength',
       title: t('Pipeline length at the start'),
       xName: t('GPUs'),
       use: (value) => t('Use pipelines of {0}', value),
-      curveOf: lengthCurve,
+      makeCurve: lengthCurve,
     },
     {
       key: 'elastic.microBatches',
       title: t('Micro-batches in the first epoch'),
       xName: t('micro-batches'),
       use: (value) => t('Use {0} micro-batches', value),
-      curveOf: microBatchCurve,
+      makeCurve: microBatchCurve,
     },
   ];
 }
 
-function makeCard(store: Store, { key, title, xName, use, curveOf }: CardSpec) {
+function makeCard(store: Store, { key, title, xName, use, makeCurve }: CardSpec) {
   let curve: Curve | null = null;
   let shown: PageElastic | null = null;
   let picked = 0;
@@ -110,8 +110,8 @@ function makeCard(store: Store, { key, title, xName, use, curveOf }: CardSpec) {
         return;
       }
       shown = elastic;
-      curve = curveOf(elastic);
-      chart.show(contentOf(curve, xName));
+      curve = makeCurve(elastic);
+      chart.show(curveContent(curve, xName));
       element.hidden = curve.choices.length < 2;
       slider.max = String(curve.choices.length - 1);
       const current = curve.choices.findIndex(({ value }) => value === curve?.current);
@@ -120,7 +120,7 @@ function makeCard(store: Store, { key, title, xName, use, curveOf }: CardSpec) {
   };
 }
 
-function contentOf({ choices, current, x, y }: Curve, xName: string): ChartContent {
+function curveContent({ choices, current, x, y }: Curve, xName: string): ChartContent {
   const dots = choices.map((choice, index): Dot => ({
     id: String(index),
     group: 'all',

@@ -12,10 +12,10 @@ const leastGain = 1.005;
 /** The verdict on a run that freezes layers: what that gains, or that it does not fit; how long it takes; and where the gain is from. */
 export function elasticVerdict({ plan, spans }: PageElastic): VerdictText {
   const { speedup, totalMs, variants, request } = plan;
-  const msOf = (id: VariantId): number => variants.find((variant) => variant.id === id)?.totalMs ?? totalMs;
+  const variantMs = (id: VariantId): number => variants.find((variant) => variant.id === id)?.totalMs ?? totalMs;
   const gains = speedup >= leastGain;
   const epochs = plural(epochCount({ spans }), t('epoch'), t('epochs'));
-  const instead = t('{0} for {1} instead of {2}.', formatDuration(totalMs), epochs, formatDuration(msOf('none')));
+  const instead = t('{0} for {1} instead of {2}.', formatDuration(totalMs), epochs, formatDuration(variantMs('none')));
   const gain = gains ? t('{0} times as fast with frozen layers.', formatNumber(speedup)) : t('Freezing layers gains nothing.');
   const firstOver = spans.findIndex(({ epoch }) => !epoch.fits);
   const over = spans[firstOver]?.epoch;
@@ -27,7 +27,7 @@ export function elasticVerdict({ plan, spans }: PageElastic): VerdictText {
       : t('Does not fit: {0} over on stage {1} in epoch {2}.', formatBytes(-roomBytes), stage, over.epoch);
     return { sentences: [where, gain, instead], isOver: true, helps: [] };
   }
-  const [most] = additions.map(([id, to]) => [id, msOf(to) - msOf(id)] as const).sort(([, a], [, b]) => b - a);
+  const [most] = additions.map(([id, to]) => [id, variantMs(to) - variantMs(id)] as const).sort(([, a], [, b]) => b - a);
   const because = gains && most !== undefined && most[1] > 0 ? [t('Most of that comes from {0}.', mechanismName(most[0]))] : [];
   return { sentences: [gain, instead, ...because], isOver: false, helps: [] };
 }

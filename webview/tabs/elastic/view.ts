@@ -12,7 +12,7 @@ import type { Store } from '../../base/store';
 import { button, checkbox, setChecked } from '../../base/ui';
 import { makeEpochChart } from './chart';
 import { epochDetail } from './detail';
-import { boxOf, epochCount, epochWidth, shownEpoch, spanBoxes, type SpanBox } from './epochs';
+import { epochBox, epochCount, epochWidth, shownEpoch, spanBoxes, type SpanBox } from './epochs';
 import { elasticFigures, mechanismBars } from './head';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { makeStudy } from './study';
@@ -103,7 +103,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     setChecked(equal, store.get(epochWidth) === 'equal');
     chart.redraw();
     study.show(now);
-    const box = boxOf(boxes, epoch());
+    const box = epochBox(boxes, epoch());
     if (box === undefined) return;
     fill(detail, ...epochDetail(now, box));
     const timeline = box.span.step === null ? null : (now.steps[box.span.step] ?? null);
@@ -168,7 +168,7 @@ function showTable(
     total: epochCount(elastic),
     rows: ({ first, end }) =>
       Array.from({ length: end - first }, (_, index) => {
-        const epoch = boxOf(boxes, first + index)?.span.epoch;
+        const epoch = epochBox(boxes, first + index)?.span.epoch;
         if (epoch === undefined) return [];
         const { peakBytes, usableBytes } = epochVerdict(epoch.stageBytes, gpu);
         return [

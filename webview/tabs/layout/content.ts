@@ -30,7 +30,7 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
     xName: t('peak memory'),
     curves: [{ tone: 'forward', faint: 0.35, points: frontSteps(rows, x.max, y.max), label: '' }],
     dots: [
-      ...rows.map((row) => dotOf(row, inside(row.plan.peakBytes))),
+      ...rows.map((row) => layoutDot(row, inside(row.plan.peakBytes))),
       ...notFitting.map(({ layout, iterationMs, peakBytes, why }, index): Dot => ({
         id: `too-large-${index}`,
         group: 'layouts',
@@ -48,7 +48,7 @@ export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): C
   };
 }
 
-function dotOf({ id, plan, found, isBest, isLaunched, tie, cut }: LayoutRow, x: number): Dot {
+function layoutDot({ id, plan, found, isBest, isLaunched, tie, cut }: LayoutRow, x: number): Dot {
   const isFront = found?.roles.includes('front') ?? false;
   return {
     id,

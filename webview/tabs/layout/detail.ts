@@ -8,7 +8,7 @@ import type { Host } from '../../base/host';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
-import { gpuHoursOf, type LayoutRow } from './rows';
+import { gpuHours, type LayoutRow } from './rows';
 import { stepPartNames } from '../../../src/core/planner/explain/step-part-names';
 import { sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
@@ -50,7 +50,7 @@ function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
     [t('Bubble'), formatPercent(plan.bubbleRate)],
     [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
     [t('MFU'), formatPercent(plan.mfu)],
-    ...(tokenBudget === null ? [] : [[t('GPU hours'), formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))] as const]),
+    ...(tokenBudget === null ? [] : [[t('GPU hours'), formatCount(Math.round(gpuHours(plan, tokenBudget)))] as const]),
   ];
   return h(
     'dl',

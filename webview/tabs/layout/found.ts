@@ -13,7 +13,7 @@ import { layoutDetail } from './detail';
 import { layoutFacts } from './facts';
 import { layoutHead } from './head';
 import { layoutSettings, pressedColumn, type LayoutViewSettings } from './settings';
-import { launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, type LayoutRow } from './rows';
+import { launchedLayout, parseTokens, layoutRows, rowSchedules, shownRows, type LayoutRow } from './rows';
 import { searchButton } from './states';
 import { layoutTable } from './table';
 
@@ -29,13 +29,13 @@ interface FoundView {
 export function makeFoundView(store: Store): FoundView {
   const selection = makeSelection(store);
   const { set, picked, pick, open } = selection;
-  const rowOf = (id: string): LayoutRow | null => selection.rows().find((row) => row.id === id) ?? null;
+  const findLayoutRow = (id: string): LayoutRow | null => selection.rows().find((row) => row.id === id) ?? null;
   const chart = makeChart({
     className: 'layout',
     label: () => chartLabel(selection.rows()),
     selected: () => picked()?.id ?? null,
-    pick: (dot) => pick(dot === null || rowOf(dot.id) === null ? null : dot.id),
-    open: (dot) => open(rowOf(dot.id)),
+    pick: (dot) => pick(dot === null || findLayoutRow(dot.id) === null ? null : dot.id),
+    open: (dot) => open(findLayoutRow(dot.id)),
   });
   const table = makePagedTable();
   const filters = makeFilters(set);
@@ -47,7 +47,7 @@ export function makeFoundView(store: Store): FoundView {
     'div',
     { class: 'layout-found' },
     h('div', { class: 'layout-head' }, head, controls.element),
-    h('div', { class: 'layout-middle' }, plotOf(chart.element), detail),
+    h('div', { class: 'layout-middle' }, plotSection(chart.element), detail),
     facts,
     h('section', { ...partAttributes, class: 'table-twin layout-table', 'aria-label': t('Layouts') }, filters.element, table.element),
   );
@@ -55,11 +55,11 @@ export function makeFoundView(store: Store): FoundView {
   const update = (answer: LayoutAnswer, state: LayoutState): void => {
     const view = store.get(layoutSettings);
     const tokenBudget = view.tokenBudget ?? answer.tokenBudget;
-    const launched = launchedOf(state);
+    const launched = launchedLayout(state);
     const shown = [answer.id, launched];
     controls.update(state);
     changes.plot(shown, () => {
-      chart.show(planContent(answer, selection.show(rowsOf(answer, launched))));
+      chart.show(planContent(answer, selection.show(layoutRows(answer, launched))));
       controls.showTokens(tokenBudget);
     });
     const rows = selection.rows();
@@ -72,7 +72,7 @@ export function makeFoundView(store: Store): FoundView {
       fill(facts, ...layoutFacts(answer, store.state(), store.host)),
     );
     changes.table([shown, view, tokenBudget], () => {
-      filters.show(view, schedulesOf(rows));
+      filters.show(view, rowSchedules(rows));
       const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.get(layoutSettings), column));
       const props = { settings: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
       table.show(layoutTable(shownRows(rows, view), rows.length, props));
@@ -143,7 +143,7 @@ function makeFilters(set: (change: Partial<LayoutViewSettings>) => void): {
   return { element: h('div', { class: 'layout-filters', role: 'search' }, text.element, schedule.element), show };
 }
 
-function plotOf(chart: HTMLElement): HTMLElement {
+function plotSection(chart: HTMLElement): HTMLElement {
   const title = t('Step time against peak memory');
   return h('section', { class: 'layout-plot', 'aria-label': title }, h('h2', {}, title), legend(), chart);
 }

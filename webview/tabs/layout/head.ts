@@ -5,7 +5,7 @@ import { h } from '../../base/dom';
 import { figure, verdictFigure } from '../../shared/figures';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { gpuHoursOf, isSameLayout, tieMs, type LayoutRow } from './rows';
+import { gpuHours, isSameLayout, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -78,5 +78,5 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
 
 function hoursFigure(best: PageLayout, tokens: number): HTMLElement {
   const about = t('{0} tokens at {1} tokens/s', formatCount(tokens), formatCount(Math.round(best.tokensPerSecond)));
-  return figure({ value: formatCount(Math.round(gpuHoursOf(best, tokens))), unit: '' }, t('GPU hours'), null, about, 'plain');
+  return figure({ value: formatCount(Math.round(gpuHours(best, tokens))), unit: '' }, t('GPU hours'), null, about, 'plain');
 }

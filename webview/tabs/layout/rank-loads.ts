@@ -16,14 +16,14 @@ export interface GroupLoad {
 }
 
 /** Kinds of groups of more than one rank. */
-export function kindsOf({ request: { layout } }: Plan): readonly RankGroup[] {
+export function groupKinds({ request: { layout } }: Plan): readonly RankGroup[] {
   return rankGroups.filter((kind) => layout[kind] > 1);
 }
 
 /** What each kind of group takes of the step of the plan, by the model's own figures. */
 export function groupLoads(plan: Plan): readonly GroupLoad[] {
   const candidate = chosenCandidate(plan);
-  const kinds = kindsOf(plan);
+  const kinds = groupKinds(plan);
   const { iterationMs, gradientExchangeMs, hiddenExchangeMs = 0 } = candidate;
   const parts = plan.partsByStage === null ? null : meanParts(plan.partsByStage);
   const load = (of: readonly RankGroup[], ms: number | null): GroupLoad[] =>
@@ -45,14 +45,14 @@ export function groupLoads(plan: Plan): readonly GroupLoad[] {
 }
 
 /** The links between a rank and those that it talks to. */
-export function linksOf(rank: PlacedRank, peers: readonly PlacedRank[]): ReadonlySet<LinkClass> {
+export function peerLinks(rank: PlacedRank, peers: readonly PlacedRank[]): ReadonlySet<LinkClass> {
   return new Set(peers.map((peer) => (peer.domain === rank.domain ? 'node' : 'network')));
 }
 
 /** Over which links each kind of group talks, as of one rank of each place on the first node. */
 export function linksOfKind(ranks: readonly PlacedRank[], kind: RankGroup): ReadonlySet<LinkClass> {
   const first = ranks.filter(({ node }) => node === ranks[0]?.node);
-  return new Set(first.flatMap((rank) => [...linksOf(rank, rankPeers(ranks, rank, kind))]));
+  return new Set(first.flatMap((rank) => [...peerLinks(rank, rankPeers(ranks, rank, kind))]));
 }
 
 /** Share of the step that the ranks of the first nodes talk over each of their links; null where a part of it is not known. */
@@ -73,7 +73,7 @@ export function nodeLoads(
     const sum: Record<LinkClass, number | null> = { node: 0, network: 0 };
     for (const { kinds, share } of loads) {
       const used = new Set(
-        kinds.flatMap((kind) => own.flatMap((rank) => [...linksOf(rank, rankPeers(byGroup(kind, rank.groups[kind]), rank, kind))])),
+        kinds.flatMap((kind) => own.flatMap((rank) => [...peerLinks(rank, rankPeers(byGroup(kind, rank.groups[kind]), rank, kind))])),
       );
       // A collective that leaves the node runs at the network's speed; a send takes the link to each neighbour.
       const links: readonly LinkClass[] = kinds.includes('pipeline') ? [...used] : used.has('network') ? ['network'] : [...used];

@@ -6,7 +6,7 @@ import type { Plan } from '../../../src/core/planner/plan';
 import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { groupLoads, kindsOf, linksOf, linksOfKind, nodeLoads, type GroupLoad, type LinkClass } from './rank-loads';
+import { groupLoads, groupKinds, peerLinks, linksOfKind, nodeLoads, type GroupLoad, type LinkClass } from './rank-loads';
 import { gpusUsed } from '../../../src/core/domain/request';
 
 /** Ranks of a larger cluster are not drawn one by one, nor more nodes than these. */
@@ -50,8 +50,8 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
     const { kind } = shown;
     const peers = rankPeers(ranks, rank, kind);
     fill(choices, ...kinds.map((each) => kindButton(each, each === kind, () => pick({ kind: each }))));
-    fill(grid, ...gridOf(placed, kind, rank, new Set(peers.map((peer) => peer.rank))));
-    fill(detail, ...detailOf(placed, rank));
+    fill(grid, ...rankGrid(placed, kind, rank, new Set(peers.map((peer) => peer.rank))));
+    fill(detail, ...rankDetail(placed, rank));
     fill(links, ...linkTable(placed));
   };
   const pick = (change: Partial<typeof shown>): void => {
@@ -78,11 +78,11 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
       const { plan } = store.state();
       element.hidden = plan === null;
       if (plan === null || placed?.plan === plan) return;
-      placed = placedOf(plan);
+      placed = placePlan(plan);
       element.hidden = placed === null;
       if (placed === null) return;
       const { kinds, ranks, ofNodes } = placed;
-      order.textContent = t('Order of ranks: {0}', orderOf(plan));
+      order.textContent = t('Order of ranks: {0}', shownRankOrder(plan));
       shown = { kind: kinds.includes(shown.kind) ? shown.kind : (kinds[0] ?? 'tensor'), rank: Math.min(shown.rank, ranks.length - 1) };
       const hidden = new Set(ranks.map(({ node }) => node)).size - ofNodes.size;
       more.hidden = hidden <= 0;
@@ -93,16 +93,16 @@ export function makeRankView(store: Store): { readonly element: HTMLElement; rea
 }
 
 /** On groups of nodes each stage takes the next GPUs of its group. */
-function orderOf({ request }: Plan): RankOrder {
+function shownRankOrder({ request }: Plan): RankOrder {
   return request.cluster.groups === undefined ? resolveRankOrder(request) : 'tp-cp-ep-dp-pp';
 }
 
-function placedOf(plan: Plan): Placed | null {
+function placePlan(plan: Plan): Placed | null {
   const { layout, cluster } = plan.request;
   const count = gpusUsed(layout);
-  const kinds = kindsOf(plan);
+  const kinds = groupKinds(plan);
   if (count > mostRanks || kinds.length === 0) return null;
-  const ranks = placeRanks(layout, cluster, orderOf(plan));
+  const ranks = placeRanks(layout, cluster, shownRankOrder(plan));
   const loads = groupLoads(plan);
   return { plan, ranks, kinds, loads, ofNodes: nodeLoads(ranks, loads, mostNodes) };
 }
@@ -141,7 +141,7 @@ function kindButton(kind: RankGroup, isOn: boolean, onClick: () => void): HTMLEl
   );
 }
 
-function gridOf({ ranks, ofNodes, loads }: Placed, kind: RankGroup, picked: PlacedRank, peers: ReadonlySet<number>): HTMLElement[] {
+function rankGrid({ ranks, ofNodes, loads }: Placed, kind: RankGroup, picked: PlacedRank, peers: ReadonlySet<number>): HTMLElement[] {
   const nodes = [...ofNodes.keys()];
   const byNode = new Map(nodes.map((node) => [node, [] as PlacedRank[]]));
   for (const rank of ranks) byNode.get(rank.node)?.push(rank);
@@ -208,11 +208,11 @@ function placesText({ rank, places }: PlacedRank): string {
   return t('Rank {0}, stage {1}, TP {2}, DP {3}', formatCount(rank), places.pipeline, places.tensor, places.data);
 }
 
-function detailOf({ ranks, kinds }: Placed, rank: PlacedRank): HTMLElement[] {
+function rankDetail({ ranks, kinds }: Placed, rank: PlacedRank): HTMLElement[] {
   const pairs = kinds.map((kind): readonly [string, string] => {
     const peers = rankPeers(ranks, rank, kind);
     const names = [rank, ...peers].map((one) => one.rank).sort((a, b) => a - b);
-    const links = linksText(linksOf(rank, peers));
+    const links = linksText(peerLinks(rank, peers));
     return [
       `${shortNames[kind]} ${rank.places[kind]}`,
       kind === 'pipeline'

@@ -22,14 +22,14 @@ export interface LayoutRow {
 }
 
 /** The config's own layout: as the search predicts it, else by its plan. */
-export function launchedOf({ answer, launched }: Pick<LayoutState, 'answer' | 'launched'>): PageLayout | null {
+export function launchedLayout({ answer, launched }: Pick<LayoutState, 'answer' | 'launched'>): PageLayout | null {
   return answer?.launched ?? launched;
 }
 
 /** All rows of an answer, fastest first; `launched` is the config's own. */
-export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
+export function layoutRows(answer: LayoutAnswer, launched: PageLayout | null): LayoutRow[] {
   const isLaunched = (plan: PageFound): boolean => launched !== null && isSameLayout(plan, launched);
-  const named = answer.plans.map(nameOf);
+  const named = answer.plans.map(rowLabel);
   const isTwice = new Set(named.filter((name, index) => named.indexOf(name) !== index));
   const found = answer.plans.map((plan, index): LayoutRow => ({
     id: `found-${index}`,
@@ -37,7 +37,7 @@ export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): Layou
     found: plan,
     index,
     tie: plan.tie,
-    cut: isTwice.has(nameOf(plan)) ? plan.stages : null,
+    cut: isTwice.has(rowLabel(plan)) ? plan.stages : null,
     isBest: index === answer.best,
     isLaunched: isLaunched(plan),
   }));
@@ -57,7 +57,7 @@ export function rowsOf(answer: LayoutAnswer, launched: PageLayout | null): Layou
 }
 
 /** The text of a row on its layout, without the cut of its layers. */
-function nameOf({ words, name }: PageLayout): string {
+function rowLabel({ words, name }: PageLayout): string {
   return `${say(words)}; ${say(name)}`;
 }
 
@@ -77,32 +77,32 @@ export function tieMs({ plans, best, cost }: LayoutAnswer): number {
 }
 
 /** The name that identifies a schedule: `1F1B`, `interleaved 1F1B`, `TeraPipe`. */
-function scheduleOf({ name }: PageLayout): string {
+function scheduleName({ name }: PageLayout): string {
   return say(name).split(',')[0] ?? '';
 }
 
 /** The schedules of some rows, each once. */
-export function schedulesOf(rows: readonly LayoutRow[]): string[] {
-  return [...new Set(rows.map(({ plan }) => scheduleOf(plan)))];
+export function rowSchedules(rows: readonly LayoutRow[]): string[] {
+  return [...new Set(rows.map(({ plan }) => scheduleName(plan)))];
 }
 
 /** The rows that pass the filters, in the chosen order; equal ones stay fastest first. */
 export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettings): LayoutRow[] {
-  const terms = termsOf(settings.text);
+  const terms = filterTerms(settings.text);
   const holds = ({ plan }: LayoutRow): boolean => {
     const text = [say(plan.words, t), sizesText(plan.layout), say(plan.name, t), say(plan.settings, t)].join(' ').toLowerCase();
     return terms.every((term) => term.test(text));
   };
   const sign = settings.descending ? -1 : 1;
   // a schedule of an earlier answer would hide everything
-  const schedule = settings.schedule !== null && schedulesOf(rows).includes(settings.schedule) ? settings.schedule : null;
+  const schedule = settings.schedule !== null && rowSchedules(rows).includes(settings.schedule) ? settings.schedule : null;
   return rows
-    .filter((row) => (schedule === null || scheduleOf(row.plan) === schedule) && holds(row))
+    .filter((row) => (schedule === null || scheduleName(row.plan) === schedule) && holds(row))
     .sort((a, b) => sign * (valueOf(a.plan, settings.by) - valueOf(b.plan, settings.by)));
 }
 
 /** What a filter asks for: words, and names with their number (`tp 2`, which is not `tp 16`), in any order. */
-function termsOf(text: string): RegExp[] {
+function filterTerms(text: string): RegExp[] {
   const terms = text.toLowerCase().match(/[a-z][\w-]*\s+\d+(?!\S)|\S+/g) ?? [];
   return terms.map(
     (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ') + (/\d$/.test(term) ? '(?!\\d)' : '')),
@@ -125,7 +125,7 @@ function valueOf(plan: PageLayout, column: LayoutColumn): number {
 }
 
 /** GPU hours that a layout takes for a number of tokens. */
-export function gpuHoursOf({ layout, tokensPerSecond }: PageLayout, tokens: number): number {
+export function gpuHours({ layout, tokensPerSecond }: PageLayout, tokens: number): number {
   const gpus = gpusUsed(layout);
   return ((tokens / tokensPerSecond) * gpus) / 3600;
 }

@@ -6,7 +6,7 @@ import { fill, h, setAttributes } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { makeAskAgain, triedActions, triedOf, triedText } from '../../shared/tried';
+import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../../shared/tried';
 import { openedLayout } from '../../shared/opened-layout';
 
 /** Keys on a boundary and by how many layers they move it. */
@@ -35,12 +35,12 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   let seen: WhatIfState | null = null;
   const askAgain = makeAskAgain(host);
   const planned = (): StageLayers => state().whatIf?.cut ?? [];
-  const setsOf = (cut: StageLayers): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
+  const cutSets = (cut: StageLayers): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
   const attempt = (cut: StageLayers | null): void => {
     const wanted = cut === null || isSame(cut, planned()) ? null : cut;
     if (isSame(wanted ?? [], draft ?? [])) return;
     draft = wanted;
-    host.post({ type: 'try', sets: draft === null ? [] : setsOf(draft) });
+    host.post({ type: 'try', sets: draft === null ? [] : cutSets(draft) });
     update();
   };
   const strip = makeStrip({
@@ -77,7 +77,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     // A page that was hidden is reloaded: the host still has what was tried.
     if (seen === null) draft = triedCut(whatIf);
     seen = whatIf;
-    askAgain(state(), draft === null ? [] : setsOf(draft));
+    askAgain(state(), draft === null ? [] : cutSets(draft));
     const { layout, model } = request;
     heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
     oneStage.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
@@ -86,8 +86,8 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     strip.update();
     answer.hidden = draft === null;
     if (draft === null) return;
-    const sets = setsOf(draft);
-    const tried = triedOf(state(), sets);
+    const sets = cutSets(draft);
+    const tried = triedWhatIf(state(), sets);
     fill(
       answer,
       ...triedText(plan, changesText(request, whatIf.cut, draft), tried),

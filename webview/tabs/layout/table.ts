@@ -5,7 +5,7 @@ import type { Column, TableContent } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { LayoutColumn, LayoutViewSettings } from './settings';
-import { gpuHoursOf, rowName, type LayoutRow } from './rows';
+import { gpuHours, rowName, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 
 /** Props of the table. */
@@ -63,7 +63,7 @@ function cells(row: LayoutRow, tokenBudget: number | null): Child[] {
     column.percent(plan.bubbleRate),
     formatCount(Math.round(plan.tokensPerSecond)),
     column.percent(plan.mfu),
-    ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHoursOf(plan, tokenBudget)))]),
+    ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHours(plan, tokenBudget)))]),
     capitalised(say(plan.name, t)),
     plan.recompute === null ? t('none') : say(plan.recompute, t),
     h(

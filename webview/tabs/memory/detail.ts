@@ -7,7 +7,7 @@ import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { capitalised, sentence } from '../../shared/sentence';
 import type { Readout } from '../../charts/memory/readout';
-import { peakPartName, presentParts, stageOf, worstStage } from '../../charts/memory/summary';
+import { peakPartName, presentParts, findStage, worstStage } from '../../charts/memory/summary';
 
 /**
  * What one stage holds at its peak, by its parts.
@@ -16,14 +16,14 @@ import { peakPartName, presentParts, stageOf, worstStage } from '../../charts/me
  * @param then what it has in use at the selected time of the timeline, in addition to the peak; null: none is selected.
  * @param toPeak leads to the peak in the timeline.
  */
-export function detailsOf(
+export function stageDetails(
   profile: MemoryProfile,
   stage: StageMemory,
   against: Candidate | null,
   then: Readout | null,
   toPeak: HTMLElement | null,
 ): HTMLElement[] {
-  const other = against === null ? undefined : stageOf(against.memory, stage.stage);
+  const other = against === null ? undefined : findStage(against.memory, stage.stage);
   const shareOrDifference = (bytes: number, otherBytes: number | undefined): string =>
     otherBytes === undefined ? column.percent(bytes / stage.peakBytes) : differenceText(bytes - otherBytes);
   const isWorst = worstStage(profile)?.stage === stage.stage;

@@ -9,9 +9,9 @@ import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type 
 import { operationAt } from '../../base/operations';
 import { makeTooltip } from '../../charts/tooltip';
 import { makeBars } from '../../charts/memory/bars';
-import { detailsOf } from './detail';
-import { readoutOf, type Readout } from '../../charts/memory/readout';
-import { partName, peakPartName, presentParts, stageOf, worstStage } from '../../charts/memory/summary';
+import { stageDetails } from './detail';
+import { readMemory, type Readout } from '../../charts/memory/readout';
+import { partName, peakPartName, presentParts, findStage, worstStage } from '../../charts/memory/summary';
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 
@@ -32,7 +32,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
   const otherProfile = (): MemoryProfile | null => compared()?.memory ?? null;
   const stageShown = (): StageMemory | null => {
     const known = profile();
-    return known === null ? null : (stageOf(known, store.view().stage) ?? worstStage(known));
+    return known === null ? null : (findStage(known, store.view().stage) ?? worstStage(known));
   };
   const stage = (): number | null => stageShown()?.stage ?? null;
   const chart = makeChart(store, { profile, compared: otherProfile, stage });
@@ -53,19 +53,19 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     else if (!other.element.isConnected) charts.append(other.element);
     chart.update(against === null ? null : (shown()?.name ?? null));
     other.update(against?.name ?? null);
-    fill(detail, ...detailsOf(known, own, against, thenOf(store, own), peakLink(store, own)));
+    fill(detail, ...stageDetails(known, own, against, selectedReadout(store, own), peakLink(store, own)));
     showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
   };
   return { element, update };
 }
 
 /** What the stage has in use when the operation begins that is selected on it in the timeline; null: none is. */
-function thenOf(store: Store, stage: StageMemory): Readout | null {
+function selectedReadout(store: Store, stage: StageMemory): Readout | null {
   const drawn = shownDrawn(store.state(), store.view());
   const selected = selectedOperation(drawn?.operations ?? null, store.view().selection);
   const [operations, memory] = [drawn?.operations ?? null, drawn?.memory ?? null];
   if (operations === null || memory === null || selected?.stage !== stage.stage) return null;
-  return readoutOf(operations, memory, stage, selected.startMs);
+  return readMemory(operations, memory, stage, selected.startMs);
 }
 
 /** Leads to the operation with the peak, in the timeline; null where none is drawn. */
@@ -93,7 +93,7 @@ function makeChart(
     onPick: (picked) => store.setView({ stage: picked }),
     onPoint: (pointed, x, y) => {
       const known = profile();
-      const memory = known === null ? undefined : stageOf(known, pointed);
+      const memory = known === null ? undefined : findStage(known, pointed);
       if (memory === undefined || known === null) {
         tooltip.hide();
         return;
@@ -122,13 +122,13 @@ function makeChart(
       caption.hidden = name === null;
       caption.textContent = name === null ? '' : capitalised(say(name, t));
       if (known === null) return;
-      chart.setAttribute('aria-label', summaryOf(known));
+      chart.setAttribute('aria-label', memorySummary(known));
       bars.redraw();
     },
   };
 }
 
-function summaryOf(profile: MemoryProfile): string {
+function memorySummary(profile: MemoryProfile): string {
   const worst = worstStage(profile);
   if (worst === null) return '';
   const [count, stage, used, capacity] = [profile.stages.length, worst.stage, formatBytes(worst.peakBytes), formatBytes(worst.usableBytes)];

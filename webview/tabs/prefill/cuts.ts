@@ -15,7 +15,7 @@ export interface NamedChunks {
 }
 
 /** The best, the rules and the engines' own chunks; fastest first. */
-export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedChunks[] {
+export function namedCuts({ prefill, engines }: PrefillAnswer): readonly NamedChunks[] {
   const bestMs = prefill.timeToFirstTokenMs;
   const others = [
     ...prefill.rules.map((rule) => ({ ...rule, name: say(rule.name, t) })),
@@ -37,7 +37,7 @@ export function cutsOf({ prefill, engines }: PrefillAnswer): readonly NamedChunk
 const mostDrawn = 100_000;
 
 /** The chunks on their way down the stages; null where there are too many to draw. */
-export function timelineOf({ chunks, chunkMs }: NamedChunks, stages: number): Timeline | null {
+export function cutTimeline({ chunks, chunkMs }: NamedChunks, stages: number): Timeline | null {
   if (chunks.length * stages > mostDrawn) return null;
   const cells = stages * chunks.length;
   const forwardMs = Float64Array.from({ length: cells }, (_, cell) => chunkMs[cell % chunks.length] ?? 0);

@@ -21,7 +21,7 @@ import { button } from '../../base/ui';
 import { figure } from '../../shared/figures';
 import { sentence } from '../../shared/sentence';
 import { makeStepPane } from '../../charts/lanes/step-pane';
-import { cutsOf, timelineOf, type NamedChunks } from './cuts';
+import { namedCuts, cutTimeline, type NamedChunks } from './cuts';
 
 /** The prefill tab: when the first token is ready, the chunks on their way down the stages, and what other chunk lengths lose. */
 export function makePrefillView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
@@ -58,7 +58,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
     const cut = cuts[picked];
     if (cut === undefined || shown === null) return;
     title.textContent = t('{0}: {1}', cut.name, plural(cut.chunks.length, t('chunk'), t('chunks')));
-    pane.show(timelineOf(cut, shown.prefill.stages));
+    pane.show(cutTimeline(cut, shown.prefill.stages));
     showRules(rules, cuts, picked, (row) => {
       picked = row;
       showCut();
@@ -68,29 +68,29 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
   const update = (): void => {
     const { prefill = null } = store.state();
     const answer = prefill?.answer ?? null;
-    notice.textContent = noticeOf(prefill);
+    notice.textContent = prefillNotice(prefill);
     notice.hidden = notice.textContent === '';
     content.hidden = answer === null;
     empty.hidden = answer !== null || prefill?.isRunning === true;
     if (answer === null || answer === shown) return;
     shown = answer;
-    cuts = cutsOf(answer);
+    cuts = namedCuts(answer);
     picked = 0;
-    fill(head, ...headOf(answer), plan(t('Change prompt or stages')));
-    fill(launches, h('h2', {}, t('What launches it')), ...answer.engines.map(launchOf));
+    fill(head, ...answerHead(answer), plan(t('Change prompt or stages')));
+    fill(launches, h('h2', {}, t('What launches it')), ...answer.engines.map(launchBlock));
     showCut();
   };
   return { element, update };
 }
 
-function noticeOf(prefill: PrefillState | null): string {
+function prefillNotice(prefill: PrefillState | null): string {
   if (prefill === null) return '';
   if (prefill.error !== null) return sentence(`${say(prefill.error.message, t)}; ${say(prefill.error.remedy, t)}`);
   if (prefill.isRunning) return t('Planning…');
   return prefill.isStale ? t('From before the last edits.') : '';
 }
 
-function headOf({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
+function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
   const { timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit, chunks, memory } = prefill;
   const { used, capacity, unit: bytesUnit } = bytesOfQuantity(memory.weightsBytes + memory.keyValueBytes, memory.usableBytes);
   const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward only', measuredOn);
@@ -169,7 +169,7 @@ function showChunks(table: ReturnType<typeof makePagedTable>, { name, chunks, ch
   });
 }
 
-function launchOf({ title, command, notes, regret }: ServedEngine): HTMLElement {
+function launchBlock({ title, command, notes, regret }: ServedEngine): HTMLElement {
   return h(
     'div',
     { class: 'prefill-launch' },

@@ -6,7 +6,7 @@ import { checkbox, setChecked } from '../../base/ui';
 import { makeChart, type Chart } from '../../charts/chart';
 import type { Dot } from '../../charts/content';
 import { errorContent, goalPercent, judgedPoints, ratioContent, throughputContent, timeContent } from './content';
-import { directions, fitOf, kneeOf, pointId, rangeOf, ratiosOf, type Direction } from './points';
+import { directions, partFit, findKnee, pointId, valueRange, profileRatios, type Direction } from './points';
 import { profileLog, type ShownProfile } from './shown';
 import { errorSentence, kneeSentence, ratioSentence } from './labels';
 
@@ -41,7 +41,7 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
       className: `profile-${name}`,
       label: () => `${label()} ${t('Arrow keys move between points.')}`,
       selected: () => selectedId(props.selected()),
-      pick: (dot) => props.select(selectedOf(dot)),
+      pick: (dot) => props.select(toSelected(dot)),
     });
   const logarithmic = checkbox(t('Logarithmic axes'), (checked) => store.set(profileLog, checked));
   const time = section(
@@ -116,7 +116,7 @@ function selectedId(selected: Selected | null): string | null {
   return selected === null ? null : pointId(selected);
 }
 
-function selectedOf(dot: Dot | null): Selected | null {
+function toSelected(dot: Dot | null): Selected | null {
   if (dot === null) return null;
   const direction = directions.find((known) => known === dot.tone) ?? 'forward';
   return { direction, index: Number(dot.id.slice(direction.length + 1)) };
@@ -131,7 +131,7 @@ function timeNote({ profile, part }: ShownProfile): HTMLElement[] {
     key('●', 'forward', t('forward')),
     key('◆', 'backward', t('backward')),
     ...(samples.some(({ holdOut }) => holdOut) ? [key('○', 'plain', t('kept out of the fit'))] : []),
-    ...(fitOf(profile, part) === null ? [key('', 'none', t('no fit yet'))] : [key('—', 'plain', t('fit'))]),
+    ...(partFit(profile, part) === null ? [key('', 'none', t('no fit yet'))] : [key('—', 'plain', t('fit'))]),
     ...(!theme().highContrast && samples.some(({ context }) => context > 0)
       ? [h('span', { class: 'profile-key' }, t('fainter: longer context'))]
       : []),
@@ -140,10 +140,12 @@ function timeNote({ profile, part }: ShownProfile): HTMLElement[] {
 }
 
 function throughputNote({ profile, part }: ShownProfile): string {
-  const fit = fitOf(profile, part);
-  const lengths = rangeOf(profile.samples[part].filter(({ context, batch }) => context === 0 && batch === 1).map(({ tokens }) => tokens));
+  const fit = partFit(profile, part);
+  const lengths = valueRange(
+    profile.samples[part].filter(({ context, batch }) => context === 0 && batch === 1).map(({ tokens }) => tokens),
+  );
   if (lengths === null) return t('No sample without context yet.');
-  const knee = fit === null ? null : kneeOf(fit, lengths.least, lengths.greatest);
+  const knee = fit === null ? null : findKnee(fit, lengths.least, lengths.greatest);
   return knee === null ? t('Tokens a second, one slice after another.') : kneeSentence(knee);
 }
 
@@ -154,7 +156,7 @@ function errorNote({ profile, part }: ShownProfile): string {
 
 function ratioNote({ profile, compared }: ShownProfile): string {
   if (compared === null) return '';
-  const ratios = ratiosOf(profile, compared.profile);
+  const ratios = profileRatios(profile, compared.profile);
   if (ratios.length === 0) return t('The two have no slice length in common.');
   const differs = [
     JSON.stringify(profile.shape) === JSON.stringify(compared.profile.shape) ? '' : t('layer shape'),

@@ -6,16 +6,16 @@ import type { ChartContent, Curve, Dot, Shape, Tone } from '../../charts/content
 import {
   bothMs,
   directions,
-  fitOf,
-  kneeOf,
+  partFit,
+  findKnee,
   lengthsBetween,
   pointId,
-  pointsOf,
-  rangeOf,
-  ratiosOf,
+  profilePoints,
+  valueRange,
+  profileRatios,
   shownContexts,
-  throughputOf,
-  timesOf,
+  throughput,
+  fittedTimes,
   type Direction,
   type Point,
 } from './points';
@@ -29,38 +29,38 @@ export const goalPercent = 2;
 
 /** Time of a slice against its tokens, measured and fitted, for context 0 and a few longer ones. Null without samples. */
 export function timeContent(profile: Profile, part: ProfilePart, scale: Scale): ChartContent | null {
-  const points = pointsOf(profile, part);
-  const rows = rangeOf(points.map(({ rows }) => rows));
-  const ms = rangeOf(points.map(({ measuredMs }) => measuredMs));
+  const points = profilePoints(profile, part);
+  const rows = valueRange(points.map(({ rows }) => rows));
+  const ms = valueRange(points.map(({ measuredMs }) => measuredMs));
   if (rows === null || ms === null) return null;
-  const longest = rangeOf(profile.samples[part].map(({ context }) => context))?.greatest ?? 0;
-  const faintOf = (context: number): number => (longest === 0 ? 0 : (context / longest) * longestFaint);
+  const longest = valueRange(profile.samples[part].map(({ context }) => context))?.greatest ?? 0;
+  const faintness = (context: number): number => (longest === 0 ? 0 : (context / longest) * longestFaint);
   return {
     x: tokensAxis(scale, rows.least, rows.greatest),
     xName: t('tokens'),
     y: timeAxis(scale, ms.least, ms.greatest),
-    curves: timeCurves(profile, part, faintOf),
-    dots: sorted(points.map((point) => dotOf(point, point.measuredMs, faintOf(point.sample.context)))),
+    curves: timeCurves(profile, part, faintness),
+    dots: sorted(points.map((point) => pointDot(point, point.measuredMs, faintness(point.sample.context)))),
     guides: [],
     band: null,
   };
 }
 
-function timeCurves(profile: Profile, part: ProfilePart, faintOf: (context: number) => number): Curve[] {
-  const fit = fitOf(profile, part);
+function timeCurves(profile: Profile, part: ProfilePart, faintness: (context: number) => number): Curve[] {
+  const fit = partFit(profile, part);
   const samples = profile.samples[part];
   if (fit === null) return [];
-  const times = timesOf(fit);
+  const times = fittedTimes(fit);
   const knots = fit.forward.rows.tokens;
-  const smallest = rangeOf(samples.map(({ tokens }) => tokens))?.least ?? 1;
+  const smallest = valueRange(samples.map(({ tokens }) => tokens))?.least ?? 1;
   const longest = (context: number): number =>
-    rangeOf(samples.filter((sample) => sample.batch === 1 && (context === 0) === (sample.context === 0)).map(({ tokens }) => tokens))
+    valueRange(samples.filter((sample) => sample.batch === 1 && (context === 0) === (sample.context === 0)).map(({ tokens }) => tokens))
       ?.greatest ?? 0;
   return shownContexts(samples, moreContexts).flatMap((context) => {
     const lengths = lengthsBetween(smallest, Math.min(longest(context), Math.max(smallest, profile.sequenceLength - context)), knots);
     return directions.map((direction) => ({
       tone: direction,
-      faint: faintOf(context),
+      faint: faintness(context),
       points: lengths.map((tokens) => [tokens, times[direction](tokens, context)] as const),
       label: context === 0 ? directionWord(direction) : t('after {0}', formatCount(context)),
     }));
@@ -69,18 +69,18 @@ function timeCurves(profile: Profile, part: ProfilePart, faintOf: (context: numb
 
 /** Throughput against tokens without context, one sequence, and where it reaches nine tenths of the best. Null without such samples. */
 export function throughputContent(profile: Profile, part: ProfilePart): ChartContent | null {
-  const points = pointsOf(profile, part).filter(({ sample }) => sample.context === 0 && sample.batch === 1);
-  const tokens = rangeOf(points.map(({ rows }) => rows));
+  const points = profilePoints(profile, part).filter(({ sample }) => sample.context === 0 && sample.batch === 1);
+  const tokens = valueRange(points.map(({ rows }) => rows));
   if (tokens === null) return null;
-  const rate = (point: Point): number => throughputOf(point.rows, point.measuredMs);
-  const fit = fitOf(profile, part);
-  const times = fit === null ? null : timesOf(fit);
+  const rate = (point: Point): number => throughput(point.rows, point.measuredMs);
+  const fit = partFit(profile, part);
+  const times = fit === null ? null : fittedTimes(fit);
   const lengths = fit === null ? [] : lengthsBetween(tokens.least, tokens.greatest, fit.forward.rows.tokens);
-  const knee = fit === null ? null : kneeOf(fit, tokens.least, tokens.greatest);
-  const curve = (tone: Tone, label: string, msOf: (tokens: number) => number): Curve => ({
+  const knee = fit === null ? null : findKnee(fit, tokens.least, tokens.greatest);
+  const curve = (tone: Tone, label: string, rowMs: (tokens: number) => number): Curve => ({
     tone,
     faint: 0,
-    points: lengths.map((length) => [length, throughputOf(length, msOf(length))] as const),
+    points: lengths.map((length) => [length, throughput(length, rowMs(length))] as const),
     label,
   });
   const curves =
@@ -96,7 +96,7 @@ export function throughputContent(profile: Profile, part: ProfilePart): ChartCon
     xName: t('tokens'),
     y: rateAxis(highest),
     curves,
-    dots: sorted(points.map((point) => dotOf(point, rate(point), 0))),
+    dots: sorted(points.map((point) => pointDot(point, rate(point), 0))),
     guides: knee === null || knee.atSmallest ? [] : [{ down: knee.tokens, text: formatCount(knee.tokens) }],
     band: null,
   };
@@ -104,7 +104,7 @@ export function throughputContent(profile: Profile, part: ProfilePart): ChartCon
 
 /** Points that judge the fit: hold-outs, or all of them where none were kept apart (imported times). */
 export function judgedPoints(profile: Profile, part: ProfilePart): readonly Point[] {
-  const points = pointsOf(profile, part).filter(({ errorPercent }) => errorPercent !== null);
+  const points = profilePoints(profile, part).filter(({ errorPercent }) => errorPercent !== null);
   const held = points.filter(({ sample }) => sample.holdOut);
   return held.length > 0 ? held : points;
 }
@@ -112,7 +112,7 @@ export function judgedPoints(profile: Profile, part: ProfilePart): readonly Poin
 /** Relative error of every judged point, with the goal. Null without any. */
 export function errorContent(profile: Profile, part: ProfilePart): ChartContent | null {
   const points = judgedPoints(profile, part);
-  const rows = rangeOf(points.map(({ rows }) => rows));
+  const rows = valueRange(points.map(({ rows }) => rows));
   if (rows === null) return null;
   const greatest = Math.max(...points.map(({ errorPercent }) => Math.abs(errorPercent ?? 0)));
   return {
@@ -120,7 +120,7 @@ export function errorContent(profile: Profile, part: ProfilePart): ChartContent 
     xName: t('tokens'),
     y: errorAxis(greatest),
     curves: [],
-    dots: sorted(points.map((point) => dotOf(point, point.errorPercent ?? 0, 0))),
+    dots: sorted(points.map((point) => pointDot(point, point.errorPercent ?? 0, 0))),
     guides: [
       { across: goalPercent, text: t('goal') },
       { across: -goalPercent, text: '' },
@@ -131,8 +131,8 @@ export function errorContent(profile: Profile, part: ProfilePart): ChartContent 
 
 /** Time of another profile over this one, against tokens without context. Null when they have nothing in common. */
 export function ratioContent(shown: Profile, other: Profile): ChartContent | null {
-  const ratios = ratiosOf(shown, other);
-  const tokens = rangeOf(ratios.map((ratio) => ratio.tokens));
+  const ratios = profileRatios(shown, other);
+  const tokens = valueRange(ratios.map((ratio) => ratio.tokens));
   if (tokens === null) return null;
   const dots = ratios.flatMap((ratio) =>
     directions.map((direction): Dot => ({
@@ -165,7 +165,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
 
 const shapes: Readonly<Record<Direction, Shape>> = { forward: 'disc', backward: 'diamond' };
 
-function dotOf(point: Point, y: number, faint: number): Dot {
+function pointDot(point: Point, y: number, faint: number): Dot {
   const { direction, rows, sample } = point;
   const { holdOut: hollow } = sample;
   return {

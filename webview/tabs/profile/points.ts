@@ -21,7 +21,7 @@ export interface Point {
 }
 
 /** The fit of one part, null while there is none. */
-export function fitOf({ fit }: Profile, part: ProfilePart): PartFit | null {
+export function partFit({ fit }: Profile, part: ProfilePart): PartFit | null {
   return fit === null ? null : fit[part];
 }
 
@@ -29,7 +29,7 @@ export function fitOf({ fit }: Profile, part: ProfilePart): PartFit | null {
 type Times = Readonly<Record<Direction, (tokens: number, context: number, batch?: number) => number>>;
 
 /** Compiles a fit, to be asked for many slices. */
-export function timesOf({ forward, backward }: PartFit): Times {
+export function fittedTimes({ forward, backward }: PartFit): Times {
   const [forwardMs, backwardMs] = [timeFunction(forward), timeFunction(backward)];
   return {
     forward: (tokens, context, batch = 1) => forwardMs(batch, tokens, context),
@@ -40,7 +40,7 @@ export function timesOf({ forward, backward }: PartFit): Times {
 const known = new WeakMap<Profile, Map<ProfilePart, readonly Point[]>>();
 
 /** Both points of every sample of a part, sample by sample. Computed once for a profile. */
-export function pointsOf(profile: Profile, part: ProfilePart): readonly Point[] {
+export function profilePoints(profile: Profile, part: ProfilePart): readonly Point[] {
   const parts = known.get(profile) ?? new Map<ProfilePart, readonly Point[]>();
   known.set(profile, parts);
   const points = parts.get(part) ?? computePoints(profile, part);
@@ -49,12 +49,12 @@ export function pointsOf(profile: Profile, part: ProfilePart): readonly Point[] 
 }
 
 function computePoints(profile: Profile, part: ProfilePart): Point[] {
-  const fit = fitOf(profile, part);
-  const times = fit === null ? null : timesOf(fit);
-  return profile.samples[part].flatMap((sample, index) => directions.map((direction) => pointOf(sample, index, direction, times)));
+  const fit = partFit(profile, part);
+  const times = fit === null ? null : fittedTimes(fit);
+  return profile.samples[part].flatMap((sample, index) => directions.map((direction) => toPoint(sample, index, direction, times)));
 }
 
-function pointOf(sample: Sample, index: number, direction: Direction, times: Times | null): Point {
+function toPoint(sample: Sample, index: number, direction: Direction, times: Times | null): Point {
   const measuredMs = direction === 'forward' ? sample.forwardMs : sample.backwardMs;
   const fittedMs = times === null ? null : times[direction](sample.tokens, sample.context, sample.batch);
   const errorPercent = fittedMs === null || !(measuredMs > 0) ? null : (fittedMs / measuredMs - 1) * 100;
@@ -88,7 +88,7 @@ export function lengthsBetween(smallest: number, largest: number, knots: readonl
 }
 
 /** Least and greatest of some numbers; null of none. */
-export function rangeOf(values: readonly number[]): { readonly least: number; readonly greatest: number } | null {
+export function valueRange(values: readonly number[]): { readonly least: number; readonly greatest: number } | null {
   if (values.length === 0) return null;
   return values.reduce(({ least, greatest }, value) => ({ least: Math.min(least, value), greatest: Math.max(greatest, value) }), {
     least: Infinity,
@@ -110,11 +110,11 @@ export interface Knee {
 export const kneeShare = 0.9;
 
 /** Finds the knee between two lengths, both included; null when there is nothing to look at. */
-export function kneeOf(fit: PartFit, smallest: number, largest: number): Knee | null {
-  const times = timesOf(fit);
+export function findKnee(fit: PartFit, smallest: number, largest: number): Knee | null {
+  const times = fittedTimes(fit);
   const rates = lengthsBetween(smallest, largest, fit.forward.rows.tokens, 400).map((tokens) => ({
     tokens,
-    perSecond: throughputOf(tokens, bothMs(times, tokens)),
+    perSecond: throughput(tokens, bothMs(times, tokens)),
   }));
   const best = rates.reduce<(typeof rates)[number] | null>(
     (top, rate) => (top === null || rate.perSecond > top.perSecond ? rate : top),
@@ -126,7 +126,7 @@ export function kneeOf(fit: PartFit, smallest: number, largest: number): Knee | 
 }
 
 /** Tokens a second when `tokens` take `ms`. */
-export function throughputOf(tokens: number, ms: number): number {
+export function throughput(tokens: number, ms: number): number {
   return ms > 0 ? (tokens / ms) * 1000 : 0;
 }
 
@@ -146,14 +146,14 @@ export interface Ratio {
  * Ratios other / shown of the layer at powers of two and both ends of the lengths that both measured, without context; empty without common
  * ones or a fit.
  */
-export function ratiosOf(shown: Profile, other: Profile): Ratio[] {
-  const [fit, otherFit] = [fitOf(shown, 'layer'), fitOf(other, 'layer')];
+export function profileRatios(shown: Profile, other: Profile): Ratio[] {
+  const [fit, otherFit] = [partFit(shown, 'layer'), partFit(other, 'layer')];
   const [range, otherRange] = [tokenRange(shown), tokenRange(other)];
   if (fit === null || otherFit === null || range === null || otherRange === null) return [];
   const [first, last] = [Math.max(range.least, otherRange.least), Math.min(range.greatest, otherRange.greatest)];
   if (first > last) return [];
   const powers = Array.from({ length: 31 }, (_, exponent) => 2 ** exponent).filter((tokens) => tokens > first && tokens < last);
-  const [times, otherTimes] = [timesOf(fit), timesOf(otherFit)];
+  const [times, otherTimes] = [fittedTimes(fit), fittedTimes(otherFit)];
   const ratio = (direction: Direction, tokens: number): number => otherTimes[direction](tokens, 0) / times[direction](tokens, 0);
   return [...new Set([first, ...powers, last])].map((tokens) => ({
     tokens,
@@ -162,6 +162,6 @@ export function ratiosOf(shown: Profile, other: Profile): Ratio[] {
   }));
 }
 
-function tokenRange({ samples }: Profile): ReturnType<typeof rangeOf> {
-  return rangeOf(samples.layer.map(({ tokens }) => tokens));
+function tokenRange({ samples }: Profile): ReturnType<typeof valueRange> {
+  return valueRange(samples.layer.map(({ tokens }) => tokens));
 }

@@ -1,6 +1,6 @@
 import type { Profile, ProfilePart, Sample } from '../../../src/core/domain/profile';
 import { asTsv } from '../../shared/table-text';
-import { pointsOf, type Point } from './points';
+import { profilePoints, type Point } from './points';
 
 /** One sample with the fitted times of both passes. */
 export interface SampleRow {
@@ -13,7 +13,7 @@ export interface SampleRow {
 
 /** The samples of a part by context, then tokens, then batch. */
 export function sampleRows(profile: Profile, part: ProfilePart): SampleRow[] {
-  const points = pointsOf(profile, part);
+  const points = profilePoints(profile, part);
   return profile.samples[part]
     .flatMap((sample, index): SampleRow[] => {
       const [forward, backward] = points.slice(2 * index, 2 * index + 2);

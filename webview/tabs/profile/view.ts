@@ -11,7 +11,7 @@ import { makeFourCharts, type Selected } from './charts';
 import { profileDetails, profileFigures, profileHead } from './head';
 import { makeEmptyProfile, makeRunningStrip } from './actions';
 import { profileNotices } from './notices';
-import { directions, pointsOf, ratiosOf, type Ratio } from './points';
+import { directions, profilePoints, profileRatios, type Ratio } from './points';
 import { shownProfile, type ShownProfile } from './shown';
 import { hasBatches, sampleRows, samplesAsTsv, type SampleRow } from './rows';
 import { sampleTable } from './table';
@@ -62,7 +62,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     twin.classList.toggle('profile-batches', hasBatches(rows));
     table.show(sampleTable(rows, selected?.index ?? null, (index) => select({ direction: selected?.direction ?? 'forward', index })));
     const point =
-      selected === null ? undefined : pointsOf(shown.profile, shown.part)[2 * selected.index + directions.indexOf(selected.direction)];
+      selected === null ? undefined : profilePoints(shown.profile, shown.part)[2 * selected.index + directions.indexOf(selected.direction)];
     const words = point === undefined ? '' : pointLines(point).join('. ');
     if (status.textContent !== words) status.textContent = words;
   }
@@ -97,7 +97,7 @@ export function makeProfileView(store: Store): { readonly element: HTMLElement; 
     controls.update(state, next);
     charts.update();
     const { compared } = next;
-    fill(ratioTable, compared === null ? null : ratiosTable(ratiosOf(profile, compared.profile)));
+    fill(ratioTable, compared === null ? null : ratiosTable(profileRatios(profile, compared.profile)));
     const [, body] = details.children;
     if (body !== undefined) fill(body, profileDetails(profile));
     showSelection();

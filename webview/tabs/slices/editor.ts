@@ -11,7 +11,7 @@ import { makeShareStrip, type Share } from './bar';
 import { ruleName } from './cuts';
 import { busiestStage, sliceRows, type SliceRow } from './groups';
 import { makeCutHandles } from './handles';
-import { addCut, cutAlike, gridOf, knownCuts, recut, tryScheme, workShares, type KnownSlices, type Lengths } from './trial';
+import { addCut, cutAlike, cutGrid, knownCuts, recut, tryScheme, workShares, type KnownSlices, type Lengths } from './trial';
 import { costText, inFlightText } from './words';
 
 /** Schedules of more operations are simulated when a cut is let go, not while it is dragged; of rules none is before it is picked. */
@@ -46,13 +46,13 @@ export function makeCutEditor(store: Store): CutEditor {
       if (trial === null) return;
       const { lengths, plan } = trial;
       const longest = lengths.indexOf(Math.max(...lengths));
-      change(addCut(lengths, longest, gridOf(plan.request, lengths)), false);
+      change(addCut(lengths, longest, cutGrid(plan.request, lengths)), false);
     },
   });
   const strips = makeStrips(() => trial);
   const handles = makeCutHandles({
     lengths: () => trial?.lengths ?? [],
-    unit: () => (trial === null ? 1 : gridOf(trial.plan.request, trial.lengths)),
+    unit: () => (trial === null ? 1 : cutGrid(trial.plan.request, trial.lengths)),
     onChange: (lengths, moving) => change(lengths, moving),
   });
   strips.ofLengths.append(handles.element);
@@ -71,7 +71,7 @@ export function makeCutEditor(store: Store): CutEditor {
     },
     onPick: (stage) => store.setView({ tab: 'memory', stage }),
   });
-  const flow = flowOf(h('div', { class: 'strip-canvas cut-timeline' }, schedule.canvas), bars.canvas, memoryText);
+  const flow = scheduleFlow(h('div', { class: 'strip-canvas cut-timeline' }, schedule.canvas), bars.canvas, memoryText);
   const element = h(
     'section',
     { class: 'cut-editor', 'aria-label': t('Try other cuts') },
@@ -115,7 +115,7 @@ export function makeCutEditor(store: Store): CutEditor {
     const { plan, base } = trial;
     const way = knownCuts(base).find((each) => each.rule === rule);
     if (way === undefined) return;
-    trial = { ...trial, lengths: way.lengths, rule, made: madeOf(plan, base, way) };
+    trial = { ...trial, lengths: way.lengths, rule, made: simulateCut(plan, base, way) };
     show();
   }
 
@@ -131,7 +131,7 @@ export function makeCutEditor(store: Store): CutEditor {
 }
 
 /** The schedule and its memory. */
-function flowOf(schedule: HTMLElement, bars: HTMLCanvasElement, memoryText: HTMLElement): HTMLElement {
+function scheduleFlow(schedule: HTMLElement, bars: HTMLCanvasElement, memoryText: HTMLElement): HTMLElement {
   const named = (className: string, name: string, ...content: readonly HTMLElement[]): HTMLElement =>
     h('div', { class: className }, h('div', { class: 'slice-name' }, name), ...content);
   return h(
@@ -149,7 +149,7 @@ function operationCount({ scheme, busyMs, chunksPerStage }: Candidate): number {
 const known = new WeakMap<Candidate, Map<string, Candidate | null>>();
 
 /** What a known way to cut makes of a plan's candidate; simulated once. */
-function madeOf(plan: Plan, base: Candidate, { rule, lengths }: KnownSlices): Candidate | null {
+function simulateCut(plan: Plan, base: Candidate, { rule, lengths }: KnownSlices): Candidate | null {
   if (rule === 'plan') return base;
   const found = known.get(base) ?? new Map<string, Candidate | null>();
   known.set(base, found);
@@ -160,10 +160,10 @@ function madeOf(plan: Plan, base: Candidate, { rule, lengths }: KnownSlices): Ca
 
 /** A way to cut: its lengths in miniature, and what a step with it takes. */
 function wayButton(plan: Plan, base: Candidate, way: KnownSlices, onPick: () => void): HTMLElement {
-  const made = operationCount(base) > quickOperations ? null : madeOf(plan, base, way);
+  const made = operationCount(base) > quickOperations ? null : simulateCut(plan, base, way);
   const name = way.rule === 'plan' ? (base.certificate === null ? t('The plan') : ruleName('solved')) : ruleName(way.rule);
   const longer = made === null ? null : made.iterationMs / base.iterationMs - 1;
-  const strip = makeShareStrip(() => sharesOf(way.lengths, rowsOf(made), (_, tokens) => tokens));
+  const strip = makeShareStrip(() => lengthShares(way.lengths, candidateRows(made), (_, tokens) => tokens));
   strip.redraw();
   return h(
     'button',
@@ -181,12 +181,12 @@ function longerText(longer: number): string {
   return `${longer < 0 ? '-' : '+'}${formatPercent(Math.abs(longer))}`;
 }
 
-function rowsOf(candidate: Candidate | null): readonly SliceRow[] {
+function candidateRows(candidate: Candidate | null): readonly SliceRow[] {
   if (candidate === null) return [];
   return sliceRows(candidate.scheme, candidate.timeline, busiestStage(candidate.busyMs)).slice(0, candidate.scheme[0]?.tokens.length ?? 0);
 }
 
-function sharesOf(lengths: Lengths, rows: readonly SliceRow[], value: (index: number, tokens: number, ms: number) => number): Share[] {
+function lengthShares(lengths: Lengths, rows: readonly SliceRow[], value: (index: number, tokens: number, ms: number) => number): Share[] {
   return lengths.map((tokens, index) => {
     const row = rows[index];
     const ms = row?.tokens === tokens ? (row.forwardMs ?? 0) + (row.backwardMs ?? 0) : 0;
@@ -206,7 +206,10 @@ function makeStrips(trial: () => Trial | null): {
   ): Share[] => {
     const now = trial();
     if (now === null) return [];
-    return sharesOf(now.lengths, rowsOf(now.made), value).map((share, index) => ({ ...share, text: text(share, now.lengths[index] ?? 0) }));
+    return lengthShares(now.lengths, candidateRows(now.made), value).map((share, index) => ({
+      ...share,
+      text: text(share, now.lengths[index] ?? 0),
+    }));
   };
   const work = (): readonly number[] => {
     const now = trial();

@@ -12,7 +12,7 @@ import type { Scheme } from '../../../src/core/domain/scheme';
 export type Lengths = readonly number[];
 
 /** The grid that cuts are moved on, tokens: the slicing unit of the config, else a 64th of the sequence and at least 8. */
-export function gridOf({ slicing, training }: PlanRequest, lengths: Lengths): number {
+export function cutGrid({ slicing, training }: PlanRequest, lengths: Lengths): number {
   if (slicing.unit !== null) return slicing.unit;
   const fine = Math.max(8, 2 ** Math.floor(Math.log2(training.sequenceLength / 64)));
   return lengths.slice(0, -1).every((length) => length % fine === 0) ? fine : 1;

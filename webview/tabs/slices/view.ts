@@ -44,7 +44,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
     const rows = sliceRows(candidate.scheme, candidate.timeline, stage);
     const total = candidate.scheme.reduce((sum, chunk) => sum + chunk.tokens.length, 0);
     const isSliced = candidate.scheme.some(({ tokens }) => tokens.length > 1);
-    why.textContent = whyText(rowsOf(groups[0], groups, rows));
+    why.textContent = whyText(groupRows(groups[0], groups, rows));
     invitation.element.hidden = isSliced;
     for (const part of [editor.element, proof, tableSection]) part.hidden = !isSliced;
     if (isSliced) editor.update(plan, candidate);
@@ -53,7 +53,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
       bars,
       h('p', { class: 'lead' }, h('code', {}, schemeText(groups.slice(0, mostBars)))),
       // One kind is what can be moved above.
-      ...(isSliced && groups.length > 1 ? groups.slice(0, mostBars) : []).map((group) => groupBar(group, rowsOf(group, groups, rows))),
+      ...(isSliced && groups.length > 1 ? groups.slice(0, mostBars) : []).map((group) => groupBar(group, groupRows(group, groups, rows))),
       groups.length > mostBars ? h('p', { class: 'hint' }, t('{0} more kinds of chunk are in the table.', groups.length - mostBars)) : null,
       isSliced
         ? h(
@@ -68,7 +68,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
         : null,
     );
     const { certificate } = candidate;
-    fill(proof, ...proofOf(certificate));
+    fill(proof, ...proofContent(certificate));
     cutSection.hidden = certificate === null || !isSliced;
     if (certificate !== null) showCuts(cuts, cutRows(certificate, candidate.scheme));
     showTable(table, rows, stage, groups.length > 1);
@@ -76,7 +76,7 @@ export function makeSlicesView(store: Store): { readonly element: HTMLElement; r
   return { element, update };
 }
 
-function rowsOf(group: SchemeGroup | undefined, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
+function groupRows(group: SchemeGroup | undefined, groups: readonly SchemeGroup[], rows: readonly SliceRow[]): readonly SliceRow[] {
   if (group === undefined) return [];
   const before = groups.slice(0, groups.indexOf(group)).reduce((sum, { chunk }) => sum + chunk.tokens.length, 0);
   return rows.slice(before, before + group.chunk.tokens.length);
@@ -102,7 +102,7 @@ function groupBar({ chunk, times }: SchemeGroup, rows: readonly SliceRow[]): HTM
   );
 }
 
-function proofOf(certificate: Certificate | null): HTMLElement[] {
+function proofContent(certificate: Certificate | null): HTMLElement[] {
   if (certificate === null) return [h('p', { class: 'hint' }, t('This scheme was given, not optimized; there is nothing to prove.'))];
   const { optimumMs, lowerBoundMs, evaluations, judgedBy, note } = certificate;
   const proved = isProved(optimumMs, lowerBoundMs);

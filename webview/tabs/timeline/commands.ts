@@ -5,7 +5,7 @@ import type { Store } from '../../base/store';
 import { between, fitAll, fitOperation, fitRange, reveal, type Extent, type Viewport } from '../../base/viewport';
 import { spoken } from '../../charts/lanes/labels';
 import { rowCommands, type RowCommands } from './row-commands';
-import { edgeOf, movedBy, stepFrom } from '../../charts/lanes/navigate';
+import { edgeOperation, movedBy, stepFrom } from '../../charts/lanes/navigate';
 import type { ShownTimeline } from './shown';
 
 /** What a person does with the timeline. */
@@ -50,7 +50,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
     const of = timeline.operations();
     if (operation === null || of === null) return;
     rows.openStage(operation.stage);
-    const revealed = reveal(viewport(), timeline.rows().rowOf(operation.stage), operation.startMs, operation.endMs, extent());
+    const revealed = reveal(viewport(), timeline.rows().laneRow(operation.stage), operation.startMs, operation.endMs, extent());
     if (store.view().viewport !== null) show(revealed);
     timeline.select(operation, null);
     say(spoken(of, operation));
@@ -58,7 +58,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
   const zoomTo = (operation: Operation): void => {
     rows.openStage(operation.stage);
     timeline.select(operation, null);
-    easeTo(fitOperation(viewport(), timeline.rows().rowOf(operation.stage), operation.startMs, operation.endMs, extent()));
+    easeTo(fitOperation(viewport(), timeline.rows().laneRow(operation.stage), operation.startMs, operation.endMs, extent()));
   };
   const fitSelection = (): void => {
     const { selection } = store.view();
@@ -78,8 +78,9 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
     const stage = stageHere();
     const moved = movedBy(action, viewport(), extent(), operation === null ? null : (operation.startMs + operation.endMs) / 2);
     if (moved !== null) show(moved);
-    else if (action.do === 'step' && of !== null) goTo(operation === null ? edgeOf(of, stage, 'first') : stepFrom(of, operation, action));
-    else if (action.do === 'edge' && of !== null) goTo(edgeOf(of, stage, action.end));
+    else if (action.do === 'step' && of !== null)
+      goTo(operation === null ? edgeOperation(of, stage, 'first') : stepFrom(of, operation, action));
+    else if (action.do === 'edge' && of !== null) goTo(edgeOperation(of, stage, action.end));
   };
   const act = (action: PageAction): void => {
     switch (action.do) {
@@ -93,7 +94,7 @@ export function timelineCommands(store: Store, timeline: ShownTimeline, { extent
         store.setView({ criticalPath: !store.view().criticalPath });
         break;
       case 'toggleNode':
-        rows.toggleNodeOf(stageHere());
+        rows.toggleStageNode(stageHere());
         break;
       case 'toggleNodes':
         rows.toggleNodes();

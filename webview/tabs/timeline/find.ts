@@ -1,6 +1,6 @@
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import { operationPart } from '../../../src/core/schedules/parts';
-import { at, rowsOf, type Operations } from '../../base/operations';
+import { at, stageRows, type Operations } from '../../base/operations';
 
 /** What to look for; a field left out matches everything. */
 interface Query {
@@ -69,7 +69,7 @@ export function parseQuery(text: string, ofFile = false): Query | null {
 export function findRows(operations: Operations, query: Query): Uint32Array {
   const { timeline, count, stages } = operations;
   const { stage } = query;
-  const { first, end } = stage === undefined ? { first: 0, end: count } : stage < stages ? rowsOf(operations, stage) : nothing;
+  const { first, end } = stage === undefined ? { first: 0, end: count } : stage < stages ? stageRows(operations, stage) : nothing;
   const rows: number[] = [];
   for (let row = first; row < end; row++) {
     const unit = timeline.units[at(timeline.unit, row)];

@@ -7,7 +7,7 @@ import type { Tail } from '../../../src/core/planner/explain/tail';
 import { whenChanged } from '../../shared/when-changed';
 import type { Store } from '../../base/store';
 import type { TimelineSide } from './shown';
-import { chunksOnStages, shadingOf, timelineLook, type LegendKind, type Shading, type TimelineLook } from './look';
+import { chunksOnStages, resolveShading, timelineLook, type LegendKind, type Shading, type TimelineLook } from './look';
 
 /** The look, and how it is changed. */
 interface Look {
@@ -27,9 +27,9 @@ export function makeLegend(store: Store, timeline: TimelineSide): { readonly ele
     const operations = timeline.operations();
     element.hidden = operations === null;
     if (operations === null) return;
-    const [kinds, chunks, shadings] = [kindsOf(operations, timeline.tail()), chunkCount(operations), shadingsOf(operations)];
+    const [kinds, chunks, shadings] = [legendKinds(operations, timeline.tail()), chunkCount(operations), availableShadings(operations)];
     const look = props.look();
-    changed([kinds, chunks, shadings, look, shadingOf(operations, look)], () =>
+    changed([kinds, chunks, shadings, look, resolveShading(operations, look)], () =>
       fill(
         element,
         ...kinds.map((kind) => kindToggle(kind, kinds, props)),
@@ -89,7 +89,7 @@ function kindText(kind: LegendKind, split: boolean): string {
 
 function chunkToggle(place: number, operations: Operations, { look, onLook }: Look): HTMLElement {
   const { hiddenChunks } = look();
-  const shade = shadingOf(operations, look()) === 'chunk' ? `swatch-shade shade-${place % 4}` : '';
+  const shade = resolveShading(operations, look()) === 'chunk' ? `swatch-shade shade-${place % 4}` : '';
   return toggle(shade, chunksText(place, operations), `chunk-${place}`, !hiddenChunks.includes(place), () =>
     onLook({ ...look(), hiddenChunks: switched(hiddenChunks, place) }),
   );
@@ -106,7 +106,7 @@ function chunksText(place: number, { timeline, ofFile }: Operations): string {
 
 function shadingButton(shading: Exclude<Shading, 'auto'>, operations: Operations, { look, onLook }: Look): HTMLElement {
   const names = { 'micro-batch': t('micro-batch'), slice: t('slice'), chunk: t('chunk') };
-  const isOn = shadingOf(operations, look()) === shading;
+  const isOn = resolveShading(operations, look()) === shading;
   return h(
     'button',
     {
@@ -123,7 +123,7 @@ function shadingButton(shading: Exclude<Shading, 'auto'>, operations: Operations
 const knownKinds = new WeakMap<Operations, readonly LegendKind[]>();
 
 /** What there is of each. A split backward has weight gradients. */
-function kindsOf(operations: Operations, tail: Tail | null): readonly LegendKind[] {
+function legendKinds(operations: Operations, tail: Tail | null): readonly LegendKind[] {
   const { kind } = operations.timeline;
   const known = knownKinds.get(operations);
   const passes: readonly LegendKind[] = known ?? [
@@ -146,6 +146,6 @@ function chunkCount(operations: Operations): number {
   return count;
 }
 
-function shadingsOf({ sliced, chunked }: Operations): Exclude<Shading, 'auto'>[] {
+function availableShadings({ sliced, chunked }: Operations): Exclude<Shading, 'auto'>[] {
   return ['micro-batch', ...(sliced ? (['slice'] as const) : []), ...(chunked ? (['chunk'] as const) : [])];
 }

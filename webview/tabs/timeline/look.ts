@@ -37,7 +37,7 @@ function readLook(value: unknown): TimelineLook {
 export const timelineLook = setting('timelineLook', readLook);
 
 /** What shades distinguish in a timeline, once `auto` is decided. */
-export function shadingOf({ sliced, chunked }: Operations, { shading }: TimelineLook): Exclude<Shading, 'auto'> {
+export function resolveShading({ sliced, chunked }: Operations, { shading }: TimelineLook): Exclude<Shading, 'auto'> {
   if (shading === 'auto' || (shading === 'slice' && !sliced) || (shading === 'chunk' && !chunked)) return chunked ? 'chunk' : 'micro-batch';
   return shading;
 }
@@ -65,13 +65,13 @@ const painted = new WeakMap<Operations, { readonly key: string; readonly operati
 
 /** The operations to paint: those that the look shows, each with its shade. Built once for each look. O(operations) */
 export function lookedAt(operations: Operations, look: TimelineLook): Operations {
-  const shading = shadingOf(operations, look);
+  const shading = resolveShading(operations, look);
   const key = JSON.stringify([look.hiddenKinds, look.hiddenChunks, shading]);
   const known = painted.get(operations);
   if (known?.key === key) return known.operations;
   const isPlain = look.hiddenKinds.length === 0 && look.hiddenChunks.length === 0;
   const shown = isPlain ? operations : without(operations, look);
-  const made = shading === 'micro-batch' ? shown : { ...shown, shades: shadesOf(shown.timeline, shading) };
+  const made = shading === 'micro-batch' ? shown : { ...shown, shades: rowShades(shown.timeline, shading) };
   painted.set(operations, { key, operations: made });
   return made;
 }
@@ -104,7 +104,7 @@ function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }
   );
 }
 
-function shadesOf(timeline: Timeline, shading: 'slice' | 'chunk'): Uint8Array {
+function rowShades(timeline: Timeline, shading: 'slice' | 'chunk'): Uint8Array {
   const { kind, chunk, unit, units } = timeline;
   const places = chunksOnStages(timeline);
   return Uint8Array.from(kind, (_, row) => (shading === 'chunk' ? at(places, at(chunk, row)) : (units[at(unit, row)]?.slice ?? 0)) % 4);

@@ -2,7 +2,7 @@ import { livingParts, type LiveParts } from '../../../src/core/memory-model/curv
 import type { StageMemory } from '../../../src/core/memory-model/profile';
 import { css } from '../../base/color';
 import type { Viewport } from '../../base/viewport';
-import { shareOf } from '../../charts/axis';
+import { axisShare } from '../../charts/axis';
 import { drawCapacity, nameCapacity, type MemoryPen } from '../../charts/memory/axis';
 import { peakPoints } from '../../charts/memory/curve';
 import { partPaint } from '../../charts/memory/part-paint';
@@ -16,7 +16,7 @@ type Window = Pick<Viewport, 'startMs' | 'endMs'>;
 export function drawPeak(pen: MemoryPen, { startMs, endMs }: Window, stage: StageMemory, atMs: number): void {
   if (stage.peakRow < 0 || atMs < startMs || atMs > endMs) return;
   const { context, colors, scale, axis } = pen;
-  const [x, y] = [pen.x((atMs - startMs) / (endMs - startMs)), pen.y(shareOf(axis, stage.peakBytes)) - scale];
+  const [x, y] = [pen.x((atMs - startMs) / (endMs - startMs)), pen.y(axisShare(axis, stage.peakBytes)) - scale];
   context.fillStyle = css(colors.foreground);
   context.beginPath();
   context.moveTo(x, y);

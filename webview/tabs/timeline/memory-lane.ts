@@ -9,9 +9,9 @@ import { onThemeChange, theme } from '../../base/theme';
 import { gutters } from '../../charts/lanes/draw-frame';
 import type { Operations } from '../../base/operations';
 import type { Viewport } from '../../base/viewport';
-import { curveOf, seenParts } from '../../charts/memory/curve';
+import { memoryCurve, seenParts } from '../../charts/memory/curve';
 import { drawCurve, drawPeak } from './memory-lane-draw';
-import { fillReadout, readoutOf, spokenReadout } from '../../charts/memory/readout';
+import { fillReadout, readMemory, spokenReadout } from '../../charts/memory/readout';
 import { axisBytes, partName, peakPartName, presentParts } from '../../charts/memory/summary';
 import { memoryPen } from '../../charts/memory/axis';
 import { penOn, plotIn, type Plot } from '../../charts/plot';
@@ -48,7 +48,7 @@ let lanes = 0;
 export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: () => Viewport): MemoryLane {
   const shownNow = (): LaneContent | null => laneShown(timeline);
   const title = h('div', { class: 'lane-title', id: `memory-lane-title-${(lanes += 1)}` });
-  const shownCurve = ({ operations, profile, stage }: LaneContent): LiveParts => curveOf(operations, profile, stage);
+  const shownCurve = ({ operations, profile, stage }: LaneContent): LiveParts => memoryCurve(operations, profile, stage);
   const surface = makeSurface('memory-lane-curve', (target) => {
     const shown = shownNow();
     if (shown === null) return;
@@ -80,7 +80,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
     const shown = shownNow();
     element.hidden = shown === null;
     if (shown === null) return;
-    fill(title, ...titleOf(shown));
+    fill(title, ...laneTitle(shown));
     title.title = aliveAtPeak(shown.profile, shown.stage);
     const label = t('Memory over time: stage {0}. Arrow keys move between operations and read their memory.', shown.stage.stage);
     setAttributes(canvas, { 'aria-label': label });
@@ -119,7 +119,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
     cursor.classList.toggle('lane-cursor-kept', pointed === null);
     readout.hidden = pointed === null && document.activeElement !== canvas;
     if (readout.hidden) return;
-    fillReadout(readout, readoutOf(shown.operations, shown.profile, stage, at.ms));
+    fillReadout(readout, readMemory(shown.operations, shown.profile, stage, at.ms));
     const ownPx = readout.offsetWidth;
     // Left of the cursor where it can be: right of the pointer is the text on an operation.
     const wanted = xPx >= ownPx + gapPx ? xPx - ownPx - gapPx : xPx + gapPx;
@@ -143,7 +143,7 @@ export function makeMemoryLane(store: Store, timeline: ShownTimeline, viewport: 
       // Keys lead away from where the pointer rests.
       if (spoken) pointed = null;
       place();
-      live.textContent = spoken ? spokenReadout(readoutOf(shown.operations, shown.profile, shown.stage, ms)) : '';
+      live.textContent = spoken ? spokenReadout(readMemory(shown.operations, shown.profile, shown.stage, ms)) : '';
     },
   };
 }
@@ -167,7 +167,7 @@ function selectedRange(store: Store, { memoryStage }: ShownTimeline): Pick<Viewp
   return selection?.type === 'range' && selection.firstStage <= stage && stage <= selection.lastStage ? selection : null;
 }
 
-function titleOf({ operations, profile, stage }: LaneContent): HTMLElement[] {
+function laneTitle({ operations, profile, stage }: LaneContent): HTMLElement[] {
   const words = t(
     'Memory of stage {0} · peak {1} at {2} in the {3}',
     stage.stage,
@@ -175,7 +175,7 @@ function titleOf({ operations, profile, stage }: LaneContent): HTMLElement[] {
     formatDuration(peakMs(operations, stage)),
     stage.peakOperation,
   );
-  const parts = seenParts(curveOf(operations, profile, stage), stage, axisBytes(profile));
+  const parts = seenParts(memoryCurve(operations, profile, stage), stage, axisBytes(profile));
   return [
     h('span', { class: 'lane-words' }, words),
     ...parts.map((part) => h('span', { class: 'lane-part' }, h('span', { class: `swatch swatch-${part}` }), partName(part))),

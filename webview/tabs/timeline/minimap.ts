@@ -25,17 +25,18 @@ const grip = 6;
 /** Makes a minimap. @param show shows a part of the timeline in the pane */
 export function makeMinimap(timeline: ShownTimeline, pane: Pane, show: (viewport: Viewport) => void): Minimap {
   const buffers = makeLaneBuffers();
-  const plotOf = (surface: Pick<Surface, 'width' | 'height'>): Plot => plotIn(surface, { left: pane.leftPx(), right: gutters.rightPx });
+  const minimapPlot = (surface: Pick<Surface, 'width' | 'height'>): Plot =>
+    plotIn(surface, { left: pane.leftPx(), right: gutters.rightPx });
   const viewport = (): Viewport => timeline.viewport(pane.extent());
   const base = makeSurface('minimap-step', (target) => {
     const operations = timeline.operations();
     if (operations === null) return;
     const [durationMs, painted, tail, hiddenTail] = [timeline.durationMs(), timeline.painted(), timeline.tail(), timeline.hiddenTail()];
-    drawWholeStep(target, plotOf(target), { operations, durationMs, painted, tail, hiddenTail }, buffers);
+    drawWholeStep(target, minimapPlot(target), { operations, durationMs, painted, tail, hiddenTail }, buffers);
   });
-  const frame = makeSurface('minimap-window', (target) => drawWindow(penOn(target, theme(), plotOf(target)), windowPx()));
+  const frame = makeSurface('minimap-window', (target) => drawWindow(penOn(target, theme(), minimapPlot(target)), windowPx()));
   const windowPx = (): readonly [from: number, until: number] => {
-    const { left, width } = plotOf(frame);
+    const { left, width } = minimapPlot(frame);
     const { startMs, endMs } = viewport();
     const perMs = width / timeline.durationMs();
     return [left + startMs * perMs, left + Math.max(startMs * perMs + 2, endMs * perMs)];
@@ -50,7 +51,7 @@ export function makeMinimap(timeline: ShownTimeline, pane: Pane, show: (viewport
     viewport,
     durationMs: timeline.durationMs,
     windowPx,
-    msAt: (x) => shareAt(plotOf(frame), x) * timeline.durationMs(),
+    msAt: (x) => shareAt(minimapPlot(frame), x) * timeline.durationMs(),
     onWindow: (startMs, endMs) => show(windowAt(startMs, endMs, viewport(), pane.extent())),
   });
   const redraw = (): void => {

@@ -45,7 +45,7 @@ export function makeRowButtons(pane: Pane, props: RowButtonProps): RowButtons {
     shown = next;
     pin.hide();
     const focused = list.contains(document.activeElement);
-    buttons = next.rows.flatMap((row, index) => buttonOf(row, index, index < next.pinned, props) ?? []);
+    buttons = next.rows.flatMap((row, index) => rowButton(row, index, index < next.pinned, props) ?? []);
     list.hidden = buttons.length === 0;
     fill(list, ...buttons.map((each) => each.element));
     const active = buttons.find((each) => each.element === document.activeElement);
@@ -91,7 +91,7 @@ export function makeRowButtons(pane: Pane, props: RowButtonProps): RowButtons {
 const markPx = 6;
 
 /** The button of a row: it lets go a pinned one, and opens and closes a node; null where there is nothing to do. */
-function buttonOf({ node, stages, collapsed }: LaneRow, row: number, isPinned: boolean, props: RowButtonProps): RowButton | null {
+function rowButton({ node, stages, collapsed }: LaneRow, row: number, isPinned: boolean, props: RowButtonProps): RowButton | null {
   const stage = stages[0] ?? 0;
   const { ofFile, onPin, onNode } = props;
   const made = (name: string, state: Attributes, onclick: () => void): RowButton => ({
@@ -131,14 +131,14 @@ function makePin(pane: Pane, { ofFile, viewport, onPin, focusLanes }: RowButtonP
   const place = (): void => {
     if (pointed === null) return;
     const [list, extent] = [pane.list(), pane.extent()];
-    const row = list.rowOf(pointed);
+    const row = list.laneRow(pointed);
     element.classList.toggle('row-pin-second', list.rows[row]?.node !== null);
     placeAt(element, row, extent, viewport());
   };
   const point = (pointer: Pointer | null): void => {
     if (pointer === null && element.matches(':hover')) return;
     const stage = pointer !== null && pointer.x < pane.leftPx() ? pointer.stage : null;
-    if (stage === null || pane.list().rowOf(stage) < pane.list().pinned) {
+    if (stage === null || pane.list().laneRow(stage) < pane.list().pinned) {
       hide();
       return;
     }

@@ -11,7 +11,7 @@ export interface RowCommands {
   /** Makes a node one row, or its stages a row each. */
   readonly toggleNode: (node: StageNode) => void;
   /** The same, of the node of a stage. */
-  readonly toggleNodeOf: (stage: number) => void;
+  readonly toggleStageNode: (stage: number) => void;
   readonly toggleNodes: () => void;
   readonly togglePin: (stage: number) => void;
   /** Shows the row of a stage that a collapsed node hides. */
@@ -28,7 +28,7 @@ export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: s
   };
   return {
     toggleNode: toggle,
-    toggleNodeOf: (stage) => {
+    toggleStageNode: (stage) => {
       const node = timeline.nodes().find(({ stages }) => stages.includes(stage));
       if (node === undefined) say(t('No other stage is on the node of stage {0}', stage));
       else toggle(node);
@@ -53,7 +53,7 @@ export function rowCommands(store: Store, timeline: ShownTimeline, say: (text: s
     },
     openStage: (stage) => {
       const list = timeline.rows();
-      const row = list.rows[list.rowOf(stage)];
+      const row = list.rows[list.laneRow(stage)];
       if (row?.collapsed === true && row.node !== null) setRows(toggleNode(store.get(timelineRows), row.node.node));
     },
   };

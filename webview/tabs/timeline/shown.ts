@@ -47,7 +47,7 @@ export interface ShownTimeline extends TimelineSide {
   readonly select: (operation: Operation | null, stage: number | null) => void;
 }
 
-function lengthOf(drawn: Drawn | null): number {
+function drawnLength(drawn: Drawn | null): number {
   return drawn?.tail?.endMs ?? drawn?.operations?.timeline.makespanMs ?? 0;
 }
 
@@ -56,7 +56,7 @@ const mostRanks = 65_536;
 
 const knownNodes = new WeakMap<PlanRequest, readonly StageNode[]>();
 
-function nodesOf(request: PlanRequest): readonly StageNode[] {
+function requestNodes(request: PlanRequest): readonly StageNode[] {
   const { layout, cluster, training } = request;
   const known = knownNodes.get(request);
   if (known !== undefined) return known;
@@ -78,13 +78,13 @@ function rowsOnce(): typeof laneRows {
 
 const paths = new WeakMap<Operations, Uint32Array>();
 
-function pathOf(operations: Operations): Uint32Array {
+function memoizedCriticalPath(operations: Operations): Uint32Array {
   const path = paths.get(operations) ?? criticalPath(operations);
   paths.set(operations, path);
   return path;
 }
 
-function sideOf(store: Store, drawn: () => Drawn | null): TimelineSide {
+function timelineSide(store: Store, drawn: () => Drawn | null): TimelineSide {
   const operations = (): Operations | null => drawn()?.operations ?? null;
   return {
     drawn,
@@ -96,7 +96,7 @@ function sideOf(store: Store, drawn: () => Drawn | null): TimelineSide {
     tail: () => drawn()?.tail ?? null,
     criticalPath: () => {
       const of = operations();
-      return of === null || !store.view().criticalPath ? null : pathOf(of);
+      return of === null || !store.view().criticalPath ? null : memoizedCriticalPath(of);
     },
   };
 }
@@ -107,10 +107,10 @@ export function shownTimeline(store: Store): ShownTimeline {
   const laneRowsOnce = rowsOnce();
   const nodes = (): readonly StageNode[] => {
     const { plan, schedule } = store.state();
-    return plan === null || schedule !== null ? noNodes : nodesOf(plan.request);
+    return plan === null || schedule !== null ? noNodes : requestNodes(plan.request);
   };
-  const shown = sideOf(store, () => shownDrawn(store.state(), store.view()));
-  const compared = sideOf(store, () => comparedDrawn(store.state(), store.view()));
+  const shown = timelineSide(store, () => shownDrawn(store.state(), store.view()));
+  const compared = timelineSide(store, () => comparedDrawn(store.state(), store.view()));
   const { drawn, operations } = shown;
   const rows = (): RowList => laneRowsOnce(operations()?.stages ?? 0, nodes(), store.get(timelineRows));
   const memoryStage = (): StageMemory | null => {
@@ -122,7 +122,7 @@ export function shownTimeline(store: Store): ShownTimeline {
     ...shown,
     compared,
     hiddenTail: () => hiddenTail(store.get(timelineLook)),
-    durationMs: () => Math.max(lengthOf(drawn()), lengthOf(compared.drawn()), Number.MIN_VALUE),
+    durationMs: () => Math.max(drawnLength(drawn()), drawnLength(compared.drawn()), Number.MIN_VALUE),
     viewport: (extent) => {
       const { viewport } = store.view();
       return viewport === null ? fitAll(extent) : clamp(viewport, extent);

@@ -3,7 +3,7 @@ import { h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable, type Column } from '../../base/paged-table';
 import { t } from '../../base/strings';
-import { operationAt, rowsOf, type Operation, type Operations } from '../../base/operations';
+import { operationAt, stageRows, type Operation, type Operations } from '../../base/operations';
 import { asTsv } from '../../shared/table-text';
 import { operationRows, type OperationRow } from '../../charts/lanes/dependencies';
 import type { Page } from '../../base/pages';
@@ -21,13 +21,13 @@ export function makeOperationTable(
     const operations = shown();
     if (operations === null) return;
     const stage = markedStage() ?? 0;
-    const { first, end } = rowsOf(operations, stage);
+    const { first, end } = stageRows(operations, stage);
     const selected = picked()?.row ?? null;
     table.show({
       caption: t('{0}: {1} operations', stageText(operations, stage), formatCount(end - first)),
       columns: columns(operations),
       total: end - first,
-      rows: (page) => operationRows(operations, stage, page).map((row) => cellsOf(operations, row)),
+      rows: (page) => operationRows(operations, stage, page).map((row) => rowCells(operations, row)),
       marked: selected !== null && selected >= first && selected < end ? selected - first : null,
       onRow: (index) => pick(operationAt(operations, first + index)),
     });
@@ -50,7 +50,7 @@ function columns({ ofFile, sliced, chunked }: Operations): Column[] {
   ];
 }
 
-function cellsOf(operations: Operations, { operation, idleBeforeMs }: OperationRow): string[] {
+function rowCells(operations: Operations, { operation, idleBeforeMs }: OperationRow): string[] {
   const { unit, startMs, endMs, chunk } = operation;
   const time = (ms: number): string => (operations.ofFile ? timeText(operations, ms) : column.duration(ms));
   return [
@@ -79,7 +79,7 @@ export function operationsAsTsv(operations: Operations): string {
     : ['stage', 'operation', 'micro_batch', 'slice', 'batch', 'tokens', 'context', 'start_ms', 'end_ms', 'idle_before_ms'];
   const rows: (string | number)[][] = [header];
   for (let stage = 0; stage < operations.stages && rows.length <= mostCopiedRows; stage++) {
-    const { first, end } = rowsOf(operations, stage);
+    const { first, end } = stageRows(operations, stage);
     const page: Page = { first: 0, end: Math.min(end - first, mostCopiedRows + 1 - rows.length), total: end - first };
     for (const { operation, idleBeforeMs } of operationRows(operations, stage, page)) {
       const { unit, startMs, endMs, chunk } = operation;

@@ -77,7 +77,7 @@ export function makeTimelineView(store: Store, ofFile = false): TimelineView {
       parts.table.element.hidden = true;
       return;
     }
-    const changes = changesOf(store, change);
+    const changes = viewChanges(store, change);
     if (changes.isNew) nameTimelines(parts, timeline, drawn, operations);
     redraw(parts, changes, store.view().table);
     if (changes.isNew) takeFocus();
@@ -172,7 +172,7 @@ interface Changes {
   readonly selection: boolean;
 }
 
-function changesOf(store: Store, change: Change | null): Changes {
+function viewChanges(store: Store, change: Change | null): Changes {
   const [before, view] = [change?.before ?? null, store.view()];
   const differs = (...keys: readonly (keyof ViewState)[]): boolean => before === null || keys.some((key) => before[key] !== view[key]);
   const hasChanged = <T>(setting: Setting<T>): boolean => before === null || setting.of(before) !== setting.of(view);
@@ -190,8 +190,8 @@ function nameTimelines({ lanes, pane, comparedPane }: Parts, { compared }: Shown
   const other = compared.drawn();
   lanes.setAttribute('aria-label', regionLabel(drawn, operations));
   comparedPane.element.hidden = compared.operations() === null;
-  pane.setCaption(other === null ? '' : captionOf(drawn));
-  if (other !== null) comparedPane.setCaption(captionOf(other));
+  pane.setCaption(other === null ? '' : planCaption(drawn));
+  if (other !== null) comparedPane.setCaption(planCaption(other));
 }
 
 /** Least height of the lanes where they have as many rows as want it, CSS px. */
@@ -240,6 +240,6 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
 }
 
 /** Only plans are compared. */
-function captionOf({ name, lengthMs, bubbleRate }: Drawn): string {
+function planCaption({ name, lengthMs, bubbleRate }: Drawn): string {
   return t('{0} · {1} per step · bubble {2}', capitalised(name), timeText({ ofFile: false }, lengthMs), formatPercent(bubbleRate));
 }

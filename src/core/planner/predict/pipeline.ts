@@ -115,10 +115,10 @@ export function buildPipeline(request: PlanRequest): Pipeline {
   const differ = endsTakeTime(request);
   const costsOn = (own: CostInputs): PartCosts => {
     const known: Record<string, SliceCost> = {};
-    const costOf = partCosts(request, own);
+    const sliceCost = partCosts(request, own);
     return (contents, share) => {
       const alike = differ ? contents : { ...contents, first: false, last: false };
-      return (known[`${contentsKey(alike)},${costTable === null ? 1 : share}`] ??= costOf(contents, share));
+      return (known[`${contentsKey(alike)},${costTable === null ? 1 : share}`] ??= sliceCost(contents, share));
     };
   };
   const stageLayers = layout.stageLayers ?? null;

@@ -50,7 +50,7 @@ export type Judged = Pick<LogComparison, 'match' | 'differences' | 'flops'>;
 /** How the run of a log differs from a planned one: the same, one of the same passes, or another. */
 export function judgeLog(log: RunLog, request: PlanRequest): Judged {
   const differences = logDifferences(log.facts, request);
-  const flops = flopsOf(log, request);
+  const flops = compareFlops(log, request);
   if (flops?.agree === false && !hasModelFacts(log.facts)) return { match: 'other', differences, flops };
   if (differences.length === 0) return { match: 'same', differences, flops };
   return { match: differences.every(({ key }) => comparedFacts[key].isOfReplicas === true) ? 'replicas' : 'other', differences, flops };
@@ -60,11 +60,11 @@ export function judgeLog(log: RunLog, request: PlanRequest): Judged {
 export function compareWithLog(plan: Plan, log: RunLog): LogComparison {
   const { program, runs } = log;
   const judged = judgeLog(log, plan.request);
-  return { program, runs, ...judged, memory: memoryAgainst(plan, log), unlogged: unloggedOf(log, judged) };
+  return { program, runs, ...judged, memory: memoryAgainst(plan, log), unlogged: unloggedFacts(log, judged) };
 }
 
 /** Where TFLOP/s agree, so do model and sequence length. */
-function unloggedOf({ facts }: RunLog, { flops }: Judged): LogComparison['unlogged'] {
+function unloggedFacts({ facts }: RunLog, { flops }: Judged): LogComparison['unlogged'] {
   const logged = {
     model: flops !== null || hasModelFacts(facts),
     sequenceLength: flops !== null || facts['training.sequenceLength'] !== undefined,
@@ -78,7 +78,7 @@ function hasModelFacts(facts: LogFacts): boolean {
   return facts['model.layers'] !== undefined || facts.parameters !== undefined;
 }
 
-function flopsOf({ steps, facts }: RunLog, request: PlanRequest): FlopsAgainst | null {
+function compareFlops({ steps, facts }: RunLog, request: PlanRequest): FlopsAgainst | null {
   const rates = steps.flatMap(({ tflopsPerGpu }) => tflopsPerGpu ?? []);
   if (rates.length === 0) return null;
   const batch = steps.findLast(({ globalBatch }) => globalBatch !== null)?.globalBatch ?? facts['training.globalBatch'];

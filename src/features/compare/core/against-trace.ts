@@ -101,7 +101,7 @@ export function compareWithTrace(plan: Plan, trace: MeasuredTrace, file: string)
   const ratio = lowMedian(stages.map((stage) => stage.ratio));
   const slowest = stages.reduce((a, b) => (b.ratio > a.ratio ? b : a));
   const others = lowMedian(stages.filter(({ stage }) => stage !== slowest.stage).map((stage) => stage.ratio));
-  const spans = { predicted: spanOf(predicted, shown), measured: spanOf(measured, shown) };
+  const spans = { predicted: stagesSpan(predicted, shown), measured: stagesSpan(measured, shown) };
   const { errorPercent } = plan.cost;
   return {
     kind: 'trace',
@@ -138,7 +138,7 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
     if (predicted === null) continue;
     try {
       const found = { candidate, predicted, placed: placePasses(file, trace, predicted) };
-      const misfit = misfitOf(found);
+      const misfit = traceMisfit(found);
       if (best === null || misfit < best.misfit) best = { found, misfit };
       if (misfit === 0) break;
     } catch (error) {
@@ -157,7 +157,7 @@ function matching(plan: Plan, trace: MeasuredTrace, file: string): Matched {
 }
 
 /** How badly a trace fits a candidate, as a share of its passes: what either lacks, and places with another pass. */
-function misfitOf({ predicted, placed: { measured, foreign } }: Matched): number {
+function traceMisfit({ predicted, placed: { measured, foreign } }: Matched): number {
   const shown = stagesWithRows(measured);
   const parts = indexParts(predicted);
   let apart = foreign;
@@ -215,7 +215,7 @@ function stageAgainst(predicted: Timeline, parts: Parts, measured: Timeline, sta
 }
 
 /** From the first start to the last end of some stages, and the idle share as `busyTimes` counts it. */
-function spanOf(timeline: Timeline, shown: readonly number[]): { readonly lengthMs: number; readonly bubble: number } {
+function stagesSpan(timeline: Timeline, shown: readonly number[]): { readonly lengthMs: number; readonly bubble: number } {
   const { rowStart, startMs, endMs } = timeline;
   let [first, last, longest, busy] = [Infinity, -Infinity, 0, 0];
   for (const stage of shown) {
@@ -252,14 +252,14 @@ function firstLate(predicted: Timeline, parts: Parts, measured: Timeline, error:
   }
   if (first < 0) return null;
   return {
-    ...placeOf(measured, first),
+    ...passPlace(measured, first),
     row: first,
     predictedMs: predicted.startMs[predictedRow(predicted, parts, measured, first)] ?? 0,
     measuredMs: measured.startMs[first] ?? 0,
   };
 }
 
-function placeOf(timeline: Timeline, row: number): PassPlace {
+function passPlace(timeline: Timeline, row: number): PassPlace {
   const { kind, chunk, unit, units, stageOfChunk } = timeline;
   const { microBatch = 0, slice = 0 } = units[unit[row] ?? 0] ?? {};
   return { stage: stageOfChunk[chunk[row] ?? 0] ?? 0, chunk: chunk[row] ?? 0, kind: (kind[row] ?? 0) as OperationKind, microBatch, slice };
@@ -273,14 +273,14 @@ function firstOtherOrder(predicted: Timeline, parts: Parts, measured: Timeline, 
     if ((measured.rowStart[stage + 1] ?? 0) - first !== to - from) continue;
     for (let at = 0; at < to - from; at++)
       if (predictedRow(predicted, parts, measured, first + at) !== from + at)
-        return { stage, measured: placeOf(measured, first + at), predicted: placeOf(predicted, from + at) };
+        return { stage, measured: passPlace(measured, first + at), predicted: passPlace(predicted, from + at) };
   }
   return null;
 }
 
 /** What stages wait for what their neighbours hand on, from the end of the pass that makes it. */
 function transfersAgainst(predicted: Timeline, parts: Parts, measured: Timeline): TransferAgainst[] {
-  const [ours, theirs] = [waitsOf(predicted, parts), waitsOf(measured, indexParts(measured))];
+  const [ours, theirs] = [passWaits(predicted, parts), passWaits(measured, indexParts(measured))];
   return [...theirs.entries()]
     .map(([key, { from, to, sumMs, waits }]) => {
       const same = ours.get(key);
@@ -296,7 +296,7 @@ interface Waits {
   waits: number;
 }
 
-function waitsOf(timeline: Timeline, parts: Parts): Map<string, Waits> {
+function passWaits(timeline: Timeline, parts: Parts): Map<string, Waits> {
   const found = new Map<string, Waits>();
   const { stages, rowStart, startMs, endMs, chunk, stageOfChunk } = timeline;
   for (let to = 0; to < stages; to++)

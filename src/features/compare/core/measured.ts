@@ -1,4 +1,4 @@
-import { readTimes, timesFormatOf, type MeasuredTimes } from './times';
+import { readTimes, detectTimesFormat, type MeasuredTimes } from './times';
 import { makeTraceReader, type MeasuredTrace } from './trace';
 
 /** What a file of a measured run holds. */
@@ -13,7 +13,7 @@ function isTrace(text: string): boolean {
 
 /** Whether a text is of a measured run, by its content. */
 export function isMeasured(text: string): boolean {
-  return isTrace(text) || timesFormatOf(text) !== null;
+  return isTrace(text) || detectTimesFormat(text) !== null;
 }
 
 /**

@@ -38,14 +38,14 @@ interface Placed {
  * @throws ExpectedError `trace-stages`, `trace-other-run`.
  */
 export function placePasses(file: string, trace: MeasuredTrace, predicted: Timeline): PlacedTrace {
-  const { stageOf, replicas } = stagesOfTracks(file, trace, predicted.stageOfChunk, predicted.stages);
+  const { stageByTrack, replicas } = stagesOfTracks(file, trace, predicted.stageOfChunk, predicted.stages);
   const parts = indexParts(predicted);
-  const { steps, foreign } = stepsOf(trace, predicted, parts, stageOf);
+  const { steps, foreign } = placeSteps(trace, predicted, parts, stageByTrack);
   const most = Math.max(0, ...steps.map(({ length }) => length));
   const whole = steps.flatMap((passes, index) => (passes.length === most && most > 0 ? [{ passes, index }] : []));
   const warmUp = warmUpSteps(whole.length);
   const steady = whole.slice(warmUp);
-  const lengths = steady.map(({ passes }) => lengthOf(trace, passes));
+  const lengths = steady.map(({ passes }) => passesLength(trace, passes));
   const chosen = steady[lengths.indexOf(lowMedian(lengths))];
   if (chosen === undefined)
     throw traceError(
@@ -58,7 +58,7 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
     (a, b) => a.stage - b.stage || (trace.startMs[a.pass] ?? 0) - (trace.startMs[b.pass] ?? 0) || a.pass - b.pass,
   );
   return {
-    measured: timelineOf(trace, predicted, parts, rows),
+    measured: placedTimeline(trace, predicted, parts, rows),
     steps: whole.length,
     step: whole.indexOf(chosen),
     warmUp,
@@ -68,17 +68,17 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
 }
 
 /** The passes of each step, and how many fit no row of the predicted timeline. */
-function stepsOf(
+function placeSteps(
   trace: MeasuredTrace,
   predicted: Timeline,
   parts: Parts,
-  stageOf: Int32Array,
+  stageByTrack: Int32Array,
 ): { readonly steps: Placed[][]; readonly foreign: number } {
-  const unitOf = new Map(predicted.units.map(({ microBatch, slice }, unit) => [`${microBatch}.${slice}`, unit]));
-  const chunksOf = Array.from({ length: predicted.stages }, (_, stage) =>
+  const unitsByKey = new Map(predicted.units.map(({ microBatch, slice }, unit) => [`${microBatch}.${slice}`, unit]));
+  const chunksByStage = Array.from({ length: predicted.stages }, (_, stage) =>
     [...predicted.stageOfChunk.keys()].filter((chunk) => predicted.stageOfChunk[chunk] === stage),
   );
-  const rowsInOrder = ordersOf(predicted);
+  const rowsInOrder = rowOrders(predicted);
   const seen = new Map<string, number>();
   const count = (key: string): number => {
     const before = seen.get(key) ?? 0;
@@ -88,13 +88,13 @@ function stepsOf(
   const byStep = new Map<number, Placed[]>();
   let foreign = 0;
   for (let pass = 0; pass < trace.track.length; pass++) {
-    const stage = stageOf[trace.track[pass] ?? 0] ?? -1;
+    const stage = stageByTrack[trace.track[pass] ?? 0] ?? -1;
     if (stage < 0) continue;
     const kind = (trace.kind[pass] ?? 0) as OperationKind;
     const [local, slice] = [trace.chunkOfStage[pass] ?? -1, trace.slice[pass] ?? -1];
-    const ownChunk = chunksOf[stage]?.length === 1 ? (chunksOf[stage][0] ?? -1) : (chunksOf[stage]?.[local] ?? -1);
+    const ownChunk = chunksByStage[stage]?.length === 1 ? (chunksByStage[stage][0] ?? -1) : (chunksByStage[stage]?.[local] ?? -1);
     const chunk = (trace.chunk[pass] ?? -1) >= 0 ? (trace.chunk[pass] ?? -1) : ownChunk;
-    const unit = unitOf.get(`${trace.microBatch[pass] ?? -1}.${Math.max(0, slice)}`) ?? -1;
+    const unit = unitsByKey.get(`${trace.microBatch[pass] ?? -1}.${Math.max(0, slice)}`) ?? -1;
     const named = (trace.microBatch[pass] ?? -1) >= 0 && chunk >= 0;
     const row = named ? findRow(predicted, parts, kind, chunk, unit) : -1;
     if (row >= 0) {
@@ -122,7 +122,7 @@ function stepsOf(
 }
 
 /** Rows of each stage by part, in the order they run. */
-function ordersOf({ stages, rowStart, kind }: Timeline): number[][][] {
+function rowOrders({ stages, rowStart, kind }: Timeline): number[][][] {
   return Array.from({ length: stages }, (_, stage) => {
     const orders: number[][] = Object.values(part).map(() => []);
     for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) orders[operationPart(kind[row])]?.push(row);
@@ -136,7 +136,7 @@ function push(byStep: Map<number, Placed[]>, step: number, placed: Placed): void
   else passes.push(placed);
 }
 
-function lengthOf({ startMs, endMs }: MeasuredTrace, passes: readonly Placed[]): number {
+function passesLength({ startMs, endMs }: MeasuredTrace, passes: readonly Placed[]): number {
   let [first, last] = [Infinity, -Infinity];
   for (const { pass } of passes) {
     first = Math.min(first, startMs[pass] ?? 0);
@@ -146,8 +146,8 @@ function lengthOf({ startMs, endMs }: MeasuredTrace, passes: readonly Placed[]):
 }
 
 /** The timeline of passes in order of stage and time. A pass that begins before the one before it on its stage ends is cut there. */
-function timelineOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, rows: readonly Placed[]): Timeline {
-  const offsetMs = offsetOf(trace, predicted, parts, rows);
+function placedTimeline(trace: MeasuredTrace, predicted: Timeline, parts: Parts, rows: readonly Placed[]): Timeline {
+  const offsetMs = traceOffset(trace, predicted, parts, rows);
   const count = rows.length;
   const [startMs, endMs] = [new Float64Array(count), new Float64Array(count)];
   const rowStart = new Uint32Array(predicted.stages + 1);
@@ -178,7 +178,7 @@ function timelineOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, row
 }
 
 /** What makes the first measured pass begin when it is predicted to. */
-function offsetOf(trace: MeasuredTrace, predicted: Timeline, parts: Parts, rows: readonly Placed[]): number {
+function traceOffset(trace: MeasuredTrace, predicted: Timeline, parts: Parts, rows: readonly Placed[]): number {
   const first = rows.reduce((a, b) => ((trace.startMs[b.pass] ?? 0) < (trace.startMs[a.pass] ?? 0) ? b : a));
   const row = findRow(predicted, parts, (trace.kind[first.pass] ?? 0) as OperationKind, first.chunk, first.unit);
   return (trace.startMs[first.pass] ?? 0) - (predicted.startMs[row] ?? 0);

@@ -50,7 +50,7 @@ function whyClause(comparison: PlanComparison): Value | null {
   const against = differences.filter(({ aMs, bMs }) => sign * (bMs - aMs) < 0).sort((x, y) => sign * (x.bMs - x.aMs - (y.bMs - y.aMs)));
   const [first, ...more] = along.slice(0, 2);
   if (first === undefined) return null;
-  const cause = causeOf(first, comparison.requestDiff);
+  const cause = differenceCause(first, comparison.requestDiff);
   const main = cause === null ? partText(first) : sentence`${partText(first)}, since ${cause}`;
   return joinClauses([listOf([main, ...more.map(partText)]), ...against.slice(0, 1).map(partText)]);
 }
@@ -99,7 +99,7 @@ const countTexts: Readonly<Record<string, (count: number, before: number) => Sen
   'layout.data': (count, before) => sentence`it has ${counted(count, 'replica', 'replicas', String)}, not ${before}`,
 };
 
-function causeOf({ part, aMs, bMs }: PartDifference, requestDiff: readonly RequestDifference[]): Sentence | null {
+function differenceCause({ part, aMs, bMs }: PartDifference, requestDiff: readonly RequestDifference[]): Sentence | null {
   const found = causes[part]
     .map((cause) => {
       const key = cause.replace(/^[+-]/, '');

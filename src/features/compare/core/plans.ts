@@ -59,7 +59,7 @@ export interface PlanComparison {
 /** Compares what two plans chose. */
 export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; readonly b: string }): PlanComparison {
   const [ofA, ofB] = [chosenCandidate(a), chosenCandidate(b)];
-  const outcomes = { a: outcomeOf(a, ofA, names.a), b: outcomeOf(b, ofB, names.b) };
+  const outcomes = { a: planOutcome(a, ofA, names.a), b: planOutcome(b, ofB, names.b) };
   const speedup = outcomes.b.tokensPerSecond / outcomes.a.tokensPerSecond;
   const errorPercent = Math.max(a.cost.errorPercent, b.cost.errorPercent);
   return {
@@ -69,12 +69,12 @@ export function comparePlans(a: Plan, b: Plan, names: { readonly a: string; read
     errorPercent,
     tie: Math.max(speedup, 1 / speedup) <= 1 + errorPercent / 100,
     requestDiff: requestDifferences(a, b, ofA, ofB),
-    parts: partsOf(a, b, ofA, ofB),
-    stages: stagesOf(ofA, ofB),
+    parts: partDifferences(a, b, ofA, ofB),
+    stages: stageDifferences(ofA, ofB),
   };
 }
 
-function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string): PlanOutcome {
+function planOutcome({ request, cost }: Plan, candidate: Candidate, name: string): PlanOutcome {
   const { layout, training } = request;
   return {
     name,
@@ -93,7 +93,7 @@ function outcomeOf({ request, cost }: Plan, candidate: Candidate, name: string):
   };
 }
 
-function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifference[] {
+function partDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifference[] {
   if (a.partsByStage === null || b.partsByStage === null) {
     const busy = ({ busyMs }: Candidate): number => mean(busyMs);
     return [
@@ -107,7 +107,7 @@ function partsOf(a: Plan, b: Plan, ofA: Candidate, ofB: Candidate): PartDifferen
   return stepParts.map((part) => ({ part, name: stepPartNames[part], aMs: left[part], bMs: right[part] }));
 }
 
-function stagesOf(a: Candidate, b: Candidate): StageDifference[] {
+function stageDifferences(a: Candidate, b: Candidate): StageDifference[] {
   const of = ({ busyMs, memory }: Candidate, stage: number): StageDifference['a'] => {
     const busy = busyMs[stage];
     return busy === undefined ? null : { busyMs: busy, peakBytes: memory.stages[stage]?.peakBytes ?? 0 };

@@ -41,7 +41,7 @@ function requestValues({ request }: Plan, candidate: Candidate): Map<string, str
   found.set('schedule', candidate.schedule);
   found.set('chunksPerStage', String(candidate.chunksPerStage));
   found.set('microBatches', String(candidate.scheme.length));
-  found.set('slices', String(slicesOf(candidate)));
+  found.set('slices', String(mostSlices(candidate)));
   add(found, 'cost', constants);
   if (calibration !== undefined && calibration.iterationMs !== null) found.set('calibration.iterationMs', String(calibration.iterationMs));
   if (profile !== null) found.set('cost.profile', profile.file);
@@ -59,18 +59,18 @@ function isEven({ model, layout: { stageLayers } }: Plan['request']): boolean {
 }
 
 /** Most slices that a sequence of a candidate is cut into. */
-function slicesOf({ scheme }: Candidate): number {
+function mostSlices({ scheme }: Candidate): number {
   return scheme.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
 }
 
 /** Every plain value under an object by its path; the items of lists after each other. */
 function add(found: Map<string, string>, path: string, value: unknown): void {
   if (value === undefined) return;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) found.set(path.replace(/\.name$/, ''), textOf(value));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) found.set(path.replace(/\.name$/, ''), valueText(value));
   else for (const [key, inner] of Object.entries(value)) add(found, `${path}.${key}`, inner);
 }
 
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.map(textOf).join(', ');
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

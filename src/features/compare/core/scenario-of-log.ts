@@ -12,7 +12,7 @@ const asLogged = sentence`as in the measured log`;
  */
 export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'program'>, request: PlanRequest): Scenario | null {
   const assumed = planScenario(request);
-  const sizes = layoutOf({ facts, program }, request);
+  const sizes = loggedLayout({ facts, program }, request);
   const gpus = facts.gpus ?? (sizes === null ? undefined : gpusUsed(sizes));
   const perNode = Math.min(gpus ?? assumed.gpusPerNode, assumed.gpusPerNode);
   const logged: readonly (readonly [ScenarioKey, boolean])[] = [
@@ -40,14 +40,17 @@ export function scenarioOfLog({ facts, program }: Pick<RunLog, 'facts' | 'progra
  * The layout of a log; null unless it shows how the model is split. DeepSpeed and the Trainer do not split models and log only their
  * replicas; Megatron-DeepSpeed logs as Megatron-LM does.
  */
-function layoutOf({ facts, program }: Pick<RunLog, 'facts' | 'program'>, { layout, assumptions }: PlanRequest): Scenario['layout'] | null {
+function loggedLayout(
+  { facts, program }: Pick<RunLog, 'facts' | 'program'>,
+  { layout, assumptions }: PlanRequest,
+): Scenario['layout'] | null {
   const isWhole = program === 'deepspeed' || program === 'trainer';
-  const sizeOf = (size: 'tensor' | 'pipeline'): number | undefined => {
+  const loggedSize = (size: 'tensor' | 'pipeline'): number | undefined => {
     const isAssumed = assumptions.some(({ key }) => key === `layout.${size}`);
     return facts[`layout.${size}`] ?? (isWhole ? (isAssumed ? 1 : layout[size]) : undefined);
   };
   const { 'layout.context': context = layout.context, gpus } = facts;
-  const [tensor, pipeline] = [sizeOf('tensor'), sizeOf('pipeline')];
+  const [tensor, pipeline] = [loggedSize('tensor'), loggedSize('pipeline')];
   if (tensor === undefined || pipeline === undefined) return null;
   const data = facts['layout.data'] ?? (gpus === undefined ? null : gpus / (tensor * pipeline * context));
   if (data === null || !Number.isInteger(data)) return null;

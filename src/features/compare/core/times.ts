@@ -40,15 +40,15 @@ export function timesOfLog(log: RunLog | null, file: string): MeasuredTimes {
 }
 
 /** The kind of measured times a text holds, by its content; null for none of them. */
-export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
+export function detectTimesFormat(text: string): 'json' | 'log' | 'csv' | null {
   if (hasStepLines(text)) return 'log';
   const start = text.replace(/^\uFEFF/, '').trimStart();
   if (/^\[\s*[-+\d.]/.test(start) || (start.startsWith('{') && /^\{\s*"(?:stepsMs|iterationMs|stages)"\s*:/.test(start))) return 'json';
   const lines = start.split(/\r\n|\r|\n/, 50).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const [head, ...rest] = lines;
   if (head === undefined) return null;
-  const isNumbers = (line: string): boolean => cellsOf(line).every((cell) => cell === '' || Number.isFinite(Number(cell)));
-  const named = cellsOf(head).some((cell) => columnOf(cell) !== null && columnOf(cell)?.what !== 'stage');
+  const isNumbers = (line: string): boolean => splitCells(line).every((cell) => cell === '' || Number.isFinite(Number(cell)));
+  const named = splitCells(head).some((cell) => parseColumn(cell) !== null && parseColumn(cell)?.what !== 'stage');
   return named || (rest.length > 0 && lines.every(isNumbers)) ? 'csv' : null;
 }
 
@@ -60,7 +60,7 @@ export function timesFormatOf(text: string): 'json' | 'log' | 'csv' | null {
  * @throws ExpectedError, placed: `times-syntax`, `times-empty`, `times-value`, `times-too-many`.
  */
 export function readTimes(text: string, file: string): MeasuredTimes {
-  const format = timesFormatOf(text);
+  const format = detectTimesFormat(text);
   const times = format === 'json' ? fromJson(text, file) : format === 'log' ? fromLog(text, file) : fromCsv(text, file);
   if (times.stepsMs.length > maximumSteps || times.stages.length > maximumStages)
     throw traceError('times-too-many', file, sentence`The file has over ${formatCount(maximumSteps)} times`, sentence`give fewer: the median of a hundred steps is enough`); // prettier-ignore
@@ -120,7 +120,7 @@ interface Column {
 }
 
 /** What a column is by its title. */
-function columnOf(title: string): Column | null {
+function parseColumn(title: string): Column | null {
   const name = title.trim().replace(/^"|"$/g, '').toLowerCase().replace(/[\s()]+/g, '_').replace(/_+$/, ''); // prettier-ignore
   if (name === 'stage') return { what: 'stage', unitMs: 1 };
   const found = /^(?:(step|iteration|iter|elapsed|forward|backward)(?:_time)?_?)?(ms|s|sec|seconds)$/.exec(name);
@@ -129,7 +129,7 @@ function columnOf(title: string): Column | null {
   return { what, unitMs: found[2] === 'ms' ? 1 : 1000 };
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   return line.split(/[,;\t]/).map((cell) => cell.trim());
 }
 
@@ -142,9 +142,9 @@ function fromCsv(text: string, file: string): MeasuredTimes {
     const at = start;
     start = at + line.length + (text.startsWith('\r\n', at + line.length) ? 2 : 1);
     if (line.trim() === '' || line.startsWith('#')) continue;
-    const cells = cellsOf(line);
+    const cells = splitCells(line);
     if (columns === null) {
-      columns = cells.map(columnOf);
+      columns = cells.map(parseColumn);
       if (columns.some((column) => column !== null)) continue;
       columns = cells.map((_, index) => (index === cells.length - 1 ? { what: 'step', unitMs: 1 } : null));
     }

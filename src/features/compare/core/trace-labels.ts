@@ -79,7 +79,7 @@ function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceCompar
 
 function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): Sentence[] {
   if (otherOrder === null) return [];
-  const { sliced, several } = shapeOf(measured);
+  const { sliced, several } = timelineShape(measured);
   return [
     sentence`Stage ${formatCount(otherOrder.stage)} runs ${passText(otherOrder.measured, sliced, several)} where the plan has ${passText(otherOrder.predicted, sliced, several)}.`,
   ];
@@ -87,7 +87,7 @@ function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): S
 
 function partingSentence({ firstLate, placed: { measured } }: TraceComparison): Sentence[] {
   if (firstLate === null) return [];
-  const { sliced, several } = shapeOf(measured);
+  const { sliced, several } = timelineShape(measured);
   const { stage, measuredMs, predictedMs } = firstLate;
   return [
     sentence`First late pass: ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)} begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, beyond the error bar.`,
@@ -131,7 +131,7 @@ function whatWasCompared({ placed, chosen, candidate, stages, planStages }: Trac
   ];
 }
 
-function shapeOf({
+function timelineShape({
   units,
   stageOfChunk,
   stages,

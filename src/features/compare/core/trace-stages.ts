@@ -4,7 +4,7 @@ import { counted, sentence } from '../../../core/sentence';
 
 /** For each track of a trace the stage it shows; -1 for tracks that are not used. */
 interface TrackStages {
-  readonly stageOf: Int32Array;
+  readonly stageByTrack: Int32Array;
   /** Replicas of the pipeline in the trace; the first is used. */
   readonly replicas: number;
 }
@@ -21,10 +21,10 @@ export function stagesOfTracks(file: string, trace: MeasuredTrace, stageOfChunk:
   const used = usedTracks(trace);
   const byChunk = stagesByChunk(trace, used, stageOfChunk, stages);
   if (byChunk !== null) return byChunk;
-  const stageOf = new Int32Array(trace.tracks.length).fill(-1);
+  const stageByTrack = new Int32Array(trace.tracks.length).fill(-1);
   const set = (of: readonly number[], replicas: number): TrackStages => {
-    of.forEach((track, stage) => (stageOf[track] = stage));
-    return { stageOf, replicas };
+    of.forEach((track, stage) => (stageByTrack[track] = stage));
+    return { stageByTrack, replicas };
   };
   if (stages === 1) return set(used.slice(0, 1), used.length);
   const named = used.map((track) => numberIn(trace.tracks[track]));
@@ -38,13 +38,13 @@ export function stagesOfTracks(file: string, trace: MeasuredTrace, stageOfChunk:
   if (only !== undefined && used.length === 1) {
     const stage = stageOfRank(trace, stages) ?? (trace.own ? Number(trace.tracks[only]?.thread) : (named[0] ?? -1));
     if (Number.isInteger(stage) && stage >= 0 && stage < stages) {
-      stageOf[only] = stage;
-      return { stageOf, replicas: 1 };
+      stageByTrack[only] = stage;
+      return { stageByTrack, replicas: 1 };
     }
   }
   if (trace.own && used.every((track) => Number(trace.tracks[track]?.thread) < stages)) {
-    for (const track of used) stageOf[track] = Number(trace.tracks[track]?.thread);
-    return { stageOf, replicas: 1 };
+    for (const track of used) stageByTrack[track] = Number(trace.tracks[track]?.thread);
+    return { stageByTrack, replicas: 1 };
   }
   const processes = [...new Set(used.map((track) => trace.tracks[track]?.process))].map((owner) =>
     used.filter((track) => trace.tracks[track]?.process === owner),
@@ -95,14 +95,14 @@ function stagesByChunk(trace: MeasuredTrace, used: readonly number[], stageOfChu
     if (stage === undefined || (found.get(track) ?? stage) !== stage) return null;
     found.set(track, stage);
   }
-  const stageOf = new Int32Array(trace.tracks.length).fill(-1);
+  const stageByTrack = new Int32Array(trace.tracks.length).fill(-1);
   const seen = new Int32Array(stages);
   for (const track of used) {
     const stage = found.get(track) ?? 0;
-    if (seen[stage] === 0) stageOf[track] = stage;
+    if (seen[stage] === 0) stageByTrack[track] = stage;
     seen[stage] = (seen[stage] ?? 0) + 1;
   }
-  return { stageOf, replicas: Math.max(...seen) };
+  return { stageByTrack, replicas: Math.max(...seen) };
 }
 
 function stageOfRank({ rank, ranks }: MeasuredTrace, stages: number): number | null {

@@ -140,12 +140,12 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
     end: () => {
       scanner.end();
       if (passes.length === 0) throw noPasses(file, events);
-      return { ...columnsOf(passes), tracks: tracks.all(), own, events, rank: indexOrNull(info.rank), ranks: indexOrNull(info.world_size) };
+      return { ...toColumns(passes), tracks: tracks.all(), own, events, rank: indexOrNull(info.rank), ranks: indexOrNull(info.world_size) };
     },
   };
 }
 
-function columnsOf(passes: Pass[]) {
+function toColumns(passes: Pass[]) {
   passes.sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs);
   const indices = (of: (pass: Pass) => number): Int32Array => Int32Array.from(passes, of);
   return {

@@ -13,10 +13,10 @@ import type { ComparisonHost } from './comparison-host';
 import type { SessionState } from '../../../extension/sessions/session-state';
 import { changeConfig } from '../../../extension/commands/change-config';
 import { createConfigCommand } from '../../../extension/commands/create-config';
-import { settled, targetOf, uriOf, type ConfigCommands } from '../../../extension/commands/target';
+import { settled, findTarget, toUri, type ConfigCommands } from '../../../extension/commands/target';
 
 export interface CalibrateCommands extends ConfigCommands {
-  readonly measured: Pick<ComparisonHost, 'compare' | 'pathOf'>;
+  readonly measured: Pick<ComparisonHost, 'compare' | 'localPath'>;
 }
 
 /**
@@ -26,8 +26,8 @@ export interface CalibrateCommands extends ConfigCommands {
  * @throws ExpectedError `no-plan`, `times-empty`, `measured-other-run` for the log of another run; CancelledError.
  */
 export async function calibrateCommand(commands: CalibrateCommands, argument: unknown, measured: unknown): Promise<void> {
-  const state = await settled(commands, await targetOf(commands.shown, argument));
-  const file = uriOf(measured) ?? (await askWhere(state.file));
+  const state = await settled(commands, await findTarget(commands.shown, argument));
+  const file = toUri(measured) ?? (await askWhere(state.file));
   const changes = file === null ? await askTime(state) : await changesOfFile(commands, state, file);
   const uri = state.format === 'terapipe' ? vscode.Uri.parse(state.file) : await createConfigCommand(commands, state.file);
   await changeConfig(uri, changes);
@@ -101,7 +101,7 @@ async function readSteps(
   plan: Plan,
   uri: vscode.Uri,
 ): Promise<TimesComparison & { readonly steady: NonNullable<TimesComparison['steady']> }> {
-  const against = { kind: 'measured', path: measured.pathOf(uri.toString()), file: uri.toString() } as const;
+  const against = { kind: 'measured', path: measured.localPath(uri.toString()), file: uri.toString() } as const;
   const compared = await withProgress(vscode.l10n.t('Reading the measured run.'), (_, token) => {
     const controller = new AbortController();
     token.onCancellationRequested(() => controller.abort());

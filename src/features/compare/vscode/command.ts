@@ -10,11 +10,11 @@ import type { Compared } from './comparison-host';
 import { findConfigs, isScheduleFile } from '../../../extension/sessions/find-configs';
 import type { LayoutSearches } from '../../../extension/sessions/layout-searches';
 import type { PlanHistories } from '../../../extension/sessions/plan-histories';
-import { configFormatOf } from '../../../extension/sessions/shown-config';
-import { displayPath, nameOf, readText } from '../../../extension/sessions/sources';
+import { sessionConfigFormat } from '../../../extension/sessions/shown-config';
+import { displayPath, uriBaseName, readText } from '../../../extension/sessions/sources';
 import type { TimelinePanels } from '../../../extension/views/timeline-panels';
 import { showQuickPick } from '../../../extension/platform/ui';
-import { targetOf, uriOf, type ConfigCommands } from '../../../extension/commands/target';
+import { findTarget, toUri, type ConfigCommands } from '../../../extension/commands/target';
 import { say, sentence } from '../../../core/sentence';
 
 export interface CompareCommands extends ConfigCommands {
@@ -40,24 +40,24 @@ export function earlierPlan(histories: PlanHistories, file: string, id: number):
  */
 export async function compareWithCommand(commands: CompareCommands, argument: unknown, other: unknown): Promise<readonly string[]> {
   const { comparisons, panels, shown } = commands;
-  const file = await targetOf(shown, argument);
-  const named = other === 'best' ? null : otherOf(argument, other);
+  const file = await findTarget(shown, argument);
+  const named = other === 'best' ? null : otherUri(argument, other);
   const compared =
-    other === 'best' ? ({ kind: 'best' } as const) : named === null ? await ask(commands, file) : await comparedOf(commands, named);
+    other === 'best' ? ({ kind: 'best' } as const) : named === null ? await ask(commands, file) : await detectCompared(commands, named);
   panels.open(file, { tab: 'compare', candidate: null });
   await comparisons.start(file, compared);
-  return comparisons.stateOf(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
+  return comparisons.state(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
 }
 
-function otherOf(argument: unknown, other: unknown): vscode.Uri | null {
-  if (!Array.isArray(other)) return uriOf(other);
-  const own = uriOf(argument)?.toString();
-  const [side, ...more] = other.map(uriOf).filter((uri) => uri !== null && uri.toString() !== own);
+function otherUri(argument: unknown, other: unknown): vscode.Uri | null {
+  if (!Array.isArray(other)) return toUri(other);
+  const own = toUri(argument)?.toString();
+  const [side, ...more] = other.map(toUri).filter((uri) => uri !== null && uri.toString() !== own);
   return more.length === 0 ? (side ?? null) : null;
 }
 
 /** What a file is, by its content; what is too large for a config is a measured run. */
-async function comparedOf({ shown }: Pick<CompareCommands, 'shown'>, uri: vscode.Uri): Promise<Compared> {
+async function detectCompared({ shown }: Pick<CompareCommands, 'shown'>, uri: vscode.Uri): Promise<Compared> {
   const file = uri.toString();
   const isSmall = await vscode.workspace.fs.stat(uri).then(
     ({ size }) => size <= maximumConfigSize,
@@ -67,10 +67,10 @@ async function comparedOf({ shown }: Pick<CompareCommands, 'shown'>, uri: vscode
   if (await isScheduleFile(uri))
     throw new ExpectedError(
       'compare-schedule',
-      sentence`${nameOf(uri)} is a schedule, which has no times to compare`,
+      sentence`${uriBaseName(uri)} is a schedule, which has no times to compare`,
       sentence`pick a config, a trace or measured times`,
     );
-  const config = await shown.configOf(uri);
+  const config = await shown.findConfig(uri);
   return config === null ? { kind: 'measured', file } : { kind: 'config', file: config };
 }
 
@@ -93,13 +93,13 @@ async function choices(commands: CompareCommands, file: string): Promise<Choice[
   const { sessions, shown, log } = commands;
   const own = sessions.reads(file);
   const found = await findConfigs(log);
-  const open = sessions.all().flatMap((state) => (configFormatOf(state) === null ? [] : [state.file]));
+  const open = sessions.all().flatMap((state) => (sessionConfigFormat(state) === null ? [] : [state.file]));
   const files = [...new Set([...open, ...found.map((config) => config.file)])].filter((other) => !own.has(other));
   const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const configs = files.map((other): Choice => {
     const uri = vscode.Uri.parse(other);
-    const compared = async (): Promise<Compared> => ({ kind: 'config', file: (await shown.configOf(uri)) ?? other });
-    return { label: nameOf(uri), description: displayPath(other), iconPath: new vscode.ThemeIcon('file-code'), compared };
+    const compared = async (): Promise<Compared> => ({ kind: 'config', file: (await shown.findConfig(uri)) ?? other });
+    return { label: uriBaseName(uri), description: displayPath(other), iconPath: new vscode.ThemeIcon('file-code'), compared };
   });
   const pinned = pinnedChoices(commands, file);
   return [
@@ -120,7 +120,7 @@ async function choices(commands: CompareCommands, file: string): Promise<Choice[
 /** Plans that were pinned, without the current one. */
 function pinnedChoices({ histories }: CompareCommands, file: string): Choice[] {
   return histories
-    .plansOf(file)
+    .plans(file)
     .slice(1)
     .filter(({ isPinned }) => isPinned)
     .map(({ id, figures: { name, iterationMs, verdict } }) => ({
@@ -138,8 +138,8 @@ function pinnedChoices({ histories }: CompareCommands, file: string): Choice[] {
 
 /** For what is launched, and for configs whose layouts were searched for. */
 function bestChoice({ sessions, layouts }: CompareCommands, file: string): Choice[] {
-  const format = configFormatOf(sessions.get(file));
-  const result = layouts.stateOf(file)?.answer?.result ?? null;
+  const format = sessionConfigFormat(sessions.get(file));
+  const result = layouts.state(file)?.answer?.result ?? null;
   const isLaunched = format !== null && isLauncher(format) && sessions.get(file)?.plan !== null;
   if (!isLaunched && result === null) return [];
   const names = result?.launched !== null;
@@ -162,5 +162,5 @@ async function browse(commands: CompareCommands, file: string): Promise<Compared
   });
   const uri = picked?.[0];
   if (uri === undefined) throw new CancelledError();
-  return comparedOf(commands, uri);
+  return detectCompared(commands, uri);
 }

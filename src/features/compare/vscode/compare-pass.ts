@@ -33,7 +33,7 @@ export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
   const own = await currentPlan(sessions, file);
   pass.onBasis({ own, other: null });
   if (other.kind === 'measured') {
-    const against = { kind: 'measured', path: host.pathOf(other.file), file: other.file } as const;
+    const against = { kind: 'measured', path: host.localPath(other.file), file: other.file } as const;
     const onProgress = (fraction: number): void => {
       if (!signal.aborted) pass.onProgress(fraction);
     };
@@ -41,7 +41,7 @@ export async function compareNow(pass: ComparePass): Promise<ComparisonAnswer> {
     if (comparison.kind === 'plan') throw new Error('a measured run was compared as a plan');
     return measuredAnswer(id, comparison, own, { config: host.displayPath(file), run: host.displayPath(other.file) });
   }
-  const sides = await sidesOf(pass, own, other);
+  const sides = await comparedSides(pass, own, other);
   const [a, b] = pass.isSwapped ? [sides.other, sides.own] : [sides.own, sides.other];
   const comparison = await host.compare(a.plan, { kind: 'plan', plan: b.plan }, { signal });
   if (comparison.kind !== 'plan') throw new Error('a plan was compared as a measured run');
@@ -64,7 +64,7 @@ interface PlannedSide {
   readonly side: ComparedSide;
 }
 
-function sidesOf(
+function comparedSides(
   pass: ComparePass,
   own: Plan,
   other: Exclude<Compared, { readonly kind: 'measured' | 'rehearsed' }>,

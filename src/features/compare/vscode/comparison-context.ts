@@ -4,7 +4,7 @@ import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { PlannerClient } from '../../../worker/client';
 import type { ComparisonHost } from './comparison-host';
 import type { LayoutSearches } from '../../../extension/sessions/layout-searches';
-import { displayPath, nameOf } from '../../../extension/sessions/sources';
+import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
 import { sentence } from '../../../core/sentence';
 
 /** The searches of layouts, the planner and the disk, as comparisons see them. */
@@ -23,16 +23,16 @@ export function comparisonHost(layouts: LayoutSearches, plan: PlannerClient['pla
       }
     },
     bestAnswer: (file) => {
-      const { answer = null, staleEdits = 0 } = layouts.stateOf(file) ?? {};
+      const { answer = null, staleEdits = 0 } = layouts.state(file) ?? {};
       return answer === null ? null : { answer: answer.id, staleEdits };
     },
     onDidChangeBest: layouts.onDidChange,
-    pathOf: (file) => {
+    localPath: (file) => {
       const uri = vscode.Uri.parse(file);
       if (uri.scheme === 'file') return uri.fsPath;
       throw new ExpectedError(
         'measured-not-local',
-        sentence`${nameOf(uri)} is not on this machine's disk`,
+        sentence`${uriBaseName(uri)} is not on this machine's disk`,
         sentence`copy it to a folder on this machine`,
       );
     },

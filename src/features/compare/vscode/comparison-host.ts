@@ -43,7 +43,7 @@ export interface ComparisonHost {
   readonly bestAnswer: (file: string) => { readonly answer: string; readonly staleEdits: number } | null;
   readonly onDidChangeBest: (listener: (file: string) => void) => { dispose: () => void };
   /** Where a file lies on this machine. @throws ExpectedError `measured-not-local`. */
-  readonly pathOf: (file: string) => string;
+  readonly localPath: (file: string) => string;
   readonly displayPath: (file: string) => string;
   readonly reportBug: (error: unknown) => void;
 }

@@ -82,7 +82,7 @@ export function openComparison(
   };
   const follow = (): void => {
     if (!isOpen() || job !== null) return;
-    const states = statesOf(sessions, host, file, other);
+    const states = comparedStates(sessions, host, file, other);
     if (states === null) return;
     const { own, others, best } = states;
     const settled = [own, ...others];
@@ -120,7 +120,7 @@ interface ComparedStates {
 }
 
 /** The sessions that a comparison looks at; null when one of them is gone. */
-function statesOf(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): ComparedStates | null {
+function comparedStates(sessions: PlanSessions, host: ComparisonHost, file: string, other: Compared): ComparedStates | null {
   const own = sessions.get(file);
   if (own === undefined) return null;
   if (other.kind !== 'config') return { own, others: [], best: other.kind === 'best' ? host.bestAnswer(file) : null };

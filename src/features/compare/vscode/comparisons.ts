@@ -4,7 +4,7 @@ import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
 
 /** Comparisons, one a config, that follow edits of both sides. */
 export interface Comparisons {
-  readonly stateOf: (file: string) => ComparisonState | null;
+  readonly state: (file: string) => ComparisonState | null;
   /** Compares a config, replacing an earlier comparison. Resolves when it has ended; errors are in the state. */
   readonly start: (file: string, other: Compared) => Promise<void>;
   /** Compares again: reads a measured run again, and searches again where the best layout is outdated. */
@@ -69,7 +69,7 @@ export function createComparisons(sessions: PlanSessions, host: ComparisonHost):
   });
 
   return {
-    stateOf: (file) => comparisons.get(file)?.state() ?? null,
+    state: (file) => comparisons.get(file)?.state() ?? null,
     start: (file, other) => open(file, other).run(),
     again: async (file) => comparisons.get(file)?.run(),
     swap: async (file) => {

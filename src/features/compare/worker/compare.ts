@@ -6,7 +6,7 @@ import { throwIfCancelled } from '../../../core/errors';
 import type { Comparison } from '../json';
 import type { Plan } from '../../../core/planner/plan';
 import type { Against } from '../job';
-import { readMeasuredFile, statusOf, type ReadingMeasured } from './measured-file';
+import { readMeasuredFile, regularFileStatus, type ReadingMeasured } from './measured-file';
 
 /** Compares a plan with another one or with a measured run. @throws as `readMeasuredFile`, `compareWithTrace`. */
 type Compare = (plan: Plan, against: Against, options: ReadingMeasured) => Promise<Comparison>;
@@ -17,7 +17,7 @@ export function makeCompare(): Compare {
   return async (plan, against, options) => {
     if (against.kind === 'plan') return comparePlans(plan, against.plan, { a: 'A', b: 'B' });
     const { path, file } = against;
-    const { size, mtimeMs } = await statusOf(path, file);
+    const { size, mtimeMs } = await regularFileStatus(path, file);
     const key = JSON.stringify([path, size, mtimeMs]);
     if (last?.key !== key) {
       last = null;

@@ -29,7 +29,7 @@ export interface ReadingMeasured {
  */
 export async function readMeasuredFile(path: string, file: string, options: ReadingMeasured = {}): Promise<Measured> {
   try {
-    const { size } = await statusOf(path, file);
+    const { size } = await regularFileStatus(path, file);
     if (size > maximumSize)
       throw traceError(
         'measured-too-large',
@@ -45,7 +45,7 @@ export async function readMeasuredFile(path: string, file: string, options: Read
 }
 
 /** What distinguishes one version of a file from another. @throws ExpectedError `measured-unreadable`. */
-export async function statusOf(path: string, file: string): Promise<Pick<Stats, 'size' | 'mtimeMs'>> {
+export async function regularFileStatus(path: string, file: string): Promise<Pick<Stats, 'size' | 'mtimeMs'>> {
   const status = await stat(path).catch((error: unknown) => {
     throw unreadable(file, error);
   });

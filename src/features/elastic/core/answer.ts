@@ -32,7 +32,7 @@ export function answerElastic(request: ElasticRequest, signal?: CancelSignal): E
   const steps: Timeline[] = [];
   const known = new Map<string, number>();
   let left = mostOperations;
-  const stepOf = (epoch: ElasticEpoch): number | null => {
+  const epochStep = (epoch: ElasticEpoch): number | null => {
     const { frozenLayers, pipelineLength, batch, microBatches, calibration, slices, isFrozenInside } = epoch;
     const key = [frozenLayers, pipelineLength, batch, microBatches, calibration, isFrozenInside].join();
     const found = known.get(key);
@@ -45,11 +45,11 @@ export function answerElastic(request: ElasticRequest, signal?: CancelSignal): E
     steps.push(elasticTimeline(plan, epoch.epoch).timeline);
     return steps.length - 1;
   };
-  const spans = spansOf(plan).map((span) => ({ ...span, step: stepOf(span.epoch) }));
+  const spans = alikeSpans(plan).map((span) => ({ ...span, step: epochStep(span.epoch) }));
   return { plan, spans, steps, study: studyElastic(plan, signal) };
 }
 
-function spansOf({ epochs, balances }: ElasticPlan): Omit<ElasticSpan, 'step'>[] {
+function alikeSpans({ epochs, balances }: ElasticPlan): Omit<ElasticSpan, 'step'>[] {
   const spans: { epoch: ElasticEpoch; count: number; balances: readonly BalanceChoice[] }[] = [];
   epochs.forEach((epoch, index) => {
     const last = spans.at(-1);

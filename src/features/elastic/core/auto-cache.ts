@@ -58,7 +58,7 @@ export function cacheSize(request: ElasticRequest, { batch, replicasPerNode }: P
 }
 
 /** Steps of a span with the cache filled in its first epoch; `advanced`: from the cache of the span before. */
-function fillOf({ cache }: ElasticRequest, { forwardMs, advanceMs }: Span, { movedMs }: CacheSize, advanced: boolean): number {
+function fillMs({ cache }: ElasticRequest, { forwardMs, advanceMs }: Span, { movedMs }: CacheSize, advanced: boolean): number {
   if (advanced && !cache.advances) return movedMs;
   return (advanced ? movedMs + advanceMs : forwardMs) + movedMs;
 }
@@ -81,7 +81,7 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
     const { cached, bare } = after;
     const without = span.epochs * span.steps * span.forwardMs + bare;
     const withCache = (advanced: boolean) =>
-      span.steps * (fillOf(request, span, size, advanced) + (span.epochs - 1) * size.movedMs) + cached;
+      span.steps * (fillMs(request, span, size, advanced) + (span.epochs - 1) * size.movedMs) + cached;
     const pays = (advanced: boolean) => refusals[index] === null && withCache(advanced) < without;
     choices.unshift({ cached: pays(span.follows), bare: pays(false) });
     after = {
@@ -101,7 +101,7 @@ export function decideCaches(request: ElasticRequest, spans: readonly Span[], en
         : sentence`reading replaces the forward of the frozen layers in later epochs`
       : (refusals[index] ??
         (span.epochs === 1 ? sentence`the pipelines change again after one epoch` : sentence`reading takes as long as computing`));
-    return { ...size, forwardMs: span.forwardMs, used, reason, fillMs: fillOf(request, span, size, advanced) };
+    return { ...size, forwardMs: span.forwardMs, used, reason, fillMs: fillMs(request, span, size, advanced) };
   });
 }
 

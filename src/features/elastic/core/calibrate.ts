@@ -31,13 +31,13 @@ export type Calibration = (step: UncalibratedStep) => StepTimes;
  * fewest layers apart). Computing the frozen layers is scaled as the first epoch's step is. A rate of a first epoch after a change replaces
  * the step of that epoch where frozen layers are computed. Without rates nothing is scaled.
  */
-export function calibrationOf(context: ElasticContext): Calibration {
+export function calibrateSteps(context: ElasticContext): Calibration {
   const { throughputs, fillingThroughputs, firstLength } = context.request;
   const measuresFrozen = context.request.frozenSamplesPerSecond !== null;
-  const speed = throughputs.length === 0 || measuresFrozen ? 1 : factorAt(context, nearestOf(throughputs, 0, firstLength));
+  const speed = throughputs.length === 0 || measuresFrozen ? 1 : factorAt(context, nearestThroughput(throughputs, 0, firstLength));
   return ({ step, frozenMs, readMs, computes, ...question }) => {
     const { frozenLayers, pipelineLength, batch, replicas } = question;
-    const factor = throughputs.length === 0 ? 1 : factorAt(context, nearestOf(throughputs, frozenLayers, pipelineLength));
+    const factor = throughputs.length === 0 ? 1 : factorAt(context, nearestThroughput(throughputs, frozenLayers, pipelineLength));
     const scaled = {
       frozenMs: computes ? speed * frozenMs : factor * readMs,
       pipelineMs: factor * step.pipelineMs,
@@ -60,7 +60,7 @@ function replicasAt({ request }: ElasticContext, pipelineLength: number): number
   return placePipelines(request.cluster, request.firstLength, pipelineLength).replicas;
 }
 
-function nearestOf(throughputs: readonly Throughput[], frozenLayers: number, pipelineLength: number): Throughput | undefined {
+function nearestThroughput(throughputs: readonly Throughput[], frozenLayers: number, pipelineLength: number): Throughput | undefined {
   const distance = (rate: Throughput): number =>
     1e6 * Math.abs(Math.log2(rate.pipelineLength / pipelineLength)) + Math.abs(rate.frozenLayers - frozenLayers);
   return throughputs.reduce<Throughput | undefined>(

@@ -14,7 +14,7 @@ import { equalWorkLengths, forwardWork } from '../../../core/slicing/chunk-rules
 import { samplesInFlight, simulateStep, stageTimes, type PipelineStep } from './pipeline';
 import type { BalanceName, ElasticRequest } from './request';
 import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
-import { frozenUnits, unitsOf, type Unit } from './units';
+import { frozenUnits, elasticUnits, type Unit } from './units';
 
 /** What an epoch runs: the same numbers give the same step. */
 export interface StepQuestion {
@@ -60,7 +60,7 @@ export function elasticContext(request: ElasticRequest): ElasticContext {
   const layout = { tensor: 1, pipeline: request.firstLength, data: 1, context: 1, expert: 1, virtualStages: 1 };
   const inputs: CostInputs = { model: model.spec, training, layout, cluster, constants };
   const costs = request.profile === null ? analyticCosts(inputs, model) : profiledCosts(inputs, model, request.profile.profile);
-  return { request, inputs, units: unitsOf(model), costs, steps: new Map(), cuts: new Map() };
+  return { request, inputs, units: elasticUnits(model), costs, steps: new Map(), cuts: new Map() };
 }
 
 /** Units that still train. */
@@ -105,7 +105,7 @@ function timedCut(
 ): StagePartition | null {
   const { inputs, costs } = context;
   const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
-  const milliseconds = prefixSums(active.map((_, index) => sumOf(stageTimes(active, cost, index, index + 1))));
+  const milliseconds = prefixSums(active.map((_, index) => bothPasses(stageTimes(active, cost, index, index + 1))));
   const heldBytes = prefixSums(active.map((_, index) => totalBytes(activeBytes(inputs, costs, active, [index, index + 1], batch))));
   const prefixBytes = frozenBytes(inputs, context.units.slice(0, frozenUnits(frozenLayers)), batch);
   const usable = usablePeakBytes(inputs.cluster.gpu.memoryBytes);
@@ -124,7 +124,7 @@ function timedCut(
   return { units, largest };
 }
 
-function sumOf({ forward, backward }: { readonly forward: number; readonly backward: number }): number {
+function bothPasses({ forward, backward }: { readonly forward: number; readonly backward: number }): number {
   return forward + backward;
 }
 
@@ -154,9 +154,9 @@ export function modelledStep(context: ElasticContext, question: StepQuestion): M
 function newStep(context: ElasticContext, question: StepQuestion): ModelledStep {
   const { request } = context;
   const units = stepUnits(context, question);
-  const exchange = exchangeOf(context, stageSums(units.active.map((unit) => unit.parameters), units.stageUnits), question); // prettier-ignore
+  const exchange = gradientExchange(context, stageSums(units.active.map((unit) => unit.parameters), units.stageUnits), question); // prettier-ignore
   let best: { readonly step: ModelledStep; readonly excessBytes: number } | null = null;
-  for (const passing of passingsOf(request, question)) {
+  for (const passing of triedPassings(request, question)) {
     const timeline = simulateStep(pipelineStep(context, question, units, passing));
     const step = {
       ...passing,
@@ -176,7 +176,7 @@ function newStep(context: ElasticContext, question: StepQuestion): ModelledStep 
 }
 
 function largestBytes(context: ElasticContext, question: StepQuestion, step: ModelledStep): number {
-  return Math.max(...stageBytesOf(context, question, step).map(totalBytes));
+  return Math.max(...stepStageBytes(context, question, step).map(totalBytes));
 }
 
 /** What passes through a pipeline, cut into stages. */
@@ -189,7 +189,7 @@ interface StepUnits extends Pick<PipelineStep, 'active' | 'frozen'> {
 function stepUnits(context: ElasticContext, question: StepQuestion): StepUnits {
   const { frozenLayers, pipelineLength, balance, batch, isFrozenInside = false } = question;
   if (!isFrozenInside || frozenLayers === 0) {
-    const { units } = cutUnits(context, balance, frozenLayers, pipelineLength, batch) ?? cutOf(context, question);
+    const { units } = cutUnits(context, balance, frozenLayers, pipelineLength, batch) ?? evenOrFittingCut(context, question);
     return { active: activeUnits(context, frozenLayers), frozen: 0, cut: units, stageUnits: units, stageFrozenUnits: units.map(() => 0) };
   }
   const frozen = frozenUnits(frozenLayers);
@@ -207,7 +207,7 @@ function stepUnits(context: ElasticContext, question: StepQuestion): StepUnits {
 /** All units by time, the frozen ones forward only, so that they take GPUs of their own where they are long. */
 function cutInside({ units, costs }: ElasticContext, frozen: number, stages: number, batch: number): StageUnits {
   const cost = costs(Math.max(1, Math.floor(batch / Math.min(batch, tableMicroBatches(stages)))));
-  const milliseconds = prefixSums(units.map((_, index) => sumOf(stageTimes(units, cost, index, index + 1, frozen))));
+  const milliseconds = prefixSums(units.map((_, index) => bothPasses(stageTimes(units, cost, index, index + 1, frozen))));
   return exactBalance(units.length, stages, (from, to) => (milliseconds[to] ?? 0) - (milliseconds[from] ?? 0)) ?? [];
 }
 
@@ -215,7 +215,7 @@ function pipelineStep(
   { inputs, costs }: ElasticContext,
   { batch }: StepQuestion,
   { active, frozen, cut }: StepUnits,
-  passing: ReturnType<typeof passingsOf>[number],
+  passing: ReturnType<typeof triedPassings>[number],
 ): PipelineStep {
   return { inputs, costs, active, frozen, stageUnits: cut, batch, ...passing };
 }
@@ -224,7 +224,7 @@ function pipelineStep(
 const searchedSlices = [1, 2, 3, 4, 6, 8] as const;
 
 /** Ways to pass the samples that are tried: numbers of micro-batches, each with numbers of slices. */
-function passingsOf(request: ElasticRequest, { pipelineLength, batch }: StepQuestion) {
+function triedPassings(request: ElasticRequest, { pipelineLength, batch }: StepQuestion) {
   const { microBatches, schedule, tokenSlices, training, model } = request;
   const tried = searchedMicroBatches(pipelineLength, batch);
   const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
@@ -253,7 +253,7 @@ export function stepTimeline(context: ElasticContext, question: StepQuestion, fo
 }
 
 /** Where no cut fits the memory: the even one, which is then reported not to fit. */
-function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }: StepQuestion): StagePartition {
+function evenOrFittingCut(context: ElasticContext, { frozenLayers, pipelineLength, batch }: StepQuestion): StagePartition {
   return cutUnits(context, 'parameters', frozenLayers, pipelineLength, batch) ?? { units: [], largest: 0 };
 }
 
@@ -262,7 +262,7 @@ function cutOf(context: ElasticContext, { frozenLayers, pipelineLength, batch }:
  * backward (DDP), so nothing hides it. Rings of all stages that leave a node share its network; inside a node the largest stage's ring
  * decides.
  */
-function exchangeOf(
+function gradientExchange(
   { inputs }: ElasticContext,
   stageParameters: readonly number[],
   { replicas, replicasPerNode }: StepQuestion,
@@ -298,7 +298,7 @@ export function pipelineForwardMs(context: ElasticContext, question: StepQuestio
 }
 
 /** Bytes of every stage of a step. */
-export function stageBytesOf(
+export function stepStageBytes(
   context: ElasticContext,
   { frozenLayers, batch }: StepQuestion,
   { stageUnits, stageFrozenUnits, samplesInFlight: held }: Pick<ModelledStep, 'stageUnits' | 'stageFrozenUnits' | 'samplesInFlight'>,

@@ -5,7 +5,7 @@ import { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import type { Place, TextRange } from '../../../core/domain/located';
 import { quoted } from '../../../core/text';
-import { keyOf, mostIndex, type NormTable } from './norm-table';
+import { normKey, mostIndex, type NormTable } from './norm-table';
 import { sentence, type Sentence, type Value } from '../../../core/sentence';
 
 /**
@@ -29,8 +29,8 @@ function collector(file: string) {
   const places = new Map<number, Place>();
   return {
     add: (epoch: number, layer: number, norm: number, range: TextRange): void => {
-      const { total, rows } = sums.get(keyOf(epoch, layer)) ?? { total: 0, rows: 0 };
-      sums.set(keyOf(epoch, layer), { total: total + norm, rows: rows + 1 });
+      const { total, rows } = sums.get(normKey(epoch, layer)) ?? { total: 0, rows: 0 };
+      sums.set(normKey(epoch, layer), { total: total + norm, rows: rows + 1 });
       if (!places.has(epoch)) places.set(epoch, { file, range });
     },
     table: (end: Place): NormTable => ({
@@ -80,7 +80,7 @@ function trackedColumns(csv: Csv, header: readonly string[]): Columns | null {
 }
 
 /** Steps ascending are one epoch each; epochs are as they are. */
-function epochsOf(csv: Csv, { epoch, isStep }: Columns): (row: number) => number {
+function epochReader(csv: Csv, { epoch, isStep }: Columns): (row: number) => number {
   if (!isStep) return (row) => indexAt(csv, row, epoch, 'epoch');
   const stepAt = (row: number): number => csvNumber((csv.rows[row]?.cells[epoch] ?? '').trim());
   const steps = [...new Set(csv.rows.map((_, row) => stepAt(row)).filter(Number.isFinite))].sort((a, b) => a - b);
@@ -90,7 +90,7 @@ function epochsOf(csv: Csv, { epoch, isStep }: Columns): (row: number) => number
 
 function readTracked(csv: Csv, columns: Columns): NormTable {
   const { add, table } = collector(csv.file);
-  const epochAt = epochsOf(csv, columns);
+  const epochAt = epochReader(csv, columns);
   for (let row = 1; row < csv.rows.length; row++) {
     const epoch = epochAt(row);
     const values = 'tag' in columns ? [[columns.value, layerNamed(csv.rows[row]?.cells[columns.tag] ?? '')] as const] : columns.values;
@@ -109,7 +109,7 @@ function readTable(text: string, file: string): NormTable {
   const header = csvHeader(csv);
   const tracked = trackedColumns(csv, header);
   if (tracked !== null) return readTracked(csv, tracked);
-  const columnOf = (...names: readonly string[]): number => {
+  const findColumn = (...names: readonly string[]): number => {
     const found = header.findIndex((name) => names.includes(name));
     const again = header.findIndex((name, index) => index > found && names.includes(name));
     if (again !== -1 && found !== -1)
@@ -129,7 +129,7 @@ function readTable(text: string, file: string): NormTable {
       cellRange(csv, 0, 0),
     );
   };
-  const columns = [columnOf('epoch'), columnOf('layer', 'layerindex'), columnOf('norm', 'gradnorm', 'gradientnorm')] as const;
+  const columns = [findColumn('epoch'), findColumn('layer', 'layerindex'), findColumn('norm', 'gradnorm', 'gradientnorm')] as const;
   const { add, table } = collector(file);
   for (let row = 1; row < csv.rows.length; row++) {
     const [epoch, layer] = [indexAt(csv, row, columns[0], 'epoch'), indexAt(csv, row, columns[1], 'layer')];

@@ -7,7 +7,7 @@ import { balanceNames } from '../../../core/run/elastic';
 import { stageSums } from './balance';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
 import { epochVerdict } from './memory';
-import { normsOf } from './norm-table';
+import { toGradientNorms } from './norm-table';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
 import { allMechanisms, runEpochs, type Mechanisms } from './run-epochs';
@@ -15,15 +15,15 @@ import { activeUnits, cutUnits, modelledStep, elasticContext, stepTimeline, type
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
-function policyOf({ freezing, model }: ElasticRequest): FreezePolicy {
+function freezePolicy({ freezing, model }: ElasticRequest): FreezePolicy {
   const { layers } = model.spec;
   switch (freezing.kind) {
     case 'alpha':
       return alphaPolicy(layers, freezing.alpha);
     case 'gradients':
-      return gradientPolicy(layers, freezing.alpha, normsOf(freezing.norms));
+      return gradientPolicy(layers, freezing.alpha, toGradientNorms(freezing.norms));
     case 'changes':
-      return changePolicy(layers, normsOf(freezing.norms));
+      return changePolicy(layers, toGradientNorms(freezing.norms));
     case 'given':
       return givenPolicy(layers, freezing.frozenLayers);
   }
@@ -45,7 +45,7 @@ const mechanisms: Readonly<Record<Exclude<VariantId, 'none'>, Mechanisms>> = {
  * @param policy another rule than the request's for how many layers freeze.
  * @throws ExpectedError `elastic-replicas`, `elastic-norms` and others of the policy; CancelledError.
  */
-export function planElastic(request: ElasticRequest, policy: FreezePolicy = policyOf(request), signal?: CancelSignal): ElasticPlan {
+export function planElastic(request: ElasticRequest, policy: FreezePolicy = freezePolicy(request), signal?: CancelSignal): ElasticPlan {
   const context = elasticContext(request);
   const frozen = frozenByEpoch(request, policy);
   const none = runEpochs(context, frozen.map(() => 0), mechanisms.freezing, signal); // prettier-ignore
@@ -54,9 +54,9 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
     epochs: runEpochs(context, frozen, switches, signal),
   }));
   const epochs = runs.find(({ id }) => id === 'all')?.epochs ?? none;
-  const baselineMs = totalOf(none);
+  const baselineMs = totalEpochMs(none);
   const variants = [{ id: 'none' as const, epochs: none }, ...runs].map((run) => toVariant(run, baselineMs));
-  const totalMs = totalOf(epochs);
+  const totalMs = totalEpochMs(epochs);
   const plan = {
     request,
     parameters: context.units.reduce((sum, unit) => sum + unit.parameters, 0),
@@ -66,9 +66,9 @@ export function planElastic(request: ElasticRequest, policy: FreezePolicy = poli
     variants,
     totalMs,
     speedup: baselineMs / totalMs,
-    cost: provenanceOf(request),
+    cost: elasticProvenance(request),
   };
-  return { ...plan, reasons: reasonsOf(plan) };
+  return { ...plan, reasons: elasticReasons(plan) };
 }
 
 /** Frozen layers of every epoch: ascending, and never more than there are layers. */
@@ -80,7 +80,7 @@ export function frozenByEpoch({ epochs, model }: ElasticRequest, policy: FreezeP
   });
 }
 
-function totalOf(epochs: readonly ElasticEpoch[]): number {
+function totalEpochMs(epochs: readonly ElasticEpoch[]): number {
   return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
@@ -88,7 +88,7 @@ function toVariant(
   { id, epochs }: { readonly id: VariantId; readonly epochs: readonly ElasticEpoch[] },
   baselineMs: number,
 ): ElasticVariant {
-  const totalMs = totalOf(epochs);
+  const totalMs = totalEpochMs(epochs);
   return { id, totalMs, speedup: baselineMs / totalMs, epochMs: Float64Array.from(epochs, ({ epochMs }) => epochMs) };
 }
 
@@ -97,12 +97,12 @@ function balancesByEpoch(context: ElasticContext, epochs: readonly ElasticEpoch[
   const known = new Map<string, readonly BalanceChoice[]>();
   return epochs.map((epoch) => {
     throwIfCancelled(signal);
-    return memoized(known, `${epoch.frozenLayers},${epoch.pipelineLength}`, () => balancesOf(context, epoch));
+    return memoized(known, `${epoch.frozenLayers},${epoch.pipelineLength}`, () => epochBalances(context, epoch));
   });
 }
 
 /** The three ways to cut one epoch's units for its pipeline length; without those that fit no GPU. */
-function balancesOf(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice[] {
+function epochBalances(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice[] {
   const { frozenLayers, pipelineLength, batch } = epoch;
   const parameters = activeUnits(context, frozenLayers).map((unit) => unit.parameters);
   return balanceNames.flatMap((name) => {
@@ -113,7 +113,7 @@ function balancesOf(context: ElasticContext, epoch: ElasticEpoch): BalanceChoice
   });
 }
 
-function provenanceOf({ throughputs, fillingThroughputs, cluster, profile }: ElasticRequest): ElasticPlan['cost'] {
+function elasticProvenance({ throughputs, fillingThroughputs, cluster, profile }: ElasticRequest): ElasticPlan['cost'] {
   const rates = throughputs.length + fillingThroughputs.length;
   const model =
     profile === null
@@ -153,7 +153,7 @@ export function elasticTimeline(plan: ElasticPlan, epoch: number): EpochTimeline
 }
 
 /** What the figures and the gain of each mechanism do not show. */
-function reasonsOf({ request, epochs, balances }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
+function elasticReasons({ request, epochs, balances }: Omit<ElasticPlan, 'reasons'>): Sentence[] {
   const last = epochs.at(-1);
   const cached = epochs.find(({ cache }) => cache.used);
   const unfit = epochs.find(({ fits }) => !fits);

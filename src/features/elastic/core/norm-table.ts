@@ -5,7 +5,7 @@ import { sentence } from '../../../core/sentence';
 /** Norms of the gradients of a run, epochs and layers from 0. Plain data. */
 export interface NormTable {
   readonly file: string;
-  /** By `keyOf(epoch, layer)`; absent where the log has none. */
+  /** By `normKey(epoch, layer)`; absent where the log has none. */
   readonly norms: ReadonlyMap<number, number>;
   /** Where each epoch begins in the log. */
   readonly places: ReadonlyMap<number, Place>;
@@ -23,10 +23,10 @@ export interface GradientNorms {
 export const mostIndex = 10_000;
 
 /** A table with lookups that say what is missing and where it should be. */
-export function normsOf({ norms, places, end }: NormTable): GradientNorms {
+export function toGradientNorms({ norms, places, end }: NormTable): GradientNorms {
   return {
     normAt: (epoch, layer) => {
-      const norm = norms.get(keyOf(epoch, layer));
+      const norm = norms.get(normKey(epoch, layer));
       if (norm !== undefined) return norm;
       const place = places.get(epoch);
       throw new ExpectedError(
@@ -42,6 +42,6 @@ export function normsOf({ norms, places, end }: NormTable): GradientNorms {
 }
 
 /** Of a norm in a table. */
-export function keyOf(epoch: number, layer: number): number {
+export function normKey(epoch: number, layer: number): number {
   return epoch * 2 * mostIndex + layer;
 }

@@ -51,7 +51,7 @@ export function passesFrozen({ schedule, tokenSlices }: Pick<ElasticRequest, 'sc
 }
 
 /** The name under which schedules are made: sliced GPipe is TeraPipe's, sliced 1F1B is Seq1F1B's. */
-function scheduleOf({ schedule, slices }: Passing): string {
+function generatorName({ schedule, slices }: Passing): string {
   return slices.length < 2 ? schedule : traits[schedule].sliced;
 }
 
@@ -64,7 +64,7 @@ export function simulateStep(step: PipelineStep): Timeline {
   const { inputs, costs, active, frozen, stageUnits, batch, microBatches, slices, forwardOnly = false } = step;
   const stages = stageUnits.length;
   const scheme = microBatchSizes(batch, microBatches).map((size) => ({ batch: size, tokens: slices }));
-  const schedule = generateSchedule(scheduleOf(step), toScheduleProblem(scheme, stages));
+  const schedule = generateSchedule(generatorName(step), toScheduleProblem(scheme, stages));
   const { units } = schedule;
   const forwardMs = new Float64Array(stages * units.length);
   const backwardMs = new Float64Array(stages * units.length);

@@ -110,7 +110,7 @@ function variantsSection({ variants }: ElasticPlan): string {
       id === 'all' ? 'chosen' : '',
     ),
   );
-  return section('What each mechanism gains', tableOf(['', 'Time', 'Speed-up'], rows));
+  return section('What each mechanism gains', figuresTable(['', 'Time', 'Speed-up'], rows));
 }
 
 function epochsSection({ epochs, request }: ElasticPlan): string {
@@ -131,9 +131,9 @@ function epochsSection({ epochs, request }: ElasticPlan): string {
     ]);
   });
   const head = ['Epoch', 'Frozen', 'Pipelines', 'Micro-batches', 'Step', 'Bubble', 'Time', 'Memory', 'Cache'];
-  return section('Every epoch', tableOf(head, rows));
+  return section('Every epoch', figuresTable(head, rows));
 }
 
-function tableOf(head: readonly string[], rows: readonly string[]): string {
+function figuresTable(head: readonly string[], rows: readonly string[]): string {
   return `<table class="figures"><thead>${row(head, '', 'th')}</thead><tbody>\n${rows.join('\n')}\n</tbody></table>`;
 }

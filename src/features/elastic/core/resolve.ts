@@ -14,7 +14,7 @@ import type { NormTable } from './norm-table';
 import { givenPolicy } from './freeze';
 import { greedyBalance } from './balance';
 import type { BalanceName, ElasticRequest, Freezing, Throughput } from './request';
-import { unitsOf, type ElasticModel } from './units';
+import { elasticUnits, type ElasticModel } from './units';
 import { sentence, type Sentence } from '../../../core/sentence';
 
 type FoundProfiles = Parameters<typeof resolveRun>[2];
@@ -59,7 +59,7 @@ const defaultBatches = { images: 320, texts: 32 } as const;
 export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable | null, found: FoundProfiles = []): ElasticRequest {
   const elastic: LocatedPartial<WrittenElastic> = run.elastic ?? {};
   const dataset = elastic.dataset === undefined ? null : datasets[elastic.dataset.value];
-  const model = modelOf(run, elastic.classes?.value ?? dataset?.classes ?? undefined);
+  const model = resolveElasticModel(run, elastic.classes?.value ?? dataset?.classes ?? undefined);
   refuseOtherParallelism(run);
   refuseGroups(run);
   const assumptions: Assumption[] = [];
@@ -72,10 +72,10 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   };
   const resolved = resolvedRun(run, model.ends, face, found);
   const { cluster, training } = resolved;
-  const firstLength = lengthOf(run, cluster.gpusPerNode, assumptions);
-  const batch = batchOf(run, model, placePipelines(cluster, firstLength, firstLength).replicas, assumptions);
-  const freezing = freezingOf(elastic, model.spec.layers, norms, () => valueOrDefault('alpha'));
-  const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => throughputsOf(rates, model.spec.layers, firstLength);
+  const firstLength = resolvePipelineLength(run, cluster.gpusPerNode, assumptions);
+  const batch = resolveBatch(run, model, placePipelines(cluster, firstLength, firstLength).replicas, assumptions);
+  const freezing = resolveFreezing(elastic, model.spec.layers, norms, () => valueOrDefault('alpha'));
+  const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => resolveThroughputs(rates, model.spec.layers, firstLength);
   const request = {
     title: run.title,
     model,
@@ -86,14 +86,14 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
     constants: resolved.constants,
     profile: resolved.profile,
     training: { ...training, microBatch: 1, globalBatch: batch, sequenceParallel: false },
-    epochs: epochsOf(elastic, freezing) ?? valueOrDefault('epochs'),
+    epochs: resolveEpochs(elastic, freezing) ?? valueOrDefault('epochs'),
     datasetSize: elastic.datasetSize === undefined && dataset !== null ? dataset.training : valueOrDefault('datasetSize'),
     batchScaling: valueOrDefault('batchScaling'),
     microBatches: valueOrDefault('microBatches'),
     schedule: valueOrDefault('schedule'),
-    tokenSlices: slicesOf(elastic, model, () => valueOrDefault('tokenSlices')),
+    tokenSlices: resolveSlices(elastic, model, () => valueOrDefault('tokenSlices')),
     shrink: valueOrDefault('shrink'),
-    balance: balanceOf(elastic, model, firstLength, assumptions),
+    balance: resolveBalance(elastic, model, firstLength, assumptions),
     transitionMs: 1e3 * valueOrDefault('transitionSeconds'),
     cache: {
       enabled: valueOrDefault('cache'),
@@ -104,8 +104,8 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
       hostMemoryBytesPerSecond: 1e9 * valueOrDefault('hostMemoryGBps'),
       advances: true,
     },
-    loader: loaderOf(elastic, () => valueOrDefault('loaderWorkers')),
-    evaluation: evaluationOf(elastic, dataset?.evaluation ?? 0, valueOrDefault),
+    loader: resolveLoader(elastic, () => valueOrDefault('loaderWorkers')),
+    evaluation: resolveEvaluation(elastic, dataset?.evaluation ?? 0, valueOrDefault),
     frozenSamplesPerSecond: elastic.frozenSamplesPerSecond?.value ?? null,
     throughputs: check(elastic.throughputs),
     fillingThroughputs: check(elastic.fillingThroughputs),
@@ -114,7 +114,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
 }
 
 /** Slices need causal attention: a token of an encoder attends to those of later slices. @throws ExpectedError `elastic-slices`. */
-function slicesOf(
+function resolveSlices(
   { tokenSlices }: LocatedPartial<WrittenElastic>,
   { ends, spec }: ElasticModel,
   whole: () => 'search' | number,
@@ -125,17 +125,17 @@ function slicesOf(
     'elastic-slices',
     sentence`The tokens of ${spec.modelType} attend to later ones, so that its sequences cannot be cut in slices`,
     sentence`leave tokenSlices out; "schedule": "1F1B" holds for any model`,
-    placeOf(tokenSlices),
+    filePlace(tokenSlices),
   );
 }
 
 /** Without a rate samples are always present. */
-function loaderOf({ loaderSamplesPerSecond }: LocatedPartial<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
+function resolveLoader({ loaderSamplesPerSecond }: LocatedPartial<WrittenElastic>, workers: () => number): ElasticRequest['loader'] {
   return loaderSamplesPerSecond === undefined ? null : { samplesPerSecond: loaderSamplesPerSecond.value, workers: workers() };
 }
 
 /** Nothing is evaluated unless the files set how many samples, or which data set. */
-function evaluationOf(
+function resolveEvaluation(
   { evaluationSamples, trainingEvaluationEvery }: LocatedPartial<WrittenElastic>,
   known: number,
   valueOrDefault: (key: 'evaluationEvery' | 'trainingEvaluationEvery') => number,
@@ -149,13 +149,13 @@ function evaluationOf(
 }
 
 /** As many epochs as the list of frozen layers or the log of norms has, unless the files set them. */
-function epochsOf({ epochs }: LocatedPartial<WrittenElastic>, freezing: Freezing): number | null {
+function resolveEpochs({ epochs }: LocatedPartial<WrittenElastic>, freezing: Freezing): number | null {
   if (epochs !== undefined || freezing.kind === 'alpha') return null;
   return freezing.kind === 'given' ? freezing.frozenLayers.length : freezing.norms.places.size + 1;
 }
 
 /** A decoder or an encoder of equal dense layers. */
-function modelOf(run: Run, classes: number | undefined): ElasticModel {
+function resolveElasticModel(run: Run, classes: number | undefined): ElasticModel {
   const spec = toModelSpec(run.model);
   if (spec.experts !== null)
     throw new ExpectedError(
@@ -236,7 +236,7 @@ function refuseOtherParallelism({ layout, training, place }: Run): void {
       'elastic-training',
       sentence`Elastic pipelines have one GPU a stage, but layout.${size} is ${given.value}`,
       sentence`leave it out`,
-      placeOf(given) ?? place,
+      filePlace(given) ?? place,
     );
   }
   const { recompute } = training;
@@ -245,16 +245,16 @@ function refuseOtherParallelism({ layout, training, place }: Run): void {
       'elastic-training',
       sentence`Selective recompute is not planned for elastic pipelines`,
       sentence`set recompute to "none" or "full"`,
-      placeOf(recompute) ?? place,
+      filePlace(recompute) ?? place,
     );
 }
 
-function placeOf({ source }: Located<unknown>): Place | undefined {
+function filePlace({ source }: Located<unknown>): Place | undefined {
   return source.kind === 'file' ? source.place : undefined;
 }
 
 /** GPUs of a pipeline at the start; pipelines never span machines. */
-function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
+function resolvePipelineLength({ elastic, layout, place }: Run, gpusPerNode: number, assumptions: Assumption[]): number {
   const given = elastic?.pipelineLength ?? layout.pipeline;
   if (given === undefined)
     assumptions.push({
@@ -268,18 +268,18 @@ function lengthOf({ elastic, layout, place }: Run, gpusPerNode: number, assumpti
       'elastic-pipeline-length',
       sentence`Pipelines of ${formatCount(length)} GPUs are not planned`,
       sentence`give elastic.pipelineLength 1 to ${formatCount(mostStages)}`,
-      (given === undefined ? undefined : placeOf(given)) ?? place,
+      (given === undefined ? undefined : filePlace(given)) ?? place,
     );
   if (length <= gpusPerNode) return length;
   throw new ExpectedError(
     'elastic-pipeline-length',
     sentence`Pipelines do not span machines, but ${formatCount(length)} GPUs of a pipeline are more than the ${formatCount(gpusPerNode)} of a node`,
     sentence`give elastic.pipelineLength 1 to ${formatCount(gpusPerNode)}, or more cluster.gpusPerNode`,
-    (given === undefined ? undefined : placeOf(given)) ?? place,
+    (given === undefined ? undefined : filePlace(given)) ?? place,
   );
 }
 
-function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: number, assumptions: Assumption[]): number {
+function resolveBatch({ elastic, training }: Run, { ends }: ElasticModel, replicas: number, assumptions: Assumption[]): number {
   if (elastic?.batch !== undefined) return elastic.batch.value;
   if (training.globalBatch !== undefined) return Math.max(1, Math.floor(training.globalBatch.value / replicas));
   const images = ends.patchWidth !== null;
@@ -292,14 +292,14 @@ function batchOf({ elastic, training }: Run, { ends }: ElasticModel, replicas: n
 }
 
 /** PipeTransformer's rule, where it uses all GPUs: it adds a variance in squared millions to millions, which large layers inflate. */
-function balanceOf(
+function resolveBalance(
   { balance }: LocatedPartial<WrittenElastic>,
   model: ElasticModel,
   stages: number,
   assumptions: Assumption[],
 ): BalanceName {
   if (balance !== undefined) return balance.value;
-  const parameters = unitsOf(model).map((unit) => unit.parameters);
+  const parameters = elasticUnits(model).map((unit) => unit.parameters);
   const wastes = parameters.length >= stages && greedyBalance(parameters, stages).includes(0);
   const value = wastes ? 'parameters' : 'greedy';
   assumptions.push({
@@ -310,10 +310,10 @@ function balanceOf(
   return value;
 }
 
-function freezingOf(elastic: LocatedPartial<WrittenElastic>, layers: number, norms: NormTable | null, alpha: () => number): Freezing {
+function resolveFreezing(elastic: LocatedPartial<WrittenElastic>, layers: number, norms: NormTable | null, alpha: () => number): Freezing {
   const { freezing, frozenLayers, gradientNorms } = elastic;
   const kind = freezing?.value ?? (gradientNorms !== undefined ? 'gradients' : frozenLayers !== undefined ? 'given' : 'alpha');
-  const place = freezing === undefined ? undefined : placeOf(freezing);
+  const place = freezing === undefined ? undefined : filePlace(freezing);
   switch (kind) {
     case 'alpha':
       return { kind, alpha: alpha() };
@@ -334,21 +334,21 @@ function freezingOf(elastic: LocatedPartial<WrittenElastic>, layers: number, nor
           sentence`list them, one number an epoch, as elastic.frozenLayers`,
           place,
         );
-      return placed(placeOf(frozenLayers), () => {
+      return placed(filePlace(frozenLayers), () => {
         givenPolicy(layers, frozenLayers.value);
         return { kind, frozenLayers: frozenLayers.value };
       });
   }
 }
 
-function throughputsOf(rates: Located<WrittenElastic['throughputs']> | undefined, layers: number, firstLength: number): Throughput[] {
+function resolveThroughputs(rates: Located<WrittenElastic['throughputs']> | undefined, layers: number, firstLength: number): Throughput[] {
   return (rates?.value ?? []).map(([frozenLayers, pipelineLength, samplesPerSecond]) => {
     if (rates !== undefined && (frozenLayers > layers || pipelineLength > firstLength))
       throw new ExpectedError(
         'elastic-throughputs',
         sentence`A rate is given for ${frozenLayers} frozen layers and pipelines of ${pipelineLength} GPUs, which the run never has`,
         sentence`give at most ${layers} frozen layers and ${firstLength} GPUs`,
-        placeOf(rates),
+        filePlace(rates),
       );
     return { frozenLayers, pipelineLength, samplesPerSecond };
   });

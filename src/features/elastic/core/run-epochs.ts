@@ -5,7 +5,7 @@ import { formatCount } from '../../../core/format';
 import { decideCaches, type CacheDecision, type Span } from './auto-cache';
 import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
-import { inputWaitMs, calibrationOf, type Calibration } from './calibrate';
+import { inputWaitMs, calibrateSteps, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
 import { epochVerdict } from './memory';
 import type { ElasticRequest } from './request';
@@ -14,7 +14,7 @@ import {
   cutUnits,
   frozenForwardMs,
   modelledStep,
-  stageBytesOf,
+  stepStageBytes,
   pipelineForwardMs,
   type ElasticContext,
   type ModelledStep,
@@ -52,23 +52,23 @@ export function runEpochs(
   mechanisms: Mechanisms,
   signal?: CancelSignal,
 ): ElasticEpoch[] {
-  const spans = spansOf(settingsOf(context, frozen, mechanisms, signal));
+  const spans = settingSpans(epochSettings(context, frozen, mechanisms, signal));
   const caches = decideCaches(
     context.request,
     spans.map((span, index) => cacheSpan(context, span, spans[index - 1])),
     mechanisms.cache,
   );
-  const calibration = calibrationOf(context);
+  const calibration = calibrateSteps(context);
   return spans.flatMap(({ first, epochs, setting }, span) => {
     throwIfCancelled(signal);
     const cache = caches[span];
     const before = spans[span - 1];
     if (cache === undefined) return [];
-    const transitionMs = before === undefined ? 0 : transitionOf(context, before.setting, setting);
-    const opening = epochOf(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
+    const transitionMs = before === undefined ? 0 : transitionTime(context, before.setting, setting);
+    const opening = buildEpoch(context, calibration, { epoch: first, setting, cache, state: cache.used ? 'fill' : 'none', transitionMs });
     if (epochs === 1) return [opening];
     const state = cache.used ? 'read' : 'none';
-    const later = (epoch: number) => epochOf(context, calibration, { epoch, setting, cache, state, transitionMs: 0 });
+    const later = (epoch: number) => buildEpoch(context, calibration, { epoch, setting, cache, state, transitionMs: 0 });
     return [opening, ...laterEpochs(first + 1, epochs - 1, later, evaluationKeys(context.request))];
   });
 }
@@ -78,12 +78,12 @@ function laterEpochs(
   first: number,
   count: number,
   compute: (epoch: number) => ElasticEpoch,
-  kindOf: (epoch: number) => string,
+  kindAt: (epoch: number) => string,
 ): ElasticEpoch[] {
   const known = new Map<string, ElasticEpoch>();
   return Array.from({ length: count }, (_, index) => {
     const epoch = first + index;
-    return { ...memoized(known, kindOf(epoch), () => compute(epoch)), epoch };
+    return { ...memoized(known, kindAt(epoch), () => compute(epoch)), epoch };
   });
 }
 
@@ -99,7 +99,7 @@ interface SettingSpan {
   readonly setting: Setting;
 }
 
-function spansOf(settings: readonly Setting[]): SettingSpan[] {
+function settingSpans(settings: readonly Setting[]): SettingSpan[] {
   const spans: SettingSpan[] = [];
   settings.forEach((setting, first) => {
     const last = spans.at(-1);
@@ -113,7 +113,7 @@ function alike(one: Setting, other: Setting): boolean {
   return one.frozenLayers === other.frozenLayers && one.placement.pipelineLength === other.placement.pipelineLength;
 }
 
-function settingsOf(
+function epochSettings(
   context: ElasticContext,
   frozen: readonly number[],
   { pipe, replicas: grow }: Mechanisms,
@@ -132,7 +132,7 @@ function settingsOf(
           ? fastestLength(context, frozenLayers, pipelineLength, grow)
           : compressedLength(pipelineLength, (stages) => cutUnits(context, balance, frozenLayers, stages, request.batch), largest);
     const placement = placePipelines(cluster, firstLength, pipelineLength, grow);
-    const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
+    const batch = replicaBatch(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
     return { frozenLayers, placement, batch, steps: Math.ceil(request.datasetSize / (batch * placement.replicas)) };
   });
 }
@@ -147,11 +147,11 @@ function fastestLength(context: ElasticContext, frozenLayers: number, length: nu
   let best: { readonly length: number; readonly msPerSample: number; readonly fits: boolean } | null = null;
   for (let tried = length; tried >= 1; tried = Math.floor(tried / 2)) {
     const placement = placePipelines(cluster, firstLength, tried, grow);
-    const batch = batchOf(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
+    const batch = replicaBatch(request, placement.replicas, placePipelines(cluster, firstLength, firstLength).replicas);
     const question = { frozenLayers, ...placement, balance, batch };
     const { question: faster, frozenMs, step } = fasterFrozen(context, question);
     const msPerSample = (frozenMs + step.pipelineMs + step.allReduceMs + step.optimizerMs) / (batch * placement.replicas);
-    const { fits } = epochVerdict(stageBytesOf(context, faster, step), cluster.gpu);
+    const { fits } = epochVerdict(stepStageBytes(context, faster, step), cluster.gpu);
     if (best === null || (fits && !best.fits) || (fits === best.fits && msPerSample < best.msPerSample))
       best = { length: tried, msPerSample, fits };
   }
@@ -178,7 +178,7 @@ function computedMs(context: ElasticContext, question: StepQuestion): number {
 }
 
 /** Samples of a step on one of `replicas` pipelines. @throws ExpectedError `elastic-replicas` when some would have none. */
-function batchOf({ batch, batchScaling, datasetSize }: ElasticRequest, replicas: number, firstReplicas: number): number {
+function replicaBatch({ batch, batchScaling, datasetSize }: ElasticRequest, replicas: number, firstReplicas: number): number {
   const own = batchScaling === 'scaled' ? batch : Math.floor((batch * firstReplicas) / replicas);
   if (replicas <= datasetSize && own >= 1) return own;
   const [what, remedy] =
@@ -213,7 +213,7 @@ function cacheSpan(context: ElasticContext, { epochs, setting }: SettingSpan, be
  * What a change costs before the next epoch. Other pipelines or replicas: the fixed transition, and the weights sent to new replicas over
  * the network and to the GPUs over the host's link. The same pipelines with more frozen layers: only the weights move.
  */
-function transitionOf({ request, units, inputs }: ElasticContext, old: Setting, { placement }: Setting): number {
+function transitionTime({ request, units, inputs }: ElasticContext, old: Setting, { placement }: Setting): number {
   const { cache, cluster, transitionMs } = request;
   const bytes = elementBytes(inputs.training) * units.reduce((sum, { parameters }) => sum + parameters, 0);
   const loadMs = (1e3 * bytes) / cache.hostLinkBytesPerSecond;
@@ -231,7 +231,7 @@ interface EpochQuestion {
   readonly transitionMs: number;
 }
 
-function epochOf(
+function buildEpoch(
   context: ElasticContext,
   calibration: Calibration,
   { epoch, setting, cache, state, transitionMs }: EpochQuestion,
@@ -242,7 +242,7 @@ function epochOf(
   const { question, step } = state === 'none' ? computed : { question: asked, step: modelledStep(context, asked) };
   const active = activeUnits(context, frozenLayers);
   const { stageUnits, stageFrozenUnits, slices } = step;
-  const stageBytes = stageBytesOf(context, question, step);
+  const stageBytes = stepStageBytes(context, question, step);
   const times = calibration({
     ...question,
     readMs: cache.movedMs,

@@ -70,23 +70,23 @@ export function studyElastic({ request, epochs, variants }: ElasticPlan, signal?
   const { freezing, model } = request;
   const given = 'alpha' in freezing ? freezing.alpha : null;
   const alphas = triedAlphas(given).map((alpha): AlphaPoint => {
-    const totalMs = totalOf(runOf(context, alphaPolicy(model.spec.layers, alpha), signal));
+    const totalMs = totalEpochMs(runPolicy(context, alphaPolicy(model.spec.layers, alpha), signal));
     const measured = measuredAccuracies.find(([other]) => Math.abs(other - alpha) < 1e-3);
     return { alpha, totalMs, speedup: baselineMs / totalMs, measuredAccuracy: measured?.[1] ?? null };
   });
-  return { alphas, lengths: lengthsOf(request, epochs, baselineMs, signal), microBatches: microBatchesOf(context, epochs, signal) };
+  return { alphas, lengths: studyLengths(request, epochs, baselineMs, signal), microBatches: studyMicroBatches(context, epochs, signal) };
 }
 
-function runOf(context: ElasticContext, policy: FreezePolicy, signal?: CancelSignal): readonly ElasticEpoch[] {
+function runPolicy(context: ElasticContext, policy: FreezePolicy, signal?: CancelSignal): readonly ElasticEpoch[] {
   return runEpochs(context, frozenByEpoch(context.request, policy), allMechanisms, signal);
 }
 
-function totalOf(epochs: readonly ElasticEpoch[]): number {
+function totalEpochMs(epochs: readonly ElasticEpoch[]): number {
   return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
 /** Lengths by halves from a whole node, and the one that was asked for. With measured rates only the latter: they are of no other. */
-function lengthsOf(request: ElasticRequest, asked: readonly ElasticEpoch[], baselineMs: number, signal?: CancelSignal): LengthPoint[] {
+function studyLengths(request: ElasticRequest, asked: readonly ElasticEpoch[], baselineMs: number, signal?: CancelSignal): LengthPoint[] {
   const frozen = asked.map(({ frozenLayers }) => frozenLayers);
   const lengths = new Set([request.firstLength]);
   if (request.throughputs.length + request.fillingThroughputs.length === 0)
@@ -98,7 +98,7 @@ function lengthsOf(request: ElasticRequest, asked: readonly ElasticEpoch[], base
       const isAsked = firstLength === request.firstLength;
       if (!isAsked && !hasSamples(request, firstLength)) return [];
       const epochs = isAsked ? asked : runEpochs(elasticContext({ ...request, firstLength }), frozen, allMechanisms, signal);
-      const totalMs = totalOf(epochs);
+      const totalMs = totalEpochMs(epochs);
       const samplesPerSecond = epochs[0]?.samplesPerSecond ?? NaN;
       return [
         { pipelineLength: firstLength, totalMs, speedup: baselineMs / totalMs, samplesPerSecond, fits: epochs.every(({ fits }) => fits) },
@@ -113,7 +113,7 @@ function hasSamples({ batch, batchScaling, cluster, datasetSize }: ElasticReques
 }
 
 /** Each pair of frozen layers and pipeline length that the run has first, where there are pipelines. */
-function microBatchesOf(context: ElasticContext, epochs: readonly ElasticEpoch[], signal?: CancelSignal): MicroBatchCurve[] {
+function studyMicroBatches(context: ElasticContext, epochs: readonly ElasticEpoch[], signal?: CancelSignal): MicroBatchCurve[] {
   const { request } = context;
   const firsts = epochs.filter(({ pipelineLength }, index) => pipelineLength > 1 && epochs[index - 1]?.pipelineLength !== pipelineLength);
   return firsts.map((epoch) => {

@@ -24,7 +24,7 @@ export interface Unit {
  * (where there is one) and the head. A boundary may lie between any two of them, which is after a residual addition: never inside a skip
  * connection (arXiv 2102.03161, section 3.2).
  */
-export function unitsOf({ spec, ends }: ElasticModel): Unit[] {
+export function elasticUnits({ spec, ends }: ElasticModel): Unit[] {
   const attention = sublayerParameters(spec, 'attention');
   const feedForward = sublayerParameters(spec, 'feed-forward');
   return [

@@ -1,5 +1,5 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../../core/format';
-import { launchOf, regretOf, type ServedEngine } from '../core/answer';
+import { engineLaunch, relativeRegret, type ServedEngine } from '../core/answer';
 import { prefillRemedy, type Prefill } from '../core/prefill';
 import type { ServedCut, ServingRuntime } from '../core/serving';
 import { slowdownText } from '../../../core/planner/explain/slower';
@@ -36,8 +36,8 @@ export function prefillAnswer(found: PrefillReport): Answer {
   const { layout } = request;
   const engines = served.map((cut) => ({
     ...cut,
-    ...launchOf(request, found.model, cut),
-    regret: prompts === 1 ? regretOf(cut.timeToFirstTokenMs, timeToFirstTokenMs) : regretOf(cut.meanMs, times.meanMs),
+    ...engineLaunch(request, found.model, cut),
+    regret: prompts === 1 ? relativeRegret(cut.timeToFirstTokenMs, timeToFirstTokenMs) : relativeRegret(cut.meanMs, times.meanMs),
   }));
   const remedy = prefillRemedy(memory);
   const json = {
@@ -49,25 +49,25 @@ export function prefillAnswer(found: PrefillReport): Answer {
       lowerBoundMs,
       exact,
       unit,
-      rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs) })),
+      rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: relativeRegret(rule.timeToFirstTokenMs, timeToFirstTokenMs) })),
       ...times,
       memory: { ...memory, remedy: remedy === null ? null : say(remedy) },
       engines: engines.map(({ notes, ...engine }) => ({ ...engine, notes: notes.map((note) => say(note)) })),
     },
     layout,
   };
-  return { json, text: textOf(found, engines), exitCode: memory.fits ? 0 : 1 };
+  return { json, text: prefillText(found, engines), exitCode: memory.fits ? 0 : 1 };
 }
 
-function textOf(found: PrefillReport, engines: readonly ServedEngine[]): string {
+function prefillText(found: PrefillReport, engines: readonly ServedEngine[]): string {
   const { to, prefill } = found;
   if (to === 'list') return prefill.chunks.join('\n');
   const asked = engines.find(({ runtime }) => runtime === to);
-  if (asked !== undefined) return [...commentsOf(asked, found), asked.command].join('\n');
+  if (asked !== undefined) return [...engineComments(asked, found), asked.command].join('\n');
   return [
-    ...headOf(found),
+    ...prefillHead(found),
     '',
-    indented(table(rulesOf(prefill), [0, 2, 3])),
+    indented(table(ruleRows(prefill), [0, 2, 3])),
     '',
     ...engines.map((engine) => `${engine.title}: ${regretText(engine, found)} (--to ${engine.runtime})`),
     '',
@@ -76,7 +76,7 @@ function textOf(found: PrefillReport, engines: readonly ServedEngine[]): string 
   ].join('\n');
 }
 
-function headOf({ request, prefill }: PrefillReport): string[] {
+function prefillHead({ request, prefill }: PrefillReport): string[] {
   const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit } = prefill;
   const { layout, training, cluster, title } = request;
   const proof = exact ? 'proved optimal' : `at most ${formatPercent(timeToFirstTokenMs / lowerBoundMs - 1)} above the best possible`;
@@ -97,12 +97,12 @@ function provenance({ profile, costTable }: PlanRequest): string {
   return profile === null ? 'from the roofline model' : `measured on ${printable(profile.profile.device.name)}, forward only`;
 }
 
-function rulesOf({ rules, timeToFirstTokenMs }: Prefill): string[][] {
+function ruleRows({ rules, timeToFirstTokenMs }: Prefill): string[][] {
   return rules.map((rule) => [
     say(rule.name),
     column.duration(rule.timeToFirstTokenMs),
     plural(rule.chunks.length, 'chunk'),
-    say(slowdownText(regretOf(rule.timeToFirstTokenMs, timeToFirstTokenMs))),
+    say(slowdownText(relativeRegret(rule.timeToFirstTokenMs, timeToFirstTokenMs))),
   ]);
 }
 
@@ -114,7 +114,7 @@ function regretText({ chunks, timeToFirstTokenMs, meanMs, regret }: ServedEngine
 }
 
 /** What a launch is, as comments above it. */
-function commentsOf(engine: ServedEngine, found: PrefillReport): string[] {
+function engineComments(engine: ServedEngine, found: PrefillReport): string[] {
   return [
     `# ${engine.title}: ${regretText(engine, found)}; best chunks: ${shown(found.prefill.chunks)}`,
     `# Its chunks: ${shown(engine.chunks)}`,

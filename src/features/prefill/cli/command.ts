@@ -2,10 +2,10 @@ import { sentence } from '../../../core/sentence';
 import { quoted } from '../../../core/text';
 import { servedRequest } from '../core/answer';
 import { servedModel, usualPrompt } from '../core/served-model';
-import { prefillOf, servedPrefill, timesOfLengths } from '../core/prefill';
+import { planPrefill, servedPrefill, timesOfLengths } from '../core/prefill';
 import { servingRuntimes } from '../core/serving';
 import { prefillAnswer, type PrefillExport } from './answer';
-import { countOf, defineCommand, oneOf, refuseBoth, usage } from '../../../cli/command';
+import { parseCount, defineCommand, parseChoice, refuseBoth, usage } from '../../../cli/command';
 import { configOptions } from '../../../cli/common-options';
 import { readLengths } from '../../../cli/problems/lengths';
 import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
@@ -33,15 +33,15 @@ export const prefillCommand = defineCommand({
   },
   start: (line, given) => {
     refuseBoth(given, 'prompt', 'lengths');
-    const prompt = countOf('--prompt', given.prompt, 100_000_000);
-    const capMs = capOf(given['chunk-cap']);
-    const to = given.to === undefined ? null : oneOf(exports, given.to, 'nothing that prefill is written for');
+    const prompt = parseCount('--prompt', given.prompt, 100_000_000);
+    const capMs = parseChunkCap(given['chunk-cap']);
+    const to = given.to === undefined ? null : parseChoice(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) => {
       const lengths = given.lengths === undefined ? null : readLengths((await readInto(texts, given.lengths)).text);
       const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
       const tokens = prompt ?? (lengths === null ? usualPrompt(run) : Math.max(...lengths.map((each) => each.tokens)));
       const request = servedRequest(run, { tokens, stages: null }, line.defaults);
-      const prefill = prefillOf(request, capMs, terminal.signal);
+      const prefill = planPrefill(request, capMs, terminal.signal);
       const { timeToFirstTokenMs: ms } = prefill;
       const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
       const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
@@ -53,7 +53,7 @@ export const prefillCommand = defineCommand({
 
 const exports: readonly PrefillExport[] = [...servingRuntimes, 'list'];
 
-function capOf(written: string | undefined): number {
+function parseChunkCap(written: string | undefined): number {
   if (written === undefined) return Infinity;
   const ms = Number(written);
   if (ms > 0 && ms < Infinity) return ms;

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../../../core/errors';
 import { applyOverrides } from '../../../core/terapipe/overrides';
 import type { Run } from '../../../core/run/run';
-import { prefillOf, prefillRemedy, servedPrefill, type Prefill } from './prefill';
+import { planPrefill, prefillRemedy, servedPrefill, type Prefill } from './prefill';
 import type { ServedCut } from './serving';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { resolveRun } from '../../../core/plan-request/resolve';
@@ -46,22 +46,22 @@ export function servedRequest(
 }
 
 /** What launches an engine with the chunks that its rule then makes. @param model folder or name of the model. */
-export function launchOf({ layout }: PlanRequest, model: string, cut: ServedCut): ServingCommand {
+export function engineLaunch({ layout }: PlanRequest, model: string, cut: ServedCut): ServingCommand {
   return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
 }
 
 /** How much longer a time is than the best, as a share. */
-export function regretOf(ms: number, bestMs: number): number {
+export function relativeRegret(ms: number, bestMs: number): number {
   return ms / bestMs - 1;
 }
 
 /**
  * The best chunks of the prompt of a request, compared with rules and engines.
- * @param model what engines call the model. @throws as `prefillOf`.
+ * @param model what engines call the model. @throws as `planPrefill`.
  */
 export function answerPrefill(request: PlanRequest, model: string, signal?: CancelSignal): PrefillAnswer {
   const { layout, training, cluster, profile } = request;
-  const prefill = prefillOf(request, Infinity, signal);
+  const prefill = planPrefill(request, Infinity, signal);
   return {
     asked: { tokens: training.sequenceLength, stages: layout.pipeline },
     tensor: layout.tensor,
@@ -70,8 +70,8 @@ export function answerPrefill(request: PlanRequest, model: string, signal?: Canc
     prefill,
     engines: servedPrefill(request, null, Infinity).map((cut) => ({
       ...cut,
-      ...launchOf(request, model, cut),
-      regret: regretOf(cut.timeToFirstTokenMs, prefill.timeToFirstTokenMs),
+      ...engineLaunch(request, model, cut),
+      regret: relativeRegret(cut.timeToFirstTokenMs, prefill.timeToFirstTokenMs),
     })),
     remedy: prefillRemedy(prefill.memory),
   };

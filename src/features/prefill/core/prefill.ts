@@ -53,9 +53,9 @@ const mostUnits = { affine: 4096, tabulated: 1024 };
  * (docs/model/slicing.md, Prefill). @param capMs longest that a chunk may take on a stage; `Infinity` for any.
  * @throws ExpectedError `slicing-infeasible` where no chunk of a unit keeps to the cap; CancelledError.
  */
-export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSignal): Prefill {
+export function planPrefill(request: PlanRequest, capMs: number, signal?: CancelSignal): Prefill {
   const { pipeline, costs, timeMs, tokens } = prefillTimes(request);
-  const { unit, contextKinks } = unitsOf(request, pipeline, costs.length === 1 && capMs === Infinity);
+  const { unit, contextKinks } = prefillUnits(request, pipeline, costs.length === 1 && capMs === Infinity);
   const { scheme, latencyMs, lowerBoundMs, exact, baselines } = solveSlicing(
     {
       batch: 1,
@@ -95,7 +95,7 @@ export function prefillOf(request: PlanRequest, capMs: number, signal?: CancelSi
     rules,
     chunkMs: chunkTimes(chunkMs, scheme[0]?.tokens ?? []),
     stages: pipeline.stages.length,
-    memory: memoryOf(request, pipeline),
+    memory: prefillMemory(request, pipeline),
   };
 }
 
@@ -107,14 +107,14 @@ function prefillTimes(request: PlanRequest) {
   const pipeline = buildPipeline({ ...request, model: { ...request.model, vocab: 0 } });
   const { sequenceLength: tokens } = request.training;
   const costs = distinctCosts(pipeline, tokens);
-  const sendMs = sendOf(pipeline);
+  const sendMs = chunkSend(pipeline);
   const timeMs: SliceTime = (batch, length, context) =>
     costs.reduce((most, cost) => Math.max(most, cost(batch, length, context).forwardMs), 0) + sendMs(length);
   return { pipeline, costs, timeMs, tokens };
 }
 
 /** The time to the first token of the prompt of `request` in chunks of these lengths, ms. */
-export function prefillTimeOf(request: PlanRequest): (chunks: readonly number[]) => number {
+export function prefillTimer(request: PlanRequest): (chunks: readonly number[]) => number {
   const { pipeline, timeMs } = prefillTimes(request);
   const judge = {
     chunkMs: (length: number, context: number) => timeMs(1, length, context),
@@ -150,7 +150,7 @@ function distinctCosts({ stages }: Pipeline, tokens: number): readonly SliceCost
 }
 
 /** A stage hands a chunk on before it takes the next one. */
-function sendOf(pipeline: Pipeline): (length: number) => number {
+function chunkSend(pipeline: Pipeline): (length: number) => number {
   const known = new Map<number, number>();
   const stageOfChunk = Uint32Array.from(pipeline.stages, (_, stage) => stage);
   return (length) => {
@@ -163,7 +163,7 @@ function sendOf(pipeline: Pipeline): (length: number) => number {
   };
 }
 
-function unitsOf(
+function prefillUnits(
   { training, slicing, profile, costTable }: PlanRequest,
   { inputs }: Pipeline,
   isAffine: boolean,
@@ -183,7 +183,7 @@ function unitsOf(
   return { unit, contextKinks: [...new Set(inner.map((kink) => Math.floor(kink / unit) * unit + unit / 2))] };
 }
 
-function memoryOf(request: PlanRequest, pipeline: Pipeline): PrefillMemory {
+function prefillMemory(request: PlanRequest, pipeline: Pipeline): PrefillMemory {
   const { model, training, layout, cluster } = request;
   const { sequenceLength: tokens } = training;
   const element = elementBytes(training);
@@ -191,14 +191,14 @@ function memoryOf(request: PlanRequest, pipeline: Pipeline): PrefillMemory {
   const ofLayers = parameterCount({ ...model, vocab: 0 }) / model.layers;
   const end = embeddingParameters(model);
   /** Weights of this many layers, with the embedding or the head of an end, or both on one stage. */
-  const weightsOf = (layers: number, stages: number): number =>
+  const weightBytes = (layers: number, stages: number): number =>
     Math.ceil((element * (layers * ofLayers + (stages === 1 && !model.tiedEmbeddings ? 2 : 1) * end)) / layout.tensor);
   const layers = Math.max(...pipeline.stages.map(({ contents }) => contents.layers));
   const usableBytes = usableShare * cluster.gpu.memoryBytes;
-  const weightsBytes = weightsOf(layers, layout.pipeline);
+  const weightsBytes = weightBytes(layers, layout.pipeline);
   const fitsOn = (stages: number): boolean => {
     const most = stages === layout.pipeline ? layers : Math.ceil(model.layers / stages);
-    return weightsOf(most, stages) + most * tokens * tokenBytes <= usableBytes;
+    return weightBytes(most, stages) + most * tokens * tokenBytes <= usableBytes;
   };
   const more = Array.from({ length: Math.max(1, model.layers - layout.pipeline + 1) }, (_, index) => layout.pipeline + index);
   return {
@@ -245,9 +245,9 @@ export function timesOfLengths(
   const solved = fewTokens(sorted);
   const points = solved.map((tokens) => ({
     tokens,
-    ms: prefillOf({ ...request, training: { ...request.training, sequenceLength: tokens } }, capMs, signal).timeToFirstTokenMs,
+    ms: planPrefill({ ...request, training: { ...request.training, sequenceLength: tokens } }, capMs, signal).timeToFirstTokenMs,
   }));
-  const msOf = (tokens: number): number => {
+  const interpolatedMs = (tokens: number): number => {
     const after = points.findIndex((point) => point.tokens >= tokens);
     const [low, high] = [points[Math.max(0, after - 1)], points[after]];
     if (low === undefined || high === undefined || high.tokens === low.tokens) return high?.ms ?? 0;
@@ -258,11 +258,11 @@ export function timesOfLengths(
     let seen = 0;
     for (const { tokens, count } of sorted) {
       seen += count;
-      if (seen >= share * total) return msOf(tokens);
+      if (seen >= share * total) return interpolatedMs(tokens);
     }
     return 0;
   };
-  const meanMs = sorted.reduce((sum, { tokens, count }) => sum + count * msOf(tokens), 0) / total;
+  const meanMs = sorted.reduce((sum, { tokens, count }) => sum + count * interpolatedMs(tokens), 0) / total;
   return { meanMs, p50Ms: within(0.5), p99Ms: within(0.99) };
 }
 

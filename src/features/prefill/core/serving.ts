@@ -105,11 +105,11 @@ function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly Leng
   let best: ServedCut | null = null;
   for (const firstChunk of firsts)
     for (const smoothing of smoothings) {
-      const chunksOf = (tokens: number): number[] =>
+      const smoothedChunks = (tokens: number): number[] =>
         dynamicChunks(tokens, firstChunk, { ...rule, smoothing }, (length) => judge.chunkMs(length, 0));
-      const meanMs = prompts.reduce((sum, { tokens, count }) => sum + (count / total) * firstTokenMs(judge, chunksOf(tokens)), 0);
+      const meanMs = prompts.reduce((sum, { tokens, count }) => sum + (count / total) * firstTokenMs(judge, smoothedChunks(tokens)), 0);
       if (meanMs >= (best?.meanMs ?? Infinity)) continue;
-      const chunks = chunksOf(longest);
+      const chunks = smoothedChunks(longest);
       const leastChunk = takesLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
       const chunkMs = chunkTimes(judge.chunkMs, chunks);
       const settings = { firstChunk, smoothing, leastChunk };

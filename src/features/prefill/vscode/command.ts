@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../../core/errors';
-import { regretOf, type PrefillQuestion } from '../core/answer';
+import { relativeRegret, type PrefillQuestion } from '../core/answer';
 import { formatDuration, formatPercent } from '../../../core/format';
 import { isRecord } from '../../../core/records';
 import { say, sentence } from '../../../core/sentence';
 import { showInputBox, withProgress } from '../../../extension/platform/ui';
 import { usualPrefill, type Prefills } from './prefills';
 import type { TimelinePanels } from '../../../extension/views/timeline-panels';
-import { settled, targetOf, type ConfigCommands } from '../../../extension/commands/target';
+import { settled, findTarget, type ConfigCommands } from '../../../extension/commands/target';
 
 export interface PrefillCommands extends ConfigCommands {
   readonly prefills: Prefills;
@@ -23,11 +23,11 @@ const mostStages = 1024;
  * @throws ExpectedError of the planner; CancelledError.
  */
 export async function planPrefillCommand(commands: PrefillCommands, argument: unknown, asked: unknown): Promise<readonly string[]> {
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const { run, plan, error } = await settled(commands, file);
   if (run === null) throw error ?? new ExpectedError('no-plan', sentence`There is no model to serve`, sentence`fix the config first`);
   const usual = usualPrefill(run, plan?.request.layout.pipeline ?? null);
-  const wanted = givenOf(asked) ?? (await askedFor(commands.prefills.stateOf(file)?.answer?.asked ?? usual));
+  const wanted = readAsked(asked) ?? (await askedFor(commands.prefills.state(file)?.answer?.asked ?? usual));
   commands.panels.open(file, { tab: 'prefill', candidate: null });
   const { prefill, engines } = await withProgress(vscode.l10n.t('Planning the prompt'), () => commands.prefills.plan(file, wanted));
   return [
@@ -36,14 +36,14 @@ export async function planPrefillCommand(commands: PrefillCommands, argument: un
       vscode.l10n.t(
         '{0}: {1} slower',
         say(rule.name, vscode.l10n.t),
-        formatPercent(regretOf(rule.timeToFirstTokenMs, prefill.timeToFirstTokenMs)),
+        formatPercent(relativeRegret(rule.timeToFirstTokenMs, prefill.timeToFirstTokenMs)),
       ),
     ),
     ...engines.map(({ title, regret }) => vscode.l10n.t('{0}: {1} slower', title, formatPercent(regret))),
   ];
 }
 
-function givenOf(asked: unknown): PrefillQuestion | null {
+function readAsked(asked: unknown): PrefillQuestion | null {
   if (!isRecord(asked)) return null;
   const { tokens, stages } = asked;
   return isWhole(tokens, longestPrompt) && isWhole(stages, mostStages) ? { tokens, stages } : null;

@@ -11,7 +11,7 @@ import type { PlannerClient } from '../../../worker/client';
 /** Prompts that are planned, one a config. */
 export interface Prefills {
   /** Null before the first. */
-  readonly stateOf: (file: string) => PrefillSession | null;
+  readonly state: (file: string) => PrefillSession | null;
   /** Plans a prompt, in place of an earlier one; an error is in the state too. @throws ExpectedError of the planner; CancelledError. */
   readonly plan: (file: string, asked: PrefillQuestion) => Promise<PrefillAnswer>;
   readonly onDidChange: (listener: (file: string) => void) => { dispose: () => void };
@@ -45,7 +45,7 @@ export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefill
     if (known.has(file)) for (const listener of listeners) listener(file);
   });
   return {
-    stateOf: (file) => known.get(file) ?? null,
+    state: (file) => known.get(file) ?? null,
     async plan(file, asked) {
       const run = sessions.get(file)?.run ?? null;
       if (run === null) throw new ExpectedError('no-plan', sentence`There is no model to serve`, sentence`fix the config first`);
@@ -80,11 +80,15 @@ export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefill
 }
 
 /** Answers for prompts, with the profiles near a config. */
-export function prefillPlanner(searcher: PlannerClient, profiles: Profiles, defaultsOf: (file: string) => ResolveDefaults): AskPrefill {
+export function prefillPlanner(
+  searcher: PlannerClient,
+  profiles: Profiles,
+  resolveDefaults: (file: string) => ResolveDefaults,
+): AskPrefill {
   return async (run, asked, signal) => {
     const found = await profiles.found(run.file);
     const model = decodeURIComponent(new URL(servedModel(run)).pathname);
-    return searcher.ask('prefill', { run, found, defaults: defaultsOf(run.file), model, asked }, { signal });
+    return searcher.ask('prefill', { run, found, defaults: resolveDefaults(run.file), model, asked }, { signal });
   };
 }
 

@@ -2,7 +2,7 @@ import type { PrefillAnswer } from '../core/answer';
 import { noPrefill, type PrefillState } from '../protocol';
 import { formatBytes, formatDuration, formatTokens } from '../../../core/format';
 import type { Translate } from '../../../core/sentence';
-import { pageErrorOf } from '../../../extension/sessions/page-state';
+import { toPageError } from '../../../extension/sessions/page-state';
 import type { SessionState } from '../../../extension/sessions/session-state';
 import type { PrefillSession } from './prefills';
 
@@ -50,7 +50,7 @@ export function servedLines(answer: PrefillAnswer | null, t: Translate): string[
 }
 
 /** The Prefill tab's part of a page; null where a config is only trained with and no prompt was planned. */
-export function pagePrefillOf(
+export function toPagePrefill(
   { format, launcher, run, texts }: SessionState,
   known: PrefillSession | null,
   displayPath: (file: string) => string,
@@ -61,6 +61,6 @@ export function pagePrefillOf(
     answer,
     isRunning,
     isStale: answer !== null && known.run !== run,
-    error: error === null ? null : pageErrorOf(error, error.place ?? null, texts, displayPath),
+    error: error === null ? null : toPageError(error, error.place ?? null, texts, displayPath),
   };
 }

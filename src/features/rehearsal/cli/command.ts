@@ -1,6 +1,6 @@
 import { providerNames } from '../../../core/domain/profile';
 import { rehearseAnswer } from './answer';
-import { countOf, defineCommand, oneOf } from '../../../cli/command';
+import { parseCount, defineCommand, parseChoice } from '../../../cli/command';
 import { configOptions, schedule, withSchedule } from '../../../cli/common-options';
 import { planNearby } from '../../../cli/planned';
 import { namedConfig, runConfig } from '../../../cli/read-config';
@@ -33,15 +33,15 @@ export const rehearseCommand = defineCommand({
     const line = withSchedule(plainLine, given.schedule);
     const options = {
       scale: {
-        layers: countOf('--layers', given.layers),
-        hidden: countOf('--hidden', given.hidden),
-        sequence: countOf('--sequence', given.sequence),
-        batch: countOf('--batch', given.batch),
-        stages: countOf('--stages', given.stages),
+        layers: parseCount('--layers', given.layers),
+        hidden: parseCount('--hidden', given.hidden),
+        sequence: parseCount('--sequence', given.sequence),
+        batch: parseCount('--batch', given.batch),
+        stages: parseCount('--stages', given.stages),
       },
-      steps: countOf('--steps', given.steps) ?? defaultSteps,
-      clock: given.clock === undefined ? null : oneOf(['real', 'virtual'] as const, given.clock, 'no clock'),
-      provider: given.provider === undefined ? ('cpu' as const) : oneOf(providerNames, given.provider, 'no provider'),
+      steps: parseCount('--steps', given.steps) ?? defaultSteps,
+      clock: given.clock === undefined ? null : parseChoice(['real', 'virtual'] as const, given.clock, 'no clock'),
+      provider: given.provider === undefined ? ('cpu' as const) : parseChoice(providerNames, given.provider, 'no provider'),
       out: given.out ?? null,
       schemes: given.schemes ?? false,
       yes: given.yes ?? false,

@@ -34,10 +34,10 @@ export function comparedStep(rehearsal: Rehearsal, plan: Plan, name: string): Co
   const rehearsed = { ...plan, candidates: [candidate], cost: { ...plan.cost, errorPercent: expectedErrorPercent } };
   const reader = makeTraceReader(name);
   for (const piece of chromeTrace(measured, { title: design.title })) reader.push(piece);
-  return { comparison: compareWithTrace(rehearsed, reader.end(), name), plan: rehearsed, sentences: sentencesOf(rehearsal) };
+  return { comparison: compareWithTrace(rehearsed, reader.end(), name), plan: rehearsed, sentences: rehearsalSentences(rehearsal) };
 }
 
-function sentencesOf(rehearsal: Rehearsal): Sentence[] {
+function rehearsalSentences(rehearsal: Rehearsal): Sentence[] {
   const { gradients, waitedShare, memory } = rehearsal;
   const error = gradients?.error.toExponential(1) ?? '';
   const fullest = memory.toSorted((a, b) => (b.peakRssBytes ?? 0) - (a.peakRssBytes ?? 0))[0];

@@ -96,7 +96,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
     layers,
     batch: cut.reduce((sum, chunk) => sum + chunk.batch, 0),
     tied: request.model.tiedEmbeddings,
-    notes: notesOf(request, { ...scale, layers: layers === request.model.layers ? null : layers }, shape),
+    notes: designNotes(request, { ...scale, layers: layers === request.model.layers ? null : layers }, shape),
   };
 }
 
@@ -158,7 +158,7 @@ function scaledShape(shape: LayerShape, hidden: number | null): LayerShape {
   };
 }
 
-function notesOf({ model, training, layout }: PlanRequest, scale: Scale, shape: LayerShape): string[] {
+function designNotes({ model, training, layout }: PlanRequest, scale: Scale, shape: LayerShape): string[] {
   const when = (condition: boolean, note: string): string[] => (condition ? [note] : []);
   return [
     ...when(scale.stages !== null, `${plural(scale.stages ?? 0, 'stage')} instead of ${formatCount(layout.pipeline)}`),

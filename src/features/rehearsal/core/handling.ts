@@ -25,16 +25,16 @@ interface Handling {
 }
 
 /** Whether a unit has an earlier and a later slice of its micro-batch. */
-export function neighboursOf({ units }: Pick<Schedule, 'units'>, unit: number): { readonly earlier: boolean; readonly later: boolean } {
+export function sliceNeighbours({ units }: Pick<Schedule, 'units'>, unit: number): { readonly earlier: boolean; readonly later: boolean } {
   const microBatch = units[unit]?.microBatch;
   return { earlier: unit > 0 && units[unit - 1]?.microBatch === microBatch, later: units[unit + 1]?.microBatch === microBatch };
 }
 
 /** What the pass in a row of a schedule needs, makes and frees; the chunk's weights and their gradients are always present. */
-export function handlingOf(schedule: Pick<Schedule, 'units' | 'stageOfChunk' | 'kind' | 'chunk' | 'unit'>, row: number): Handling {
+export function rowHandling(schedule: Pick<Schedule, 'units' | 'stageOfChunk' | 'kind' | 'chunk' | 'unit'>, row: number): Handling {
   const chunk = schedule.chunk[row] ?? 0;
   const unit = schedule.unit[row] ?? 0;
-  const { earlier, later } = neighboursOf(schedule, unit);
+  const { earlier, later } = sliceNeighbours(schedule, unit);
   const isFirst = chunk === 0;
   const isLast = chunk === schedule.stageOfChunk.length - 1;
   const item = (what: ItemKind, onChunk = chunk, ofUnit = unit): Item => ({ what, chunk: onChunk, unit: ofUnit });
@@ -87,20 +87,20 @@ const itemWords: Readonly<Record<ItemKind, string>> = {
 
 /**
  * The most that a stage holds at one time, without weights and their gradients, bytes.
- * @param bytesOf of one item.
+ * @param itemBytes of one item.
  */
-export function peakHeldBytes(schedule: Schedule, stage: number, bytesOf: (item: Item) => number): number {
+export function peakHeldBytes(schedule: Schedule, stage: number, itemBytes: (item: Item) => number): number {
   const held = new Map<string, number>();
   let [now, peak] = [0, 0];
   const add = (item: Item): void => {
     if (held.has(itemKey(item)) || schedule.stageOfChunk[item.chunk] !== stage) return;
-    const bytes = bytesOf(item);
+    const bytes = itemBytes(item);
     held.set(itemKey(item), bytes);
     now += bytes;
     peak = Math.max(peak, now);
   };
   for (let row = schedule.rowStart[stage] ?? 0; row < (schedule.rowStart[stage + 1] ?? 0); row++) {
-    const { needs, makes, frees } = handlingOf(schedule, row);
+    const { needs, makes, frees } = rowHandling(schedule, row);
     for (const item of [...needs, ...makes]) add(item);
     for (const item of frees) {
       now -= held.get(itemKey(item)) ?? 0;

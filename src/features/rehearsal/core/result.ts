@@ -113,15 +113,15 @@ export function medianStep(steps: readonly StepRun[]): StepRun | null {
 }
 
 /** The rows of a schedule at the times of a step. */
-export function timelineOf(schedule: Schedule, { startMs, endMs, makespanMs }: StepRun): Timeline {
+export function measuredTimeline(schedule: Schedule, { startMs, endMs, makespanMs }: StepRun): Timeline {
   return { ...schedule, startMs, endMs, arrivalMs: null, makespanMs };
 }
 
 /** Pairs measured with predicted; null where one is missing. */
 export function comparedRehearsal({ measured, predicted, clock, steps, workedMs }: Rehearsal): RehearsalComparison | null {
   if (measured === null || predicted === null) return null;
-  const operations = operationsOf(measured, predicted, medianStep(steps));
-  const stages = stagesOf(measured.stages, operations);
+  const operations = rehearsedOperations(measured, predicted, medianStep(steps));
+  const stages = rehearsedStages(measured.stages, operations);
   const busy = (key: 'busyMs' | 'predictedBusyMs'): number => stages.reduce((sum, stage) => sum + stage[key], 0);
   const onSchedule = onClock(
     measured,
@@ -142,7 +142,7 @@ export function comparedRehearsal({ measured, predicted, clock, steps, workedMs 
 }
 
 /** Rows of both timelines are those of one schedule. */
-function operationsOf(measured: Timeline, predicted: Timeline, step: StepRun | null): RehearsedOperation[] {
+function rehearsedOperations(measured: Timeline, predicted: Timeline, step: StepRun | null): RehearsedOperation[] {
   const { kind, chunk, unit, units, stageOfChunk } = measured;
   return Array.from(kind, (what, row) => {
     const { microBatch = 0, slice = 0, tokens = 0, context = 0 } = units[unit[row] ?? 0] ?? {};
@@ -163,7 +163,7 @@ function operationsOf(measured: Timeline, predicted: Timeline, step: StepRun | n
   });
 }
 
-function stagesOf(stages: number, operations: readonly RehearsedOperation[]): RehearsedStage[] {
+function rehearsedStages(stages: number, operations: readonly RehearsedOperation[]): RehearsedStage[] {
   return Array.from({ length: stages }, (_, stage) => {
     const own = operations.filter((operation) => operation.stage === stage);
     return {
@@ -180,11 +180,11 @@ function stagesOf(stages: number, operations: readonly RehearsedOperation[]): Re
 export type CellTime = (chunk: number, cell: Cell, kind: OperationKind) => number | null;
 
 /** The step by the times of its cells. @throws ExpectedError `schedule-stuck`; Error where a cell was not timed. */
-export function predictedStep(schedule: Schedule, timeOf: CellTime, transfers?: Transfers): Timeline {
+export function predictedStep(schedule: Schedule, cellTime: CellTime, transfers?: Transfers): Timeline {
   const { kind, chunk, unit, units } = schedule;
   const rowMs = Float64Array.from(kind, (what, row) => {
     const cell = units[unit[row] ?? 0];
-    const ms = cell === undefined ? null : timeOf(chunk[row] ?? 0, cell, what as OperationKind);
+    const ms = cell === undefined ? null : cellTime(chunk[row] ?? 0, cell, what as OperationKind);
     if (ms === null) throw new Error(`row ${row} has no time`);
     return ms;
   });

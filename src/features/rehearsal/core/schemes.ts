@@ -59,14 +59,14 @@ interface OrderedPairs {
 
 /** Every slice that a cut at multiples of the unit can have. */
 export function gridCells({ tokens }: RehearsalDesign): Cell[] {
-  const unit = unitOf(tokens);
+  const unit = unitLength(tokens);
   const cells: Cell[] = [];
   for (let context = 0; context < tokens; context += unit)
     for (let end = context + unit; end <= tokens; end += unit) cells.push({ batch: 1, tokens: end - context, context });
   return cells;
 }
 
-function unitOf(tokens: number): number {
+function unitLength(tokens: number): number {
   if (tokens % units !== 0)
     throw new ExpectedError(
       'rehearsal-unsliced',
@@ -81,7 +81,7 @@ function unitOf(tokens: number): number {
  * that are the same together.
  * @throws ExpectedError `rehearsal-unsliced`; Error where a cell of the grid was not timed.
  */
-export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedScheme[] {
+export function schemesToRank(design: RehearsalDesign, cellTime: CellTime): NamedScheme[] {
   const { schedule, tokens, batch, shape, layers } = design;
   if (!scheduleKind(schedule.name).slices)
     throw new ExpectedError(
@@ -89,10 +89,10 @@ export function schemesToRank(design: RehearsalDesign, timeOf: CellTime): NamedS
       sentence`${schedule.name} runs whole sequences, not token slices`,
       sentence`rehearse the schemes of TeraPipe or Seq1F1B (--set schedule=TeraPipe)`,
     );
-  const unit = unitOf(tokens);
+  const unit = unitLength(tokens);
   const chunks = [...schedule.stageOfChunk.keys()];
   const passMs = (chunk: number, cell: Cell): number =>
-    (timeOf(chunk, cell, operationKind.forward) ?? Infinity) + (timeOf(chunk, cell, operationKind.backward) ?? Infinity);
+    (cellTime(chunk, cell, operationKind.forward) ?? Infinity) + (cellTime(chunk, cell, operationKind.backward) ?? Infinity);
   const solution = solveSlicing({
     batch,
     tokens,
@@ -134,13 +134,13 @@ export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes
   return {
     schemes: ranked,
     waitedShare: Math.max(...ranked.map(({ waitedShare }) => waitedShare)),
-    ...orderOf(ranked.map(({ predictedMs, stepMs }) => ({ predictedMs, stepMs }))),
-    worked: orderOf(ranked.map(({ predictedMs, workedStepMs }) => ({ predictedMs, stepMs: workedStepMs }))),
+    ...rankSchemes(ranked.map(({ predictedMs, stepMs }) => ({ predictedMs, stepMs }))),
+    worked: rankSchemes(ranked.map(({ predictedMs, workedStepMs }) => ({ predictedMs, stepMs: workedStepMs }))),
   };
 }
 
 /** @param cuts in the order of their predictions. */
-function orderOf(cuts: readonly Pick<MeasuredScheme, 'predictedMs' | 'stepMs'>[]): RankedSchemes['worked'] {
+function rankSchemes(cuts: readonly Pick<MeasuredScheme, 'predictedMs' | 'stepMs'>[]): RankedSchemes['worked'] {
   const measured = cuts.map(({ stepMs }) => lowMedian(stepMs));
   const noise = Math.max(...cuts.map(({ stepMs }, at) => (Math.max(...stepMs) - Math.min(...stepMs)) / (measured[at] ?? NaN)));
   let [apart, right] = [0, 0];

@@ -11,7 +11,7 @@ const deviation = 0.02;
 export function initialWeights(name: string, kind: string, elements: number): Float32Array {
   const values = new Float32Array(elements);
   if (/^(?:norm\d|queryNorm|keyNorm|finalNorm)$/.test(kind)) return values.fill(1);
-  const next = randomOf(name);
+  const next = namedRandom(name);
   const width = deviation * Math.sqrt(12);
   for (let i = 0; i < elements; i++) values[i] = width * (next() - 0.5);
   return values;
@@ -19,18 +19,18 @@ export function initialWeights(name: string, kind: string, elements: number): Fl
 
 /** Pseudo-random token ids of one sequence, and as labels those that follow; the same for every cut of the batch. */
 export function sequenceTokens(sequence: number, tokens: number, vocab: number): Int32Array {
-  const next = randomOf(`sequence ${sequence}`);
+  const next = namedRandom(`sequence ${sequence}`);
   return Int32Array.from({ length: tokens + 1 }, () => Math.floor(next() * vocab));
 }
 
 /** Numbers of the size of activations, always the same for a name. */
 export function madeUpNumbers(name: string, elements: number): Float32Array {
-  const next = randomOf(name);
+  const next = namedRandom(name);
   return Float32Array.from({ length: elements }, () => next() - 0.5);
 }
 
 /** Uniform numbers in [0, 1), always the same for a name (FNV-1a makes the seed of it). */
-function randomOf(name: string): () => number {
+function namedRandom(name: string): () => number {
   let seed = 0x811c9dc5;
   for (let i = 0; i < name.length; i++) seed = Math.imul(seed ^ name.charCodeAt(i), 0x01000193);
   return randomNumbers(seed);

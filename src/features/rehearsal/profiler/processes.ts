@@ -51,7 +51,10 @@ export interface StageProcesses {
  * Starts one process for each list of stages.
  * @throws ExpectedError `profiler-missing`; CancelledError.
  */
-export async function startStageProcesses(stagesOf: readonly (readonly number[])[], options: StageProcessOptions): Promise<StageProcesses> {
+export async function startStageProcesses(
+  processStages: readonly (readonly number[])[],
+  options: StageProcessOptions,
+): Promise<StageProcesses> {
   const { childFile, libraryPath, signal, limitMs, onPassed } = options;
   if (!existsSync(childFile))
     throw new ExpectedError(
@@ -62,7 +65,7 @@ export async function startStageProcesses(stagesOf: readonly (readonly number[])
   if (signal?.aborted === true) throw new CancelledError();
   const scratch = await mkdtemp(path.join(tmpdir(), 'terapipe-stages-'));
   const env = { ...keepsMemory, ...childEnvironment({ libraryPath }), TMPDIR: scratch, TMP: scratch, TEMP: scratch };
-  const processes = stagesOf.map((stages, index) =>
+  const processes = processStages.map((stages, index) =>
     startStages(childFile, env, stages, (passes) => {
       onPassed(index, passes);
     }),
@@ -73,13 +76,13 @@ export async function startStageProcesses(stagesOf: readonly (readonly number[])
   const onAbort = (): void => void stopAll();
   signal?.addEventListener('abort', onAbort, { once: true });
   return {
-    addresses: stagesOf.length === 1 ? [] : stagesOf.map((_, index) => addressOf(scratch, index)),
+    addresses: processStages.length === 1 ? [] : processStages.map((_, index) => stageAddress(scratch, index)),
     async ask(bodies, type) {
       const answers = processes.map(async (each, index) => {
         const body = bodies[index];
         if (body === undefined) throw new Error(`nothing to ask of process ${index}`);
         const reply = await each.request(body, limitMs);
-        if (reply.type !== type) throw failed(stagesOf[index] ?? [], reply);
+        if (reply.type !== type) throw failed(processStages[index] ?? [], reply);
         return reply as ReplyOf<typeof type>;
       });
       try {
@@ -143,7 +146,7 @@ function whose(stages: readonly number[]): string {
 }
 
 /** A local socket; on Windows a named pipe. */
-function addressOf(scratch: string, index: number): string {
+function stageAddress(scratch: string, index: number): string {
   const name = path.join(scratch, `stage-${index}`);
   return process.platform === 'win32' ? `\\\\.\\pipe\\${path.basename(scratch)}-${index}` : name;
 }

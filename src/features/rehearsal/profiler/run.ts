@@ -7,14 +7,14 @@ import { neededBytes, type RehearsalDesign, type Scale } from '../core/design';
 import { clockFor, preparedRehearsal, type PreparedRehearsal, type RehearsalRoom } from '../core/prepare';
 import type { GradientError } from '../core/gradient-error';
 import { onClock } from '../core/clock';
-import { medianStep, predictedStep, timelineOf, type Rehearsal } from '../core/result';
+import { medianStep, predictedStep, measuredTimeline, type Rehearsal } from '../core/result';
 import { gridCells, rankedSchemes, schemesToRank, type RankedSchemes } from '../core/schemes';
 import { say, sentence } from '../../../core/sentence';
 import type { Schedule, Timeline } from '../../../core/schedules/schedule';
 import type { Transfers } from '../../../core/schedules/simulate/transfers';
 import type { ProviderName } from '../../../core/domain/profile';
 import { usableShare } from '../../../profiler/memory';
-import { cellsOf, runStages, transfersOf, type RanStep } from './running';
+import { distinctCells, runStages, measuredTransfers, type RanStep } from './running';
 
 /** How and where to rehearse. */
 interface RehearsalOptions {
@@ -102,7 +102,7 @@ interface Progress {
   readonly passed: (passes: number) => void;
 }
 
-function progressOf(phases: number, passes: number, onProgress: RehearsalOptions['onProgress']): Progress {
+function createProgress(phases: number, passes: number, onProgress: RehearsalOptions['onProgress']): Progress {
   let [phase, doing, within] = [0, '', 0];
   const report = (): void => {
     onProgress({ doing, fraction: Math.min(1, (phase + Math.min(1, within)) / phases) });
@@ -126,7 +126,7 @@ function progressOf(phases: number, passes: number, onProgress: RehearsalOptions
  */
 export async function rehearse(design: RehearsalDesign, options: RehearsalOptions): Promise<Rehearsal> {
   const startedMs = options.now();
-  const { clock, stagesOf } = processesFor(design, options);
+  const { clock, processStages } = processesFor(design, options);
   const course: Course = {
     steps: [],
     transfers: undefined,
@@ -143,12 +143,12 @@ export async function rehearse(design: RehearsalDesign, options: RehearsalOption
     versions: {},
     attention: '',
   };
-  const error = await runSteps(design, options, stagesOf, course);
+  const error = await runSteps(design, options, processStages, course);
   return {
     design,
     status: error === null ? 'complete' : 'partial',
     error,
-    processes: stagesOf.length,
+    processes: processStages.length,
     clock,
     provider: options.provider,
     ...course,
@@ -165,24 +165,24 @@ export async function rehearse(design: RehearsalDesign, options: RehearsalOption
 async function runSteps(
   design: RehearsalDesign,
   options: RehearsalOptions,
-  stagesOf: readonly (readonly number[])[],
+  processStages: readonly (readonly number[])[],
   course: Course,
 ): Promise<string | null> {
   const { schedule, shape } = design;
-  const progress = progressOf(3 + options.steps, schedule.kind.length, options.onProgress);
+  const progress = createProgress(3 + options.steps, schedule.kind.length, options.onProgress);
   progress.begin(0, 'loading ONNX Runtime');
-  const stages = await runStages(design, stagesOf, largestBatch([schedule]), { ...options, onPassed: progress.passed });
+  const stages = await runStages(design, processStages, largestBatch([schedule]), { ...options, onPassed: progress.passed });
   course.attention = stages.attention;
   course.versions = stages.versions;
   try {
     progress.begin(0, 'the unsliced step, for its loss and gradients');
     const reference = await stages.reference();
     progress.begin(1, 'each pass by itself, for the prediction');
-    const timeOf = await stages.time(cellsOf([schedule]), rounds);
+    const cellTime = await stages.time(distinctCells([schedule]), rounds);
     progress.begin(2, 'a step to warm up');
-    course.transfers = transfersOf(schedule, shape.hidden, await stages.step(schedule));
-    course.predicted = predictedStep(schedule, timeOf, course.transfers);
-    const most = options.steps * (1 + (stagesOf.length > 1 ? mostRepeats : 0));
+    course.transfers = measuredTransfers(schedule, shape.hidden, await stages.step(schedule));
+    course.predicted = predictedStep(schedule, cellTime, course.transfers);
+    const most = options.steps * (1 + (processStages.length > 1 ? mostRepeats : 0));
     for (let index = 0; index < most && (index < options.steps || isDisturbed(course)); index++) {
       const again = index < options.steps ? '' : ', again: other work took the processor';
       progress.begin(3 + (index % options.steps), `step ${(index % options.steps) + 1} of ${options.steps}${again}`);
@@ -225,7 +225,7 @@ function keepStep(
   course.othersShare = Math.max(...course.steps.map(({ othersShare }) => othersShare));
   course.workedMs = lowMedian(course.steps.map(({ workMs }) => onClock(schedule, workMs, course.transfers).makespanMs));
   const middle = medianStep(course.steps);
-  course.measured = middle === null ? null : timelineOf(schedule, middle);
+  course.measured = middle === null ? null : measuredTimeline(schedule, middle);
   course.gradients = worse(course.gradients, gradients);
   course.lossError = Math.max(course.lossError ?? 0, Math.abs(ran.loss - expectedLoss) / Math.abs(expectedLoss));
 }
@@ -241,16 +241,16 @@ function worse(a: GradientError | null, b: GradientError | null): GradientError 
  * @throws as `rehearse`, also where a process ends half way; ExpectedError `rehearsal-unsliced` for schedules that run no slices.
  */
 export async function rehearseSchemes(design: RehearsalDesign, options: RehearsalOptions): Promise<RankedSchemes> {
-  const { stagesOf } = processesFor(design, options);
-  const progress = progressOf(2 + options.steps, design.schedule.kind.length, options.onProgress);
+  const { processStages } = processesFor(design, options);
+  const progress = createProgress(2 + options.steps, design.schedule.kind.length, options.onProgress);
   progress.begin(0, 'loading ONNX Runtime');
-  const stages = await runStages(design, stagesOf, 1, { ...options, onPassed: progress.passed });
+  const stages = await runStages(design, processStages, 1, { ...options, onPassed: progress.passed });
   try {
     progress.begin(0, 'the unsliced step, for its loss and gradients');
     await stages.reference();
     progress.begin(1, 'each pass by itself, for the predictions');
-    const timeOf = await stages.time(gridCells(design), gridRounds);
-    const schemes = schemesToRank(design, timeOf);
+    const cellTime = await stages.time(gridCells(design), gridRounds);
+    const schemes = schemesToRank(design, cellTime);
     const steps = schemes.map((): RanStep[] => []);
     for (let index = -1; index < options.steps; index++) {
       for (const [at, { name, schedule }] of schemes.entries()) {
@@ -264,10 +264,10 @@ export async function rehearseSchemes(design: RehearsalDesign, options: Rehearsa
     return rankedSchemes(
       schemes.map((scheme, at) => {
         const [warmUp, ...measured] = steps[at] ?? [];
-        const transfers = warmUp === undefined ? undefined : transfersOf(scheme.schedule, design.shape.hidden, warmUp);
+        const transfers = warmUp === undefined ? undefined : measuredTransfers(scheme.schedule, design.shape.hidden, warmUp);
         return {
           ...scheme,
-          predictedMs: predictedStep(scheme.schedule, timeOf, transfers).makespanMs,
+          predictedMs: predictedStep(scheme.schedule, cellTime, transfers).makespanMs,
           waitedShare: Math.max(...measured.map(({ waitedShare }) => waitedShare)),
           stepMs: measured.map(({ makespanMs }) => makespanMs),
           workedStepMs: measured.map(({ workMs }) => onClock(scheme.schedule, workMs, transfers).makespanMs),
@@ -284,11 +284,11 @@ export async function rehearseSchemes(design: RehearsalDesign, options: Rehearsa
 function processesFor(
   design: RehearsalDesign,
   { machine = thisMachine(), clock: asked }: RehearsalOptions,
-): { readonly clock: Rehearsal['clock']; readonly stagesOf: readonly (readonly number[])[] } {
+): { readonly clock: Rehearsal['clock']; readonly processStages: readonly (readonly number[])[] } {
   requireMemory(design, machine);
   const stages = Array.from({ length: design.schedule.stages }, (_, stage) => stage);
   const clock = clockFor(asked, stages.length, machine.cores);
-  return { clock, stagesOf: clock === 'real' ? stages.map((stage) => [stage]) : [stages] };
+  return { clock, processStages: clock === 'real' ? stages.map((stage) => [stage]) : [stages] };
 }
 
 function requireMemory(design: RehearsalDesign, { freeBytes }: Machine): void {

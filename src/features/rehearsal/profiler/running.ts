@@ -63,16 +63,16 @@ type Stepped = Extract<RehearsalReply, { readonly type: 'stepped' }>;
 
 /**
  * Starts the processes of a design's stages.
- * @param stagesOf stages of each process. @param largestBatch sequences of the largest unit of any schedule that will be run.
+ * @param processStages stages of each process. @param largestBatch sequences of the largest unit of any schedule that will be run.
  */
 export async function runStages(
   design: RehearsalDesign,
-  stagesOf: readonly (readonly number[])[],
+  processStages: readonly (readonly number[])[],
   largestBatch: number,
   options: RunningOptions,
 ): Promise<RunningStages> {
-  const passed = stagesOf.map(() => 0);
-  const processes = await startStageProcesses(stagesOf, {
+  const passed = processStages.map(() => 0);
+  const processes = await startStageProcesses(processStages, {
     ...options,
     limitMs,
     onPassed: (index, passes) => {
@@ -83,7 +83,7 @@ export async function runStages(
   try {
     return await openedStages({
       design,
-      stagesOf,
+      processStages,
       largestBatch,
       provider: options.provider,
       processes,
@@ -99,7 +99,7 @@ export async function runStages(
 /** Processes that were started, and what they are to run. */
 interface Started {
   readonly design: RehearsalDesign;
-  readonly stagesOf: readonly (readonly number[])[];
+  readonly processStages: readonly (readonly number[])[];
   readonly largestBatch: number;
   readonly provider: ProviderName;
   readonly forwardOnly: boolean;
@@ -108,14 +108,22 @@ interface Started {
   readonly passed: number[];
 }
 
-async function openedStages({ design, stagesOf, largestBatch, provider, forwardOnly, processes, passed }: Started): Promise<RunningStages> {
+async function openedStages({
+  design,
+  processStages,
+  largestBatch,
+  provider,
+  forwardOnly,
+  processes,
+  passed,
+}: Started): Promise<RunningStages> {
   const { chunks, tokens, batch, tied, schedule } = design;
   const split = splitsBackward(schedule);
   const opened = await processes.ask(
-    stagesOf.map((stages) => ({
+    processStages.map((stages) => ({
       type: 'open' as const,
       provider,
-      step: { job: jobOf(design, largestBatch), chunks, tokens, batch, tied, forwardOnly },
+      step: { job: profilerJob(design, largestBatch), chunks, tokens, batch, tied, forwardOnly },
       split,
       stages: [...stages],
       addresses: [...processes.addresses],
@@ -127,11 +135,14 @@ async function openedStages({ design, stagesOf, largestBatch, provider, forwardO
     passed.fill(0);
     const others = otherWork();
     const replies = await processes.ask(
-      stagesOf.map(() => ({ type: 'step' as const, schedule: ran, keep })),
+      processStages.map(() => ({ type: 'step' as const, schedule: ran, keep })),
       'stepped',
     );
     peaks = replies.map(({ peakRssBytes }) => peakRssBytes);
-    return { ...merged(replies, stagesOf.length === 1 ? ran : null), othersShare: others(sum(replies.map((reply) => reply.processorMs))) };
+    return {
+      ...merged(replies, processStages.length === 1 ? ran : null),
+      othersShare: others(sum(replies.map((reply) => reply.processorMs))),
+    };
   };
   const [first] = opened;
   return {
@@ -144,17 +155,17 @@ async function openedStages({ design, stagesOf, largestBatch, provider, forwardO
     close: processes.close,
     async time(cells, rounds) {
       const all = Array.from(schedule.stageOfChunk, (stage, chunk) => ({ stage, chunk }));
-      const chunksOf = (own: readonly number[]) => all.filter(({ stage }) => own.includes(stage));
+      const ownChunks = (own: readonly number[]) => all.filter(({ stage }) => own.includes(stage));
       const replies = await processes.ask(
-        stagesOf.map((own) => ({ type: 'time' as const, cells: [...cells], chunks: chunksOf(own), split, rounds })),
+        processStages.map((own) => ({ type: 'time' as const, cells: [...cells], chunks: ownChunks(own), split, rounds })),
         'timed',
       );
-      return medianOf(replies.flatMap((reply) => reply.cells));
+      return medianCellTime(replies.flatMap((reply) => reply.cells));
     },
   };
 }
 
-function jobOf({ shape, keepsProbabilities, tokens }: RehearsalDesign, batch: number): ProfilerJob {
+function profilerJob({ shape, keepsProbabilities, tokens }: RehearsalDesign, batch: number): ProfilerJob {
   return {
     shape,
     precision: 'fp32',
@@ -165,22 +176,22 @@ function jobOf({ shape, keepsProbabilities, tokens }: RehearsalDesign, batch: nu
   };
 }
 
-function medianOf(cells: readonly CellTimes[]): CellTime {
-  const times = new Map(cells.map((each) => [`${each.chunk} ${keyOf(each.cell)}`, each]));
+function medianCellTime(cells: readonly CellTimes[]): CellTime {
+  const times = new Map(cells.map((each) => [`${each.chunk} ${cellKey(each.cell)}`, each]));
   return (chunk, cell, kind) => {
-    const ms = times.get(`${chunk} ${keyOf(cell)}`)?.ms[kind] ?? [];
+    const ms = times.get(`${chunk} ${cellKey(cell)}`)?.ms[kind] ?? [];
     return ms.length === 0 ? null : median(ms);
   };
 }
 
-function keyOf({ batch, tokens, context }: Cell): string {
+function cellKey({ batch, tokens, context }: Cell): string {
   return `${batch},${tokens},${context}`;
 }
 
 /** Different cells of some schedules. */
-export function cellsOf(schedules: readonly Schedule[]): Cell[] {
+export function distinctCells(schedules: readonly Schedule[]): Cell[] {
   const cells = schedules.flatMap(({ units }) => units.map(({ batch, tokens, context }) => ({ batch, tokens, context })));
-  return [...new Map(cells.map((cell) => [keyOf(cell), cell])).values()];
+  return [...new Map(cells.map((cell) => [cellKey(cell), cell])).values()];
 }
 
 /** Begins to watch what the machine does. @returns makes of our processes' time, ms, the share of all cores that others took. */
@@ -196,9 +207,9 @@ function otherWork(): (ownMs: number) => number {
 function merged(replies: readonly Stepped[], inTurn: Schedule | null): Omit<RanStep, 'othersShare'> {
   const [first] = replies;
   if (first === undefined) throw new Error('no process answered');
-  const columnOf = (key: 'startMs' | 'endMs' | 'workMs'): Float64Array =>
+  const mergedColumn = (key: 'startMs' | 'endMs' | 'workMs'): Float64Array =>
     first[key].map((_, row) => replies.map((reply) => reply[key][row] ?? NaN).find((ms) => !Number.isNaN(ms)) ?? NaN);
-  const [startMs, endMs, workMs] = [columnOf('startMs'), columnOf('endMs'), columnOf('workMs')];
+  const [startMs, endMs, workMs] = [mergedColumn('startMs'), mergedColumn('endMs'), mergedColumn('workMs')];
   const fromMs = startMs.reduce((least, ms) => Math.min(least, ms), Infinity);
   const shifted = { startMs: startMs.map((ms) => ms - fromMs), endMs: endMs.map((ms) => ms - fromMs) };
   const lastMs = shifted.endMs.reduce((most, ms) => Math.max(most, ms), 0);
@@ -219,7 +230,7 @@ function merged(replies: readonly Stepped[], inTurn: Schedule | null): Omit<RanS
 }
 
 /** What handing on a unit takes between processes: the median of what as many bytes took in a step that counts for nothing else. */
-export function transfersOf({ units }: Schedule, hidden: number, { transfers }: RanStep): Transfers {
+export function measuredTransfers({ units }: Schedule, hidden: number, { transfers }: RanStep): Transfers {
   const bySize = new Map<number, number[]>();
   for (const { bytes, sentMs, arrivedMs } of transfers) memoized(bySize, bytes, () => []).push(arrivedMs - sentMs);
   const ms = Float64Array.from(units, ({ batch, tokens }) => {

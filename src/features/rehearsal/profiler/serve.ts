@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../core/errors';
 import { oneAfterAnother } from '../core/clock';
 import { gradientError } from '../core/gradient-error';
-import { handlingOf, type Item } from '../core/handling';
+import { rowHandling, type Item } from '../core/handling';
 import type { Schedule } from '../../../core/schedules/schedule';
 import type { WithoutId } from '../../../protocol/profiler';
 import type { RehearsalReply, RehearsalRequest } from '../protocol';
@@ -113,17 +113,17 @@ async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, 
   const startMs = new Float64Array(rows.length).fill(NaN);
   const endMs = new Float64Array(rows.length).fill(NaN);
   const workMs = new Float64Array(rows.length).fill(NaN);
-  const stageOf = (chunk: number): number => schedule.stageOfChunk[chunk] ?? 0;
+  const chunkStage = (chunk: number): number => schedule.stageOfChunk[chunk] ?? 0;
   let [passes, shownMs] = [0, clock()];
   for (const row of rows) {
-    const runner = runners.get(stageOf(schedule.chunk[row] ?? 0));
+    const runner = runners.get(chunkStage(schedule.chunk[row] ?? 0));
     if (runner === undefined) continue;
     for (const item of fromElsewhere(schedule, row, runners)) runner.give(await taken(mail, item));
     startMs[row] = clock();
     const { result: made, ms } = await timeWork(() => runner.run(schedule, row));
     endMs[row] = clock();
     workMs[row] = ms;
-    if (made !== null) handOn(made, stageOf(made.item.chunk), runners, mail);
+    if (made !== null) handOn(made, chunkStage(made.item.chunk), runners, mail);
     passes += 1;
     if (clock() - shownMs < noticeMs) continue;
     shownMs = clock();
@@ -134,7 +134,7 @@ async function runRows({ runners, mail, timeWork }: Opened, schedule: Schedule, 
 
 /** What a row needs of stages in other processes. */
 function fromElsewhere(schedule: Schedule, row: number, runners: ReadonlyMap<number, StageRunner>): Item[] {
-  return handlingOf(schedule, row).needs.filter(({ what, chunk }) => {
+  return rowHandling(schedule, row).needs.filter(({ what, chunk }) => {
     if (what !== 'activation' && what !== 'gradient') return false;
     const source = schedule.stageOfChunk[what === 'activation' ? chunk - 1 : chunk + 1] ?? 0;
     return !runners.has(source);

@@ -1,12 +1,12 @@
 import type { Tensor } from 'onnxruntime-node';
-import { handlingOf, itemKey, itemText, neighboursOf, type Item } from '../core/handling';
+import { rowHandling, itemKey, itemText, sliceNeighbours, type Item } from '../core/handling';
 import { operationKind, type OperationKind, type Schedule, type WorkUnit } from '../../../core/schedules/schedule';
 import type { RehearsedStep, Transfer } from '../protocol';
 import type { Runtime } from '../../../profiler/sessions';
 import { sequenceTokens } from './parameters';
 import { createPartRunner, type PartRunner } from './parts';
 import type { StepSessions } from './step-sessions';
-import { sharedTensors, tensorOf, weightTensors, type Bag, type InitialWeights, type SharedTensors } from './tensors';
+import { sharedTensors, requireTensor, weightTensors, type Bag, type InitialWeights, type SharedTensors } from './tensors';
 import { embeddingTables, type EmbeddingTables } from './embedding-tables';
 
 /** The columns of a schedule that say what its passes hand to each other. */
@@ -78,7 +78,7 @@ export function createStageRunner(runtime: Runtime, step: RehearsedStep, session
       shelf.put(item, [new Map([['value', tensor]])]);
     },
     async run(order, row) {
-      const { needs, makes, frees } = handlingOf(order, row);
+      const { needs, makes, frees } = rowHandling(order, row);
       for (const item of needs) shelf.look(item);
       const tensor = await runPass(work, order, row);
       for (const item of frees) shelf.drop(item);
@@ -102,7 +102,7 @@ export function createStageRunner(runtime: Runtime, step: RehearsedStep, session
 }
 
 function runPass(work: Work, order: StepOrder, row: number): Promise<Tensor | null> {
-  const place = placeOf(work.step, order, order.chunk[row] ?? 0, order.unit[row] ?? 0);
+  const place = unitPlace(work.step, order, order.chunk[row] ?? 0, order.unit[row] ?? 0);
   const kind = (order.kind[row] ?? operationKind.forward) as OperationKind;
   switch (kind) {
     case operationKind.forward:
@@ -125,9 +125,9 @@ async function forward(work: Work, place: Place): Promise<Tensor> {
   const keys: Bag[] = [];
   for (const at of layers.keys()) {
     const results = await layerForward(work, place, at, x);
-    saved.push(at < recomputed ? new Map([['x', x]]) : savedOf(sessions, 'layer', new Map([['x', x]]), results));
+    saved.push(at < recomputed ? new Map([['x', x]]) : savedForBackward(sessions, 'layer', new Map([['x', x]]), results));
     keys.push(only(results, ['presentKey', 'presentValue']));
-    x = tensorOf(results, 'y');
+    x = requireTensor(results, 'y');
   }
   if (step.forwardOnly === true) {
     shelf.put({ what: 'keys', chunk, unit: index }, keys);
@@ -136,11 +136,11 @@ async function forward(work: Work, place: Place): Promise<Tensor> {
   if (isLast) {
     const bag = new Map([
       ['x', x],
-      ['labels', shared.integers(tokensOf(step, place, 1))],
+      ['labels', shared.integers(unitTokens(step, place, 1))],
     ]);
     const results = await parts.run('head', 'forward', 'head', unit, bag);
-    saved.push(savedOf(sessions, 'head', bag, results));
-    work.addLoss(Number(tensorOf(results, 'loss').data[0]));
+    saved.push(savedForBackward(sessions, 'head', bag, results));
+    work.addLoss(Number(requireTensor(results, 'loss').data[0]));
   }
   shelf.put({ what: 'saved', chunk, unit: index }, saved);
   shelf.put({ what: 'keys', chunk, unit: index }, keys);
@@ -154,7 +154,7 @@ function layerForward(
   at: number,
   x: Tensor,
 ): Promise<Bag> {
-  const before = neighboursOf(order, index).earlier ? shelf.look({ what: 'keys', chunk, unit: index - 1 }) : [];
+  const before = sliceNeighbours(order, index).earlier ? shelf.look({ what: 'keys', chunk, unit: index - 1 }) : [];
   const none = shared.noKeys(step.job.shape, unit.batch);
   const bag = new Map([
     ['x', x],
@@ -166,22 +166,22 @@ function layerForward(
 }
 
 /** What backward takes of a forward pass: its operands and what it saves. */
-function savedOf(sessions: StepSessions, part: 'layer' | 'head', operands: Bag, results: Bag): Bag {
+function savedForBackward(sessions: StepSessions, part: 'layer' | 'head', operands: Bag, results: Bag): Bag {
   return new Map([
     ...operands,
-    ...[...sessions.of(part, 'forward').saves].map((name): [string, Tensor] => [name, tensorOf(results, name)]),
+    ...[...sessions.of(part, 'forward').saves].map((name): [string, Tensor] => [name, requireTensor(results, name)]),
   ]);
 }
 
 async function embedded({ step, shared, parts }: Work, place: Place): Promise<Tensor> {
-  const ids = shared.integers(tokensOf(step, place, 0));
-  return tensorOf(await parts.run('embedding', 'forward', 'embedding', place.unit, new Map([['ids', ids]])), 'y');
+  const ids = shared.integers(unitTokens(step, place, 0));
+  return requireTensor(await parts.run('embedding', 'forward', 'embedding', place.unit, new Map([['ids', ids]])), 'y');
 }
 
 async function backward(work: Work, place: Place, pass: 'backward' | 'backwardInput'): Promise<Tensor> {
   const { step, sessions, shared, parts, shelf, tables } = work;
   const { order, chunk, index, unit, layers, recomputed, sequence } = place;
-  const { earlier, later } = neighboursOf(order, index);
+  const { earlier, later } = sliceNeighbours(order, index);
   const saved = shelf.look({ what: 'saved', chunk, unit: index });
   const keys = shelf.look({ what: 'keys', chunk, unit: index });
   const fromLater = later ? shelf.look({ what: 'keyGradient', chunk, unit: index }) : [];
@@ -191,22 +191,23 @@ async function backward(work: Work, place: Place, pass: 'backward' | 'backwardIn
   if (chunk === step.chunks.length - 1) {
     const results = await parts.run('head', pass, 'head', unit, saved[layers.length] ?? new Map());
     forWeights.unshift(weightInputs(results));
-    dy = tensorOf(results, 'dx');
+    dy = requireTensor(results, 'dx');
   } else dy = shelf.value({ what: 'gradient', chunk, unit: index });
   for (const [at, layer] of [...layers.entries()].reverse()) {
     const present = keys[at] ?? new Map<string, Tensor>();
-    const zeros = shared.zeros(tensorOf(present, 'presentKey').dims);
+    const zeros = shared.zeros(requireTensor(present, 'presentKey').dims);
     const dKeys = new Map([
       ['dKeyIn', fromLater[at]?.get('dPastKey') ?? zeros],
       ['dValueIn', fromLater[at]?.get('dPastValue') ?? zeros],
       ['dy', dy],
     ]);
     const kept = saved[at] ?? new Map<string, Tensor>();
-    const all = at < recomputed ? savedOf(sessions, 'layer', kept, await layerForward(work, place, at, tensorOf(kept, 'x'))) : kept;
+    const all =
+      at < recomputed ? savedForBackward(sessions, 'layer', kept, await layerForward(work, place, at, requireTensor(kept, 'x'))) : kept;
     const results = await parts.run('layer', pass, `layer ${layer}`, unit, new Map([...all, ...present, ...dKeys]));
     toEarlier.unshift(only(results, ['dPastKey', 'dPastValue']));
     forWeights.unshift(at < recomputed ? new Map([...all, ...weightInputs(results)]) : weightInputs(results));
-    dy = tensorOf(results, 'dx');
+    dy = requireTensor(results, 'dx');
   }
   if (earlier) shelf.put({ what: 'keyGradient', chunk, unit: index - 1 }, toEarlier);
   if (pass === 'backwardInput') shelf.put({ what: 'weightInputs', chunk, unit: index }, [...forWeights, new Map([['dx', dy]])]);
@@ -220,7 +221,7 @@ async function backwardWeight({ step, parts, shelf, tables }: Work, { chunk, ind
   const both = (at: number): Bag => new Map([...(saved[at] ?? []), ...(inputs[at] ?? [])]);
   for (const [at, layer] of layers.entries()) await parts.run('layer', 'backwardWeight', `layer ${layer}`, unit, both(at));
   if (chunk === step.chunks.length - 1) await parts.run('head', 'backwardWeight', 'head', unit, both(layers.length));
-  if (chunk === 0) tables.add(unit, sequence, tensorOf(inputs.at(-1) ?? new Map(), 'dx'));
+  if (chunk === 0) tables.add(unit, sequence, requireTensor(inputs.at(-1) ?? new Map(), 'dx'));
   return null;
 }
 
@@ -229,24 +230,24 @@ function weightInputs(results: Bag): Bag {
 }
 
 function only(bag: Bag, names: readonly string[]): Bag {
-  return new Map(names.map((name) => [name, tensorOf(bag, name)]));
+  return new Map(names.map((name) => [name, requireTensor(bag, name)]));
 }
 
 /** Keys and values that came must be those of the slice's context, all of it. */
 function requireContext(bag: Bag, { slice, microBatch, context }: WorkUnit): void {
-  const there = tensorOf(bag, 'pastKey').dims[2] ?? 0;
+  const there = requireTensor(bag, 'pastKey').dims[2] ?? 0;
   if (there !== context)
     throw new Error(`slice ${slice} of micro-batch ${microBatch} has ${context} tokens before it, and keys of ${there} came`);
 }
 
 /** Ids of a unit's tokens, or with `shift` 1 those that follow. */
-function tokensOf({ tokens, job }: RehearsedStep, { unit, sequence }: Place, shift: 0 | 1): number[] {
+function unitTokens({ tokens, job }: RehearsedStep, { unit, sequence }: Place, shift: 0 | 1): number[] {
   return Array.from({ length: unit.batch }, (_, at) => [
     ...sequenceTokens(sequence + at, tokens, job.shape.vocab).subarray(unit.context + shift, unit.context + unit.tokens + shift),
   ]).flat();
 }
 
-function placeOf({ chunks }: RehearsedStep, order: StepOrder, chunk: number, index: number): Place {
+function unitPlace({ chunks }: RehearsedStep, order: StepOrder, chunk: number, index: number): Place {
   const unit = order.units[index];
   const { first, count, recomputed } = chunks[chunk] ?? { first: 0, count: 0, recomputed: 0 };
   if (unit === undefined) throw new Error(`there is no unit ${index}`);
@@ -286,7 +287,7 @@ function emptyShelf(): Shelf {
       items.set(itemKey(item), bags);
     },
     look,
-    value: (item) => tensorOf(look(item)[0] ?? new Map(), 'value'),
+    value: (item) => requireTensor(look(item)[0] ?? new Map(), 'value'),
     drop: (item) => void items.delete(itemKey(item)),
     clear: () => {
       items.clear();

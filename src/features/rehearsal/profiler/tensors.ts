@@ -24,15 +24,15 @@ export function sharedTensors(runtime: Runtime): SharedTensors {
   const zeros = new Map<string, Tensor>();
   const sizes = new Map<string, Record<string, Tensor>>();
   const integers = (values: readonly number[]): Tensor => new runtime.Tensor('int64', BigInt64Array.from(values, BigInt), [values.length]);
-  const zerosOf = (dims: readonly number[]): Tensor => {
+  const zerosTensor = (dims: readonly number[]): Tensor => {
     const made = zeros.get(dims.join()) ?? new runtime.Tensor('float32', new Float32Array(product(dims)), dims);
     zeros.set(dims.join(), made);
     return made;
   };
   return {
     integers,
-    zeros: zerosOf,
-    noKeys: ({ kvHeads, headDim }, batch) => zerosOf([batch, kvHeads, 0, headDim]),
+    zeros: zerosTensor,
+    noKeys: ({ kvHeads, headDim }, batch) => zerosTensor([batch, kvHeads, 0, headDim]),
     sizes({ batch, tokens, context }) {
       const key = `${batch},${tokens},${context}`;
       const made = sizes.get(key) ?? { batch: integers([batch]), tokens: integers([tokens]), context: integers([context]) };
@@ -76,7 +76,7 @@ function transposed(values: Float32Array, rows: number, columns: number): Float3
 }
 
 /** @throws Error when it is missing. */
-export function tensorOf(bag: Bag, name: string): Tensor {
+export function requireTensor(bag: Bag, name: string): Tensor {
   const tensor = bag.get(name);
   if (tensor === undefined) throw new Error(`there is no ${name}`);
   return tensor;

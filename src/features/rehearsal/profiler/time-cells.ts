@@ -45,9 +45,9 @@ export async function timeCells(
   timeWork: TimeWork,
 ): Promise<CellTimes[]> {
   const madeUp = madeUpTensors(runtime);
-  const groups = groupsOf(step, cells).map((group) => timedCells(group, chunks));
+  const groups = cellGroups(step, cells).map((group) => timedCells(group, chunks));
   const run = async (timed: TimedCell, kind: OperationKind, isCounted: boolean): Promise<void> => {
-    const { ms } = await timeWork(() => timed.runner.run(orderOf(step, timed, kind), 0));
+    const { ms } = await timeWork(() => timed.runner.run(singlePassOrder(step, timed, kind), 0));
     if (isCounted) timed.ms[kind]?.push(ms);
   };
   // A first round warms up.
@@ -71,7 +71,7 @@ export async function timeCells(
 }
 
 /** Cells of as many tokens together as the step has, or one. */
-function groupsOf({ tokens, batch }: RehearsedStep, cells: readonly Cell[]): Cell[][] {
+function cellGroups({ tokens, batch }: RehearsedStep, cells: readonly Cell[]): Cell[][] {
   const groups: Cell[][] = [];
   let held = Infinity;
   for (const cell of cells) {
@@ -97,7 +97,7 @@ function timedCells(cells: readonly Cell[], chunks: CellTimings['chunks']): Time
   });
 }
 
-function orderOf({ chunks }: RehearsedStep, { chunk, units, unit }: TimedCell, kind: OperationKind): StepOrder {
+function singlePassOrder({ chunks }: RehearsedStep, { chunk, units, unit }: TimedCell, kind: OperationKind): StepOrder {
   return {
     units,
     stageOfChunk: new Uint32Array(chunks.length),

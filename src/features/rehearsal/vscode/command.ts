@@ -16,7 +16,7 @@ import { requireTrust } from '../../../extension/sessions/profiles';
 import { rehearsedSteps, type Rehearsals } from './rehearsals';
 import { displayPath } from '../../../extension/sessions/sources';
 import type { CompareCommands } from '../../compare/vscode/command';
-import { settled, targetOf } from '../../../extension/commands/target';
+import { settled, findTarget } from '../../../extension/commands/target';
 
 export interface RehearseCommands extends CompareCommands {
   readonly rehearsals: Rehearsals;
@@ -35,14 +35,14 @@ const asPlanned: Scale = { layers: null, hidden: null, sequence: null, batch: nu
  */
 export async function rehearseCommand(commands: RehearseCommands, argument: unknown): Promise<readonly string[]> {
   requireTrust();
-  const file = await targetOf(commands.shown, argument);
+  const file = await findTarget(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
   if (plan === null) throw error ?? new ExpectedError('no-plan', sentence`There is no plan to rehearse`, sentence`fix the config first`);
   const design = await designFor(commands, plan);
   const rehearsal = await rehearseWithProgress(commands, file, design);
   await show(commands, file, plan, rehearsal);
   showResult(rehearsal);
-  return commands.comparisons.stateOf(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
+  return commands.comparisons.state(file)?.answer?.sentences.map((sentence) => say(sentence, vscode.l10n.t)) ?? [];
 }
 
 interface Choice extends vscode.QuickPickItem {

@@ -13,7 +13,7 @@ import type { ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
-import { layoutAnswerOf } from '../../../../src/protocol/layout';
+import { toLayoutAnswer } from '../../../../src/protocol/layout';
 import { loadObject } from '../config-files/files';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
@@ -75,7 +75,7 @@ describe('what a search may choose', () => {
   });
 
   it('shows what each schedule needs that the runtime does not run', async () => {
-    const { needs } = layoutAnswerOf(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
+    const { needs } = toLayoutAnswer(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
     assert.deepEqual(needs.map(toText).sort(), [
       "GPipe needs TorchTitan or TeraPipe's runtime",
       "ZB-H1 needs sail-sg's zero-bubble Megatron-LM",
@@ -92,7 +92,7 @@ describe('what a search may choose', () => {
     assert.deepEqual(await split({ recompute: 'full' }), megatron);
     assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }), []);
     assert.deepEqual(await split({ overlapGradReduce: true, recompute: 'full' }, { schedules: ['ZB-H1', 'GPipe'] }), ['ZB-H1']);
-    const { needs } = layoutAnswerOf(
+    const { needs } = toLayoutAnswer(
       searchLayouts({ ...problemOf(await own({ schedules: 'all' }, { overlapGradReduce: true })), withoutPlanned: true }),
       'a',
     );

@@ -5,8 +5,8 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
-import { lensesOf } from '../../../../src/extension/language/lens-text';
-import { pageLayoutOf } from '../../../../src/extension/views/layout-page';
+import { configLenses } from '../../../../src/extension/language/lens-text';
+import { toPageLayout } from '../../../../src/extension/views/layout-page';
 import { createLayoutSearches, type LayoutSearches } from '../../../../src/extension/sessions/layout-searches';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
@@ -81,7 +81,7 @@ async function plannedScript(automatic = true): Promise<SearchHost> {
 
 /** The lens on layouts over the script. */
 function lensText(sessions: TestHost['sessions'], layouts: LayoutSearches): string {
-  const lenses = lensesOf(sessions.get(file)!, layouts.stateOf(file), english);
+  const lenses = configLenses(sessions.get(file)!, layouts.state(file), english);
   return lenses.find(({ runs }) => runs === 'terapipe.openLayout')?.title ?? '';
 }
 
@@ -92,15 +92,15 @@ describe('searches of layouts', () => {
     assert.equal(started[0]?.improvements, false);
     assert.equal(lensText(sessions, layouts), 'Layouts: searching…');
     await started[0].finish();
-    const state = layouts.stateOf(file);
+    const state = layouts.state(file);
     assert.equal(state?.running, undefined);
     assert.ok(state?.answer?.result.launched);
     assert.match(lensText(sessions, layouts), /^As launched [\d.]+ (µs|ms|s), /);
     assert.deepEqual(
-      layouts.findingsOf(file).map(({ code }) => code),
+      layouts.findings(file).map(({ code }) => code),
       ['layout-slower'],
     );
-    const page = pageLayoutOf(sessions.get(file)!, state);
+    const page = toPageLayout(sessions.get(file)!, state);
     assert.equal(page?.answer?.id, state.answer.id);
     assert.equal(page.running, null);
     await nextTurn();
@@ -141,7 +141,7 @@ describe('searches of layouts', () => {
     await count(started, 2);
     assert.ok(started[0]?.signal.aborted);
     await started[1]?.finish();
-    assert.equal((await asked).result, layouts.stateOf(file)?.answer?.result);
+    assert.equal((await asked).result, layouts.state(file)?.answer?.result);
     await layouts.current(file);
     assert.equal(started.length, 2, 'the answer is current');
   });
@@ -150,19 +150,19 @@ describe('searches of layouts', () => {
     const { sessions, started, finish, files, layouts } = await plannedScript();
     await count(started, 1);
     await started[0]?.finish();
-    const { answer } = layouts.stateOf(file)!;
+    const { answer } = layouts.state(file)!;
     sessions.changed(file);
-    assert.equal(layouts.stateOf(file)?.staleEdits, 1);
-    assert.deepEqual(layouts.findingsOf(file), []);
-    assert.equal(layouts.findingsOf(file), layouts.findingsOf(file), 'the same list: another one would publish the problems again');
+    assert.equal(layouts.state(file)?.staleEdits, 1);
+    assert.deepEqual(layouts.findings(file), []);
+    assert.equal(layouts.findings(file), layouts.findings(file), 'the same list: another one would publish the problems again');
     assert.match(lensText(sessions, layouts), /before the last edits/);
     files.set(file, `${script}# a remark\n`);
     sessions.changed(file);
     await finish();
     await nextTurn();
-    assert.equal(layouts.stateOf(file)?.staleEdits, 0);
-    assert.equal(layouts.stateOf(file)?.answer, answer);
-    assert.equal(layouts.findingsOf(file).length, 1);
+    assert.equal(layouts.state(file)?.staleEdits, 0);
+    assert.equal(layouts.state(file)?.answer, answer);
+    assert.equal(layouts.findings(file).length, 1);
     assert.equal(started.length, 1, 'nothing to search again');
   });
 
@@ -172,18 +172,18 @@ describe('searches of layouts', () => {
     await count(started, 1);
     await started[0]?.finish();
     await first;
-    const { answer } = layouts.stateOf(file)!;
+    const { answer } = layouts.state(file)!;
     const second = layouts.search(file);
     await count(started, 2);
     layouts.cancel(file);
     await assert.rejects(second, CancelledError);
-    assert.deepEqual({ ...layouts.stateOf(file) }, { running: undefined, answer, staleEdits: 0, error: null, opened: null });
+    assert.deepEqual({ ...layouts.state(file) }, { running: undefined, answer, staleEdits: 0, error: null, opened: null });
     const third = layouts.search(file);
     await count(started, 3);
     started[2]?.fail(new ExpectedError('search-no-layout', sentence`None`, sentence`more GPUs`));
     await assert.rejects(third, ExpectedError);
-    assert.equal(layouts.stateOf(file)?.error?.code, 'search-no-layout');
-    assert.equal(layouts.stateOf(file)?.answer, answer);
+    assert.equal(layouts.state(file)?.error?.code, 'search-no-layout');
+    assert.equal(layouts.state(file)?.answer, answer);
     assert.deepEqual(bugs, []);
   });
 
@@ -196,17 +196,17 @@ describe('searches of layouts', () => {
     await finish();
     await nextTurn();
     assert.equal(started.length, 1);
-    assert.equal(layouts.stateOf(file)?.error, null, 'nobody asked');
+    assert.equal(layouts.state(file)?.error, null, 'nobody asked');
   });
 
   it('open a plan of theirs whole, as it was predicted, and refuse one of an older answer', async () => {
     const { started, layouts } = await plannedScript();
     await count(started, 1);
     await started[0]?.finish();
-    const { id, result } = layouts.stateOf(file)!.answer!;
-    const index = pageLayoutOf((await plannedScript(false)).sessions.get(file)!, layouts.stateOf(file))!.answer!.best;
+    const { id, result } = layouts.state(file)!.answer!;
+    const index = toPageLayout((await plannedScript(false)).sessions.get(file)!, layouts.state(file))!.answer!.best;
     await layouts.open(file, { answer: id, index });
-    const { opened } = layouts.stateOf(file)!;
+    const { opened } = layouts.state(file)!;
     assert.equal(opened?.index, index);
     const chosen = opened.plan.candidates.find((candidate) => candidate.id === opened.plan.chosen);
     assert.equal(chosen?.iterationMs, result.best.iterationMs);
@@ -214,6 +214,6 @@ describe('searches of layouts', () => {
     await assert.rejects(layouts.open(file, { answer: `${id}0`, index }), isOutdated);
     await assert.rejects(layouts.open(file, { answer: id, index: 10_000 }), isOutdated);
     await layouts.open(file, null);
-    assert.equal(layouts.stateOf(file)?.opened, null);
+    assert.equal(layouts.state(file)?.opened, null);
   });
 });

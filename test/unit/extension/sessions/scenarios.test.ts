@@ -53,27 +53,27 @@ describe('scenarios of configs', () => {
     await first.choose(file, 'cluster.nodes', 4);
     const again = open();
     assert.deepEqual(again.chosenFor(file), { 'training.globalBatch': 64, 'cluster.nodes': 4 });
-    const { training, cluster } = await resolved(again.defaultsOf(file));
+    const { training, cluster } = await resolved(again.resolveDefaults(file));
     assert.deepEqual([training.globalBatch, cluster.nodes], [64, 4]);
     await again.choose(file, 'training.globalBatch', null);
     await again.choose(file, 'cluster.nodes', null);
-    assert.deepEqual(open().defaultsOf(file), settings);
+    assert.deepEqual(open().resolveDefaults(file), settings);
   });
 
   it('show what an edit changed of the scenario, and nothing of what stays', async () => {
     const open = workspace()();
     const { report, ...host } = sessions();
     open.follow(host);
-    report(await resolved(open.defaultsOf(file)), 0);
-    assert.deepEqual(open.changesOf(file), []);
-    report(await resolved(open.defaultsOf(file), { ...llama, layers: 40 }), 1);
-    assert.deepEqual(open.changesOf(file), []);
-    report(await resolved(open.defaultsOf(file), { ...llama, layers: 40, maxPositions: 2048 }), 2);
+    report(await resolved(open.resolveDefaults(file)), 0);
+    assert.deepEqual(open.changes(file), []);
+    report(await resolved(open.resolveDefaults(file), { ...llama, layers: 40 }), 1);
+    assert.deepEqual(open.changes(file), []);
+    report(await resolved(open.resolveDefaults(file), { ...llama, layers: 40, maxPositions: 2048 }), 2);
     assert.deepEqual(
-      open.changesOf(file).map(({ key, from, to }) => [key, from, to]),
+      open.changes(file).map(({ key, from, to }) => [key, from, to]),
       [['training.sequenceLength', '4,096', '2,048']],
     );
-    report(await resolved(open.defaultsOf(file), { ...llama, layers: 48, maxPositions: 2048 }), 3);
-    assert.deepEqual(open.changesOf(file), []);
+    report(await resolved(open.resolveDefaults(file), { ...llama, layers: 48, maxPositions: 2048 }), 3);
+    assert.deepEqual(open.changes(file), []);
   });
 });

@@ -43,11 +43,11 @@ describe('sizes that are tried before they are written', () => {
       reportBug: noBugs,
     });
     await whatIfs.attempt(file, twoStages);
-    const { plan, sets } = whatIfs.stateOf(file) ?? assert.fail();
+    const { plan, sets } = whatIfs.state(file) ?? assert.fail();
     assert.deepEqual(sets, twoStages);
     assert.deepEqual([plan?.request.layout.pipeline, plan?.request.layout.data], [2, 2]);
     sessions.changed(file);
-    assert.equal(whatIfs.stateOf(file), null);
+    assert.equal(whatIfs.state(file), null);
   });
 
   it('may be settings that are chosen, or left to the planner again', async () => {
@@ -81,7 +81,7 @@ describe('sizes that are tried before they are written', () => {
       reportBug: noBugs,
     });
     await whatIfs.attempt(file, [['layout.stageLayers', [0, 2, 1, 1]]]);
-    const { plan } = whatIfs.stateOf(file) ?? assert.fail();
+    const { plan } = whatIfs.state(file) ?? assert.fail();
     assert.deepEqual(plan?.request.layout.stageLayers, [0, 2, 1, 1]);
   });
 
@@ -92,8 +92,8 @@ describe('sizes that are tried before they are written', () => {
       reportBug: noBugs,
     });
     await whatIfs.attempt(file, [['layout.pipeline', 8]]);
-    assert.equal(whatIfs.stateOf(file)?.plan, null);
-    assert.ok(whatIfs.stateOf(file)?.error !== null);
+    assert.equal(whatIfs.state(file)?.plan, null);
+    assert.ok(whatIfs.state(file)?.error !== null);
   });
 
   it('stop those before them', async () => {
@@ -114,7 +114,7 @@ describe('sizes that are tried before they are written', () => {
       [true, false],
     );
     await whatIfs.attempt(file, []);
-    assert.equal(whatIfs.stateOf(file), null);
+    assert.equal(whatIfs.state(file), null);
     assert.equal(signals[1]?.aborted, true);
   });
 });
@@ -135,7 +135,7 @@ describe('the history of plans', () => {
     const { host, histories } = await historyOf();
     dirty.add(file);
     await edited(host, { layout: { tensor: 1, pipeline: 2, data: 2 } });
-    const [now, opened] = histories.plansOf(file);
+    const [now, opened] = histories.plans(file);
     assert.deepEqual([opened?.isSaved, now?.isSaved, opened?.changes], [true, false, []]);
     assert.deepEqual(
       now?.changes.filter(({ key }) => key.startsWith('layout.')).map(({ key, a, b }) => `${key} ${a} ${b}`),
@@ -144,7 +144,7 @@ describe('the history of plans', () => {
     dirty.clear();
     histories.saved(file);
     assert.deepEqual(
-      histories.plansOf(file).map(({ isSaved }) => isSaved),
+      histories.plans(file).map(({ isSaved }) => isSaved),
       [true, false],
     );
   });
@@ -152,17 +152,17 @@ describe('the history of plans', () => {
   it('keeps twenty plans, and pinned ones beyond', async () => {
     const { host, histories } = await historyOf();
     dirty.add(file);
-    const first = histories.plansOf(file)[0]?.id ?? assert.fail();
+    const first = histories.plans(file)[0]?.id ?? assert.fail();
     histories.pin(file, first, true);
     histories.saved(file);
     const like = host.sessions.get(file)?.plan ?? assert.fail();
     for (let edit = 0; edit < 25; edit++) await edited(host, { training: { sequenceLength: 256, globalBatch: 8 + 4 * (edit % 3) } }, like);
-    const plans = histories.plansOf(file);
+    const plans = histories.plans(file);
     assert.ok(plans.length >= 20 && plans.length <= 22, `${plans.length} plans`);
     assert.ok(plans.some(({ id }) => id === first));
     const kept = histories.planAt(file, first) ?? assert.fail();
     assert.deepEqual([kept.candidates.length, chosenCandidate(kept).id], [1, kept.chosen]);
     histories.pin(file, first, false);
-    assert.ok(histories.plansOf(file).every(({ id, isSaved }) => id !== first || isSaved));
+    assert.ok(histories.plans(file).every(({ id, isSaved }) => id !== first || isSaved));
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { hoverAt } from '../../../../src/extension/language/hover-text';
-import { lensesOf } from '../../../../src/extension/language/lens-text';
-import { pageStateOf } from '../../../../src/extension/sessions/page-state';
+import { configLenses } from '../../../../src/extension/language/lens-text';
+import { toPageState } from '../../../../src/extension/sessions/page-state';
 import type { SessionState } from '../../../../src/extension/sessions/session-state';
 import { english } from '../../../../src/core/sentence';
 import { smallModel, smallRun, testHost, uri } from '../../extension/test-host';
@@ -123,7 +123,7 @@ describe('a session of a run that freezes layers', () => {
     const text = vitRun();
     const { sessions } = testHost({ 'terapipe.json': text, 'config.json': vit });
     const state = await sessions.ensure(run, 'terapipe');
-    const lastLens = (of: SessionState): string => lensesOf(of, null, english).at(-1)?.title ?? '';
+    const lastLens = (of: SessionState): string => configLenses(of, null, english).at(-1)?.title ?? '';
     assert.match(lastLens(state), /^Elastic: [\d.]+x over 4 epochs$/);
     assert.match(lastLens({ ...state, staleEdits: 1 }), /before the last edits/);
     for (const key of Object.keys(elastic)) {
@@ -140,13 +140,13 @@ describe('a session of a run that freezes layers', () => {
     const { sessions } = testHost({ 'terapipe.json': vitRun({ gradientNorms: 'norms.csv' }), 'config.json': vit, 'norms.csv': norms });
     const state = await sessions.ensure(run, 'terapipe');
     const around = { trusted: true, displayPath: (file: string) => file };
-    const tab = pageStateOf(state, { page: 'tab', ...around }).elastic;
+    const tab = toPageState(state, { page: 'tab', ...around }).elastic;
     assert.doesNotMatch(JSON.stringify(tab), /norms/);
     assert.equal(
       tab?.spans.reduce((sum, { count }) => sum + count, 0),
       4,
     );
     assert.ok(tab.spans.every(({ step }) => step !== null && tab.steps[step] !== undefined));
-    assert.deepEqual(pageStateOf(state, { page: 'side', ...around }).elastic?.steps, []);
+    assert.deepEqual(toPageState(state, { page: 'side', ...around }).elastic?.steps, []);
   });
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ExpectedError } from '../../../../src/core/errors';
 import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { scheduleTransfers } from '../../../../src/core/planner/predict/transfers';
-import { prefillOf, prefillRemedy, servedPrefill, timesOfLengths } from '../../../../src/features/prefill/core/prefill';
+import { planPrefill, prefillRemedy, servedPrefill, timesOfLengths } from '../../../../src/features/prefill/core/prefill';
 import { servingCommand } from '../../../../src/features/prefill/core/serving-command';
 import { say } from '../../../../src/core/sentence';
 import { readLengths } from '../../../../src/cli/problems/lengths';
@@ -28,7 +28,7 @@ function compositions(units: number): number[][] {
 describe('terapipe prefill', () => {
   it('finds the best of all ways to cut a short prompt, and no rule is faster', () => {
     const wanted = served(8192, 1024);
-    const found = prefillOf(wanted, Infinity);
+    const found = planPrefill(wanted, Infinity);
     assert.ok(found.exact && found.stagesAlike);
     const pipeline = buildPipeline({ ...wanted, model: { ...wanted.model, vocab: 0 } });
     const timesOf = (cut: readonly number[]): number[] => {
@@ -49,12 +49,12 @@ describe('terapipe prefill', () => {
 
   it('makes chunks shorter where decoding may not wait long, and shows where none is short enough', () => {
     const wanted = served(32768, 512);
-    const free = prefillOf(wanted, Infinity);
-    const capped = prefillOf(wanted, 12);
+    const free = planPrefill(wanted, Infinity);
+    const capped = planPrefill(wanted, 12);
     assert.ok(Math.max(...capped.chunks) < Math.max(...free.chunks));
     assert.ok(capped.timeToFirstTokenMs > free.timeToFirstTokenMs);
     assert.throws(
-      () => prefillOf(wanted, 0.01),
+      () => planPrefill(wanted, 0.01),
       (error: unknown) => error instanceof ExpectedError && error.code === 'slicing-infeasible',
     );
   });
@@ -69,13 +69,13 @@ describe('terapipe prefill', () => {
       ],
       Infinity,
     );
-    assert.equal(p99Ms, prefillOf(wanted, Infinity).timeToFirstTokenMs);
+    assert.equal(p99Ms, planPrefill(wanted, Infinity).timeToFirstTokenMs);
     assert.ok(p50Ms < meanMs && meanMs < p99Ms);
   });
 
   it("configures each engine with what brings its own rule's chunks nearest to the best, never faster than these", () => {
     const wanted = served(65536, 64);
-    const { timeToFirstTokenMs: bestMs, rules } = prefillOf(wanted, Infinity);
+    const { timeToFirstTokenMs: bestMs, rules } = planPrefill(wanted, Infinity);
     const cuts = servedPrefill(wanted, null, Infinity);
     const byRuntime = Object.fromEntries(cuts.map((cut) => [cut.runtime, cut]));
     assert.deepEqual(
@@ -146,16 +146,16 @@ describe('terapipe prefill', () => {
   it('shows what to do where weights, keys and values do not fit, and that it is enough', () => {
     const wanted = served(131072, 1024);
     const tight = { ...wanted, model: { ...wanted.model, layers: 80 }, layout: { ...wanted.layout, tensor: 1, pipeline: 2 } };
-    const { memory } = prefillOf(tight, Infinity);
+    const { memory } = planPrefill(tight, Infinity);
     assert.ok(!memory.fits && memory.leastStages !== null && memory.mostTokens > 0);
     assert.match(say(prefillRemedy(memory) ?? ''), /use \d+ stages .* keep prompts to [\d,]+ tokens/);
     const fitting = [
       { ...tight, layout: { ...tight.layout, pipeline: memory.leastStages } },
       { ...tight, training: { ...tight.training, sequenceLength: memory.mostTokens } },
-    ].map((each) => prefillOf({ ...each, slicing: { unit: 4096, scheme: null } }, Infinity).memory);
+    ].map((each) => planPrefill({ ...each, slicing: { unit: 4096, scheme: null } }, Infinity).memory);
     for (const each of fitting) assert.ok(each.fits && prefillRemedy(each) === null);
     const longer = { ...tight, training: { ...tight.training, sequenceLength: memory.mostTokens + 1 } };
-    assert.ok(!prefillOf({ ...longer, slicing: { unit: 4096, scheme: null } }, Infinity).memory.fits);
+    assert.ok(!planPrefill({ ...longer, slicing: { unit: 4096, scheme: null } }, Infinity).memory.fits);
   });
 
   it('reads lengths as lines, JSON lines and counts by length', () => {

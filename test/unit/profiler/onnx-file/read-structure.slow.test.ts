@@ -16,7 +16,7 @@ import {
 } from 'onnx-buf';
 import { CancelledError, ExpectedError } from '../../../../src/core/errors';
 import { modelOfOnnx } from './whole-model';
-import { readOnnxStructure, structureOf } from '../../../../src/profiler/onnx-file/read-structure';
+import { readOnnxStructure, readStructure } from '../../../../src/profiler/onnx-file/read-structure';
 import type { ByteSource } from '../../../../src/profiler/onnx-file/byte-source';
 import { gpt2, llama, packedLlama } from './models';
 import { say } from '../../../../src/core/sentence';
@@ -104,7 +104,7 @@ describe('readOnnxStructure', () => {
   it('reads the same whatever pieces the file comes in', async () => {
     const bytes = gpt2().bytes();
     for (const atMost of [1, 13, 1000]) {
-      const model = await structureOf(counted(bytes, atMost).source, 'dribs.onnx');
+      const model = await readStructure(counted(bytes, atMost).source, 'dribs.onnx');
       assert.deepEqual(model, withoutWeights(gpt2().model()), `pieces of ${atMost}`);
     }
   });
@@ -112,7 +112,7 @@ describe('readOnnxStructure', () => {
   it('reads past weights without reading them', async () => {
     const bytes = gpt2({ hidden: 256, ffn: 1024, vocab: 20_000, style: 'linear' }).bytes();
     const { source, counter } = counted(bytes);
-    const { model } = modelOfOnnx(await structureOf(source, 'large.onnx'), 'large.onnx');
+    const { model } = modelOfOnnx(await readStructure(source, 'large.onnx'), 'large.onnx');
     assert.equal(model.vocab, 20_000);
     assert.ok(bytes.length > 25e6 && counter.read < 0.08 * bytes.length, `${counter.read} of ${bytes.length} bytes were read`);
   });
@@ -145,7 +145,7 @@ describe('readOnnxStructure', () => {
         return Promise.resolve(piece);
       },
     };
-    assert.equal((await structureOf(source, 'huge.onnx')).graph?.initializer[0]?.name, 'huge');
+    assert.equal((await readStructure(source, 'huge.onnx')).graph?.initializer[0]?.name, 'huge');
     assert.ok(read < end.length + 1e6, `${read} bytes were read`);
   });
 
@@ -158,7 +158,7 @@ describe('readOnnxStructure', () => {
     const branch = create(GraphProtoSchema, { node: [constant(4), constant(5000)] });
     const attribute = [create(AttributeProtoSchema, { name: 'then_branch', type: AttributeType.GRAPH, g: branch })];
     const graph = create(GraphProtoSchema, { node: [create(NodeProtoSchema, { opType: 'If', attribute })] });
-    const model = await structureOf(counted(toBinary(ModelProtoSchema, create(ModelProtoSchema, { graph }))).source, 'x.onnx');
+    const model = await readStructure(counted(toBinary(ModelProtoSchema, create(ModelProtoSchema, { graph }))).source, 'x.onnx');
     const nodes = model.graph?.node[0]?.attribute[0]?.g?.node ?? [];
     assert.deepEqual(
       nodes.map((node) => [node.docString.length, node.attribute[0]?.t?.int64Data.length]),
@@ -176,7 +176,7 @@ describe('readOnnxStructure', () => {
       const damaged = Uint8Array.from(bytes);
       damaged[index] = (damaged[index] ?? 0) ^ (1 + (index % 255));
       for (const hostile of [damaged, bytes.subarray(0, index)])
-        await structureOf(counted(hostile).source, 'hostile.onnx').then(
+        await readStructure(counted(hostile).source, 'hostile.onnx').then(
           (model) => {
             try {
               modelOfOnnx(model, 'hostile.onnx');
@@ -246,7 +246,7 @@ describe('readOnnxStructure', () => {
         return source.read(offset, length);
       },
     };
-    await assert.rejects(structureOf(slow, 'x.onnx', abort.signal), CancelledError);
+    await assert.rejects(readStructure(slow, 'x.onnx', abort.signal), CancelledError);
     assert.equal(reads, 3);
     await assert.rejects(readOnnxStructure(path.join(folder, 'nothing.onnx'), abort.signal), CancelledError);
   });

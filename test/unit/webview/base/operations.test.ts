@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { criticalPath, alongMicroBatch, waitOf } from '../../../../webview/charts/lanes/dependencies';
-import { hit, hitNear, idleShares, indexOperations, operationAt, rowsOf, sumRange } from '../../../../webview/base/operations';
+import { criticalPath, alongMicroBatch, operationWait } from '../../../../webview/charts/lanes/dependencies';
+import { hit, hitNear, idleShares, indexOperations, operationAt, stageRows, sumRange } from '../../../../webview/base/operations';
 import { anyTimeline, timelineOf } from '../timelines';
 
 describe('operations', () => {
@@ -11,7 +11,7 @@ describe('operations', () => {
         const operations = indexOperations(timeline);
         for (let row = 0; row < operations.count; row++) {
           const { chunk, kind, unitIndex } = operationAt(operations, row);
-          assert.equal(operations.rowOf(chunk, kind, unitIndex), row);
+          assert.equal(operations.findRow(chunk, kind, unitIndex), row);
         }
       }),
       { seed: 4 },
@@ -24,7 +24,7 @@ describe('operations', () => {
         const operations = indexOperations(timeline);
         const ms = share * timeline.makespanMs;
         for (let stage = 0; stage < timeline.stages; stage++) {
-          const { first, end } = rowsOf(operations, stage);
+          const { first, end } = stageRows(operations, stage);
           const rows = Array.from({ length: end - first }, (_, index) => first + index);
           const plain = rows.find((row) => timeline.startMs[row]! <= ms && timeline.endMs[row]! > ms);
           assert.equal(hit(operations, stage, ms)?.row, plain);
@@ -75,7 +75,7 @@ describe('dependencies', () => {
         const operations = indexOperations(timeline);
         for (let row = 0; row < operations.count; row++) {
           const operation = operationAt(operations, row);
-          const { on, idleMs } = waitOf(operations, operation);
+          const { on, idleMs } = operationWait(operations, operation);
           assert.ok(idleMs >= 0);
           assert.ok(on === null ? operation.startMs === 0 : on.endMs <= operation.startMs + 1e-9);
         }
@@ -99,27 +99,27 @@ describe('dependencies', () => {
 
   it('lead a micro-batch forward down the stages, backward up, and on to its next slice', () => {
     const operations = indexOperations(timelineOf('TeraPipe', [[3, 2], [4]], 3));
-    let operation = operationAt(operations, operations.rowOf(0, 0, 0));
+    let operation = operationAt(operations, operations.findRow(0, 0, 0));
     const way: string[] = [];
     for (let next = alongMicroBatch(operations, operation, 1); next !== null; next = alongMicroBatch(operations, operation, 1)) {
       operation = next;
       way.push(`${operation.kind === 0 ? 'F' : 'B'}${operation.stage}.${operation.unit.slice}`);
     }
     assert.deepEqual(way, ['F1.0', 'F2.0', 'B2.0', 'B1.0', 'B0.0', 'F0.1', 'F1.1', 'F2.1', 'B2.1', 'B1.1', 'B0.1']);
-    const back = alongMicroBatch(operations, operationAt(operations, operations.rowOf(0, 0, 1)), -1);
+    const back = alongMicroBatch(operations, operationAt(operations, operations.findRow(0, 0, 1)), -1);
     assert.deepEqual([back!.kind, back!.stage, back!.unit.slice], [1, 0, 0]);
   });
 
   it('lead down and up a V of chunks, and from a weight gradient back to the input gradient it depends on', () => {
     const operations = indexOperations(timelineOf('ZBVZeroBubble', [[2], [2], [2]], 2, 2));
-    let operation = operationAt(operations, operations.rowOf(0, 0, 1));
+    let operation = operationAt(operations, operations.findRow(0, 0, 1));
     const way: string[] = [];
     for (let next = alongMicroBatch(operations, operation, 1); next !== null; next = alongMicroBatch(operations, operation, 1)) {
       operation = next;
       way.push(`${'FBIW'.charAt(operation.kind)}${operation.chunk}@${operation.stage}`);
     }
     assert.deepEqual(way, ['F1@1', 'F2@1', 'F3@0', 'I3@0', 'I2@1', 'I1@1', 'I0@0']);
-    const weight = operationAt(operations, operations.rowOf(2, 3, 1));
+    const weight = operationAt(operations, operations.findRow(2, 3, 1));
     const input = alongMicroBatch(operations, weight, -1);
     assert.deepEqual([input!.kind, input!.chunk, input!.unitIndex], [2, 2, 1]);
   });

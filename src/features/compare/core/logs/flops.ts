@@ -23,17 +23,17 @@ export function flopsAgainst(
   step: { ms: number; batch: number; tflopsPerGpu: number },
 ): FlopsAgainst {
   const { model, layout } = request;
-  const training = trainingOf(request, facts);
+  const training = loggedTraining(request, facts);
   const gpus = facts.gpus ?? gpusUsed(layout);
   const perGpu = (flopsOfSequence: number): number => (step.batch * flopsOfSequence) / gpus / step.ms / 1e9;
   const counted = perGpu(sequenceFlops(model, training));
-  const most = perGpu(sequenceFlops(model, lengthsOf(training)) + causalHalf(model, training));
+  const most = perGpu(sequenceFlops(model, sequenceLengths(training)) + causalHalf(model, training));
   const logged = step.tflopsPerGpu;
   return { logged, counted, agree: logged >= counted * (1 - tolerance) && logged <= most * (1 + tolerance) };
 }
 
 /** The planned training, at the sequence length of a log; a model of two stacks keeps both of its own. */
-function trainingOf({ model, training }: PlanRequest, facts: LogFacts): PlanRequest['training'] {
+function loggedTraining({ model, training }: PlanRequest, facts: LogFacts): PlanRequest['training'] {
   const { 'training.sequenceLength': sequenceLength = training.sequenceLength } = facts;
   return model.stacks === undefined ? { ...training, sequenceLength } : training;
 }
@@ -46,6 +46,6 @@ function causalHalf(model: PlanRequest['model'], { sequenceLength }: SequenceLen
 }
 
 /** Trainers count adapters as if all weights were trained. */
-function lengthsOf({ sequenceLength, decoderSequenceLength }: PlanRequest['training']): SequenceLengths {
+function sequenceLengths({ sequenceLength, decoderSequenceLength }: PlanRequest['training']): SequenceLengths {
   return { sequenceLength, ...(decoderSequenceLength === undefined ? {} : { decoderSequenceLength }) };
 }

@@ -142,16 +142,16 @@ function readArgument(line: string, run: RunRecorder, dump: Dump): void {
   const one = joined.find((each) => each === name);
   if (one === undefined) return;
   dump[one] = value;
-  run.fact('model.kvHeads', kvHeadsOf(dump));
-  run.fact('training.zeroStage', zeroStageOf(dump));
+  run.fact('model.kvHeads', readKvHeads(dump));
+  run.fact('training.zeroStage', readZeroStage(dump));
 }
 
 /** Without grouped-query attention the number of groups means nothing. */
-function kvHeadsOf({ group_query_attention: grouped, num_query_groups: groups, num_attention_heads: heads }: Dump): number | null {
+function readKvHeads({ group_query_attention: grouped, num_query_groups: groups, num_attention_heads: heads }: Dump): number | null {
   return countIn(grouped === 'True' ? groups : grouped === 'False' ? heads : undefined);
 }
 
-function zeroStageOf(dump: Dump): number | null {
+function readZeroStage(dump: Dump): number | null {
   if (dump.use_torch_fsdp2 === 'True') return 3;
   if (dump.use_megatron_fsdp === 'True') return shardedStages.get(dump.data_parallel_sharding_strategy ?? '') ?? null;
   return dump.use_distributed_optimizer === undefined ? null : dump.use_distributed_optimizer === 'True' ? 1 : 0;

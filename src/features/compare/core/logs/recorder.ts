@@ -38,9 +38,9 @@ export interface RunRecorder {
   readonly memory: (logged: LoggedMemory) => void;
   /**
    * The last run with steps; null: there is none.
-   * @param workOf what a step of the run works through, in the unit of its rates: where it is not known, times between lines count.
+   * @param countWork what a step of the run works through, in the unit of its rates: where it is not known, times between lines count.
    */
-  readonly end: (workOf?: (facts: LogFacts) => number | null) => RunLog | null;
+  readonly end: (countWork?: (facts: LogFacts) => number | null) => RunLog | null;
 }
 
 export function makeRunRecorder(program: LogProgram): RunRecorder {
@@ -80,10 +80,10 @@ export function makeRunRecorder(program: LogProgram): RunRecorder {
         reservedBytes: higher(before?.reservedBytes, reservedBytes),
       });
     },
-    end: (workOf = () => null) => {
+    end: (countWork = () => null) => {
       const run = now.steps.length > 0 ? now : last;
       if (run === null) return null;
-      const steps = timedSteps(run.steps, workOf(run.facts));
+      const steps = timedSteps(run.steps, countWork(run.facts));
       const { startsAfter, memory } = run;
       // a batch that grows is that of the last steps, which count
       const batch = run.steps.findLast(({ globalBatch }) => globalBatch !== null)?.globalBatch ?? null;

@@ -24,7 +24,7 @@ export function warmUpSteps(steps: number): number {
 
 /** Leaves out the warm-up of a run from its first step and takes the median of the rest; null for no steps. */
 export function steadySteps(stepsMs: readonly number[]): SteadySteps | null {
-  return steadyOf(stepsMs, warmUpSteps(stepsMs.length));
+  return summarizeSteady(stepsMs, warmUpSteps(stepsMs.length));
 }
 
 /**
@@ -36,8 +36,8 @@ export function steadyOfLog(log: Pick<RunLog, 'steps' | 'startsAfter' | 'facts'>
   const ofBatch = log.steps.filter(({ globalBatch }) => globalBatch === null || globalBatch === last);
   const whole = ofBatch.filter(({ skipped }) => !skipped);
   const steps = whole.length > 0 ? whole : ofBatch;
-  const warmUp = warmUpOf(steps, log);
-  const steady = steadyOf(
+  const warmUp = warmUpLength(steps, log);
+  const steady = summarizeSteady(
     steps.map(({ ms }) => ms),
     warmUp,
   );
@@ -45,7 +45,7 @@ export function steadyOfLog(log: Pick<RunLog, 'steps' | 'startsAfter' | 'facts'>
   return steady === null || typeof from !== 'number' || typeof to !== 'number' ? steady : { ...steady, iterations: [from, to] };
 }
 
-function warmUpOf(steps: readonly LoggedStep[], { startsAfter, facts }: Pick<RunLog, 'startsAfter' | 'facts'>): number {
+function warmUpLength(steps: readonly LoggedStep[], { startsAfter, facts }: Pick<RunLog, 'startsAfter' | 'facts'>): number {
   const numbers = steps.map(({ iteration }) => iteration);
   const [first, second] = numbers;
   if (!numbers.every((number) => number !== null) || typeof first !== 'number') return warmUpSteps(steps.length);
@@ -59,7 +59,7 @@ function warmUpOf(steps: readonly LoggedStep[], { startsAfter, facts }: Pick<Run
   return Math.min(steadyAt < 0 ? steps.length : steadyAt, Math.floor(steps.length / 2));
 }
 
-function steadyOf(stepsMs: readonly number[], warmUp: number): SteadySteps | null {
+function summarizeSteady(stepsMs: readonly number[], warmUp: number): SteadySteps | null {
   const counted = stepsMs.slice(warmUp);
   if (counted.length === 0) return null;
   return { medianMs: lowMedian(counted), lowMs: quantile(counted, 0.25), highMs: quantile(counted, 0.75), counted: counted.length, warmUp };

@@ -57,8 +57,8 @@ function readMesh(line: string, run: RunRecorder): void {
       : names.split(',').map((name, at): [string, number] => [name.replace(/[' ]/g, ''), listed[at] ?? NaN]);
   if (pairs.length === 0 || !pairs.every(([, degree]) => degree >= 1)) return;
   run.begin();
-  const sizeOf = (isOf: RegExp): number => pairs.reduce((size, [name, degree]) => (isOf.test(name) ? size * degree : size), 1);
-  const sizes = { pipeline: sizeOf(/^pp$/), data: sizeOf(/^dp/), context: sizeOf(/^cp$/), tensor: sizeOf(/^tp$/) };
+  const meshSize = (isSize: RegExp): number => pairs.reduce((size, [name, degree]) => (isSize.test(name) ? size * degree : size), 1);
+  const sizes = { pipeline: meshSize(/^pp$/), data: meshSize(/^dp/), context: meshSize(/^cp$/), tensor: meshSize(/^tp$/) };
   run.fact('layout.pipeline', sizes.pipeline);
   run.fact('layout.data', sizes.data);
   run.fact('layout.context', sizes.context);

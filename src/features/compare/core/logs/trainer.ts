@@ -62,8 +62,8 @@ function readBar(line: string, bars: Map<number, Moment[]>): void {
 
 /** The bar that ran longest: others load weights and evaluate. */
 function longest(bars: ReadonlyMap<number, readonly Moment[]>): readonly Moment[] {
-  const spanOf = (moments: readonly Moment[]): number => (moments.at(-1)?.seconds ?? 0) - (moments[0]?.seconds ?? 0);
-  return [...bars.values()].reduce<readonly Moment[]>((most, each) => (spanOf(each) > spanOf(most) ? each : most), []);
+  const momentsSpan = (moments: readonly Moment[]): number => (moments.at(-1)?.seconds ?? 0) - (moments[0]?.seconds ?? 0);
+  return [...bars.values()].reduce<readonly Moment[]>((most, each) => (momentsSpan(each) > momentsSpan(most) ? each : most), []);
 }
 
 /** Mean steps of stretches of a bar, the rest with the last. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { compareWithTimes, timesSentences } from '../../../../../src/features/compare/core/against-times';
-import { readTimes, timesFormatOf } from '../../../../../src/features/compare/core/times';
+import { readTimes, detectTimesFormat } from '../../../../../src/features/compare/core/times';
 import { steadySteps } from '../../../../../src/features/compare/core/logs/steady';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { chosenCandidate } from '../../../../../src/core/planner/plan';
@@ -32,8 +32,8 @@ describe('Measured times', () => {
 
   it('are distinguished from configs and schedules by their content', () => {
     const others = ['{"model": "config.json"}', '0F0,0F1\n1F0,1F1\n', '#!/bin/bash\npython train.py\n', '', 'model:\n  layers: 2\n'];
-    assert.deepEqual(others.map(timesFormatOf), [null, null, null, null, null]);
-    assert.equal(timesFormatOf(log), 'log');
+    assert.deepEqual(others.map(detectTimesFormat), [null, null, null, null, null]);
+    assert.equal(detectTimesFormat(log), 'log');
   });
 
   it('refuse what is not a time at its line', () => {

@@ -5,7 +5,7 @@ import { comparePlans } from '../../../../../src/features/compare/core/plans';
 import { CancelledError, ExpectedError } from '../../../../../src/core/errors';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../../src/core/planner/plan';
-import { pageComparisonOf } from '../../../../../src/features/compare/vscode/page';
+import { toPageComparison } from '../../../../../src/features/compare/vscode/page';
 import { createComparisons, type Comparisons } from '../../../../../src/features/compare/vscode/comparisons';
 import type { ComparisonHost } from '../../../../../src/features/compare/vscode/comparison-host';
 import type { Against } from '../../../../../src/features/compare/job';
@@ -78,7 +78,7 @@ function comparedHost(): ComparedHost {
       tellBest = listener;
       return { dispose: () => undefined };
     },
-    pathOf: (file) => file.replace('file://', ''),
+    localPath: (file) => file.replace('file://', ''),
     displayPath: (file) => file.replace('file:///w/', ''),
     reportBug: (error) => host.bugs.push(error),
   });
@@ -115,21 +115,21 @@ describe('comparisons', () => {
   it('set two configs side by side and turn them round', async () => {
     const { comparisons, started } = await planned(own, other);
     const done = comparisons.start(own, { kind: 'config', file: other });
-    assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: null });
+    assert.deepEqual(comparisons.state(own)?.running, { fraction: null });
     await (await nth(started, 0)).finish();
     await done;
-    const { answer, running, error } = comparisons.stateOf(own)!;
+    const { answer, running, error } = comparisons.state(own)!;
     assert.deepEqual([running, error, answer?.a.file, answer?.b.file], [null, null, 'terapipe.json', 'other.terapipe.json']);
     assert.equal(answer?.b.how, 'GPipe');
     const turned = comparisons.swap(own);
     await (await nth(started, 1)).finish();
     await turned;
-    const swapped = comparisons.stateOf(own)!.answer!;
+    const swapped = comparisons.state(own)!.answer!;
     assert.deepEqual([swapped.a.file, swapped.b.file], ['other.terapipe.json', 'terapipe.json']);
     assert.notEqual(swapped.id, answer.id);
     assert.ok(comparisons.needs(other));
     comparisons.close(own);
-    assert.deepEqual([comparisons.stateOf(own), comparisons.needs(other)], [null, false]);
+    assert.deepEqual([comparisons.state(own), comparisons.needs(other)], [null, false]);
   });
 
   it('wait for a plan that an edit overtook', async () => {
@@ -140,12 +140,12 @@ describe('comparisons', () => {
     await until('planning', () => host.requests.length === 2);
     void sessions.replan(other);
     await until('planning again', () => host.requests.length === 3);
-    assert.equal(comparisons.stateOf(own)?.error, null);
+    assert.equal(comparisons.state(own)?.error, null);
     await finish();
     await finish();
     await (await nth(started, 0)).finish();
     await done;
-    const { answer, error } = comparisons.stateOf(own)!;
+    const { answer, error } = comparisons.state(own)!;
     assert.deepEqual([error, answer?.b.how], [null, 'GPipe']);
   });
 
@@ -154,21 +154,21 @@ describe('comparisons', () => {
     const { comparisons, started, finish } = host;
     void comparisons.start(own, { kind: 'config', file: other });
     await (await nth(started, 0)).finish();
-    const first = comparisons.stateOf(own)!.answer!;
+    const first = comparisons.state(own)!.answer!;
     edit(host, other, { schedule: '1F1B' });
-    assert.deepEqual([comparisons.stateOf(own)?.staleEdits, comparisons.stateOf(own)?.answer], [1, first]);
+    assert.deepEqual([comparisons.state(own)?.staleEdits, comparisons.state(own)?.answer], [1, first]);
     await finish();
     await (await nth(started, 1)).finish();
-    const second = comparisons.stateOf(own)!;
+    const second = comparisons.state(own)!;
     assert.deepEqual([second.staleEdits, second.answer?.b.how], [0, '1F1B']);
     edit(host, own, { training: { sequenceLength: 'long' } });
-    await until('the error', () => comparisons.stateOf(own)?.error !== null);
-    assert.equal(comparisons.stateOf(own)?.answer, second.answer);
-    assert.equal(comparisons.stateOf(own)?.staleEdits, 1);
+    await until('the error', () => comparisons.state(own)?.error !== null);
+    assert.equal(comparisons.state(own)?.answer, second.answer);
+    assert.equal(comparisons.state(own)?.staleEdits, 1);
     edit(host, own, { schedule: 'TeraPipe' });
     await finish();
     await (await nth(started, 2)).finish();
-    const { answer, error, staleEdits } = comparisons.stateOf(own)!;
+    const { answer, error, staleEdits } = comparisons.state(own)!;
     assert.deepEqual([answer?.a.how, error, staleEdits], ['TeraPipe', null, 0]);
     assert.equal(started.length, 3, 'compared more often than it changed');
   });
@@ -179,12 +179,12 @@ describe('comparisons', () => {
     files.set(other, '{ "model": 3 }');
     await sessions.ensure(other, 'terapipe');
     await comparisons.start(own, { kind: 'config', file: other });
-    const { error, answer } = comparisons.stateOf(own)!;
+    const { error, answer } = comparisons.state(own)!;
     assert.deepEqual([error?.place?.file, answer, started.length], [other, null, 0]);
     edit(host, other, {});
     await finish();
     await (await nth(started, 0)).finish();
-    assert.deepEqual([comparisons.stateOf(own)?.error, comparisons.stateOf(own)?.answer?.b.file], [null, 'other.terapipe.json']);
+    assert.deepEqual([comparisons.state(own)?.error, comparisons.state(own)?.answer?.b.file], [null, 'other.terapipe.json']);
   });
 
   it('read a measured run, show the progress, and keep the answer when reading again is cancelled', async () => {
@@ -193,21 +193,21 @@ describe('comparisons', () => {
     const reading = await nth(started, 0);
     assert.deepEqual(reading.against, { kind: 'measured', path: '/w/run.log', file: run });
     reading.progress(0.5);
-    assert.deepEqual(comparisons.stateOf(own)?.running, { fraction: 0.5 });
+    assert.deepEqual(comparisons.state(own)?.running, { fraction: 0.5 });
     await reading.finish();
-    const { answer } = comparisons.stateOf(own)!;
+    const { answer } = comparisons.state(own)!;
     assert.deepEqual([answer?.reported.kind, answer?.a.role, answer?.b.role, answer?.b.lengthMs], ['times', 'config', 'measured', 5]);
     const again = comparisons.again(own);
     const second = await nth(started, 1);
     comparisons.cancel(own);
     await again;
     assert.ok(second.signal.aborted);
-    assert.deepEqual([comparisons.stateOf(own)?.answer, comparisons.stateOf(own)?.running], [answer, null]);
+    assert.deepEqual([comparisons.state(own)?.answer, comparisons.state(own)?.running], [answer, null]);
     comparisons.close(own);
     void comparisons.start(own, { kind: 'measured', file: run });
     await nth(started, 2);
     comparisons.cancel(own);
-    assert.equal(comparisons.stateOf(own), null, 'without an answer there is nothing to stay');
+    assert.equal(comparisons.state(own), null, 'without an answer there is nothing to stay');
   });
 
   it('show an error of the run with its remedy, and do not try again by themselves', async () => {
@@ -220,16 +220,16 @@ describe('comparisons', () => {
     await (await nth(started, 0)).fail(error);
     const context = {
       displayPath: (file: string) => file.replace('file:///w/', ''),
-      textsOf: () => new Map<string, string>(),
+      sessionTexts: () => new Map<string, string>(),
       sent: null,
     };
-    const page = pageComparisonOf(own, comparisons.stateOf(own), context);
+    const page = toPageComparison(own, comparisons.state(own), context);
     const shown = page!.error!;
     assert.deepEqual([say(shown.message), say(shown.remedy), shown.place, shown.placeText], ['The trace ends in the middle', 'record it again', null, 'run.log']); // prettier-ignore
     assert.equal(started.length, 1);
     void comparisons.again(own);
     await (await nth(started, 1)).fail(new TypeError('x is not a function'));
-    assert.equal(comparisons.stateOf(own)?.error?.code, 'internal');
+    assert.equal(comparisons.state(own)?.error?.code, 'internal');
     assert.equal(bugs.length, 1);
   });
 
@@ -238,22 +238,22 @@ describe('comparisons', () => {
     const { comparisons, started, best, foundBest, requests } = host;
     const found = (answer: string): BestPlan => ({ plan: makePlan({ ...requests[0]!, schedule: 'GPipe' }), isLaunched: true, answer });
     await comparisons.start(own, { kind: 'best' });
-    assert.equal(comparisons.stateOf(own)?.error?.code, 'no-fit');
+    assert.equal(comparisons.state(own)?.error?.code, 'no-fit');
     best.current = found('search-1');
     foundBest();
     await (await nth(started, 0)).finish();
-    const { answer } = comparisons.stateOf(own)!;
-    assert.deepEqual([answer?.a.role, answer?.b.role, comparisons.stateOf(own)?.error], ['launched', 'best', null]);
+    const { answer } = comparisons.state(own)!;
+    assert.deepEqual([answer?.a.role, answer?.b.role, comparisons.state(own)?.error], ['launched', 'best', null]);
     best.staleEdits = 2;
     foundBest();
-    assert.equal(comparisons.stateOf(own)?.staleEdits, 2);
+    assert.equal(comparisons.state(own)?.staleEdits, 2);
     assert.equal(started.length, 1, 'compared with an old search');
     best.current = found('search-2');
     best.staleEdits = 0;
     foundBest();
     await (await nth(started, 1)).finish();
-    assert.notEqual(comparisons.stateOf(own)?.answer?.id, answer?.id);
-    assert.equal(comparisons.stateOf(own)?.staleEdits, 0);
+    assert.notEqual(comparisons.state(own)?.answer?.id, answer?.id);
+    assert.equal(comparisons.state(own)?.staleEdits, 0);
     void comparisons.again(own);
     await until('a search', () => best.searched.length === 4);
     comparisons.cancel(own);
@@ -274,24 +274,24 @@ describe('comparisons', () => {
       foundBest();
       await nextTurn();
       assert.equal(best.searched.length, before + 1);
-      assert.equal(comparisons.stateOf(own)?.running, null);
+      assert.equal(comparisons.state(own)?.running, null);
     }
     best.fails = null;
     best.current = { ...best.current, answer: 'search-2' };
     foundBest();
     await (await nth(started, 0)).finish();
-    assert.deepEqual([comparisons.stateOf(own)?.answer?.a.role, comparisons.stateOf(own)?.error], ['planned', null]);
+    assert.deepEqual([comparisons.state(own)?.answer?.a.role, comparisons.state(own)?.error], ['planned', null]);
   });
 
   it('send an answer to a page once', async () => {
     const { comparisons, started } = await planned(own, other);
     void comparisons.start(own, { kind: 'config', file: other });
     await (await nth(started, 0)).finish();
-    const state = comparisons.stateOf(own);
-    const context = { displayPath: (file: string) => file, textsOf: () => new Map<string, string>() };
-    const first = pageComparisonOf(own, state, { ...context, sent: null })!;
+    const state = comparisons.state(own);
+    const context = { displayPath: (file: string) => file, sessionTexts: () => new Map<string, string>() };
+    const first = toPageComparison(own, state, { ...context, sent: null })!;
     assert.equal(first.answer, state!.answer);
-    const second = pageComparisonOf(own, state, { ...context, sent: first.answer!.id })!;
+    const second = toPageComparison(own, state, { ...context, sent: first.answer!.id })!;
     assert.deepEqual(second, { ...first, answer: { id: first.answer!.id, sent: true } });
   });
 });

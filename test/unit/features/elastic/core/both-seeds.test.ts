@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { elasticContext, modelledStep, stageBytesOf } from '../../../../../src/features/elastic/core/context';
+import { elasticContext, modelledStep, stepStageBytes } from '../../../../../src/features/elastic/core/context';
 import { elasticTimeline, planElastic } from '../../../../../src/features/elastic/core/make-plan';
 import { totalBytes } from '../../../../../src/features/elastic/core/memory';
 import type { ElasticRequest } from '../../../../../src/features/elastic/core/request';
@@ -47,7 +47,7 @@ describe('elastic runs whose pipelines use the other seed', () => {
     const [gpipe, oneByOne] = (['GPipe', '1F1B'] as const).map((schedule) => {
       const context = elasticContext(gptRequest({ schedule, microBatches: 32, batch: 32 }));
       const step = modelledStep(context, question);
-      return { held: step.samplesInFlight, bytes: stageBytesOf(context, question, step).map(totalBytes) };
+      return { held: step.samplesInFlight, bytes: stepStageBytes(context, question, step).map(totalBytes) };
     });
     assert.ok(gpipe !== undefined && oneByOne !== undefined);
     assert.deepEqual(

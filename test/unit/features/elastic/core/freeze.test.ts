@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from '../../../../../src/features/elastic/core/freeze';
 import { readGradientNorms } from '../../../../../src/features/elastic/core/gradient-norms';
-import { normsOf } from '../../../../../src/features/elastic/core/norm-table';
+import { toGradientNorms } from '../../../../../src/features/elastic/core/norm-table';
 
 function run(policy: FreezePolicy, epochs: number): number[] {
   let previous = 0;
@@ -10,7 +10,7 @@ function run(policy: FreezePolicy, epochs: number): number[] {
 
 /** A log with one list of norms an epoch. */
 function log(...norms: (number | null)[][]) {
-  return normsOf(readGradientNorms(JSON.stringify({ norms }), 'norms.json'));
+  return toGradientNorms(readGradientNorms(JSON.stringify({ norms }), 'norms.json'));
 }
 
 describe('freezing by alpha', () => {

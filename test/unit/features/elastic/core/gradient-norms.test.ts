@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readGradientNorms } from '../../../../../src/features/elastic/core/gradient-norms';
-import { normsOf } from '../../../../../src/features/elastic/core/norm-table';
+import { toGradientNorms } from '../../../../../src/features/elastic/core/norm-table';
 import { ExpectedError } from '../../../../../src/core/errors';
 
 const table = '# written by a hook\nstep,epoch,layer,grad_norm\n0,0,0,2.0\n1,0,0,4.0\n1,0,1,1e-3\n2,1,1,0\n';
@@ -18,7 +18,7 @@ function refusal(text: string, file = 'norms.csv'): readonly string[] {
 
 describe('logs of gradient norms', () => {
   it('read from CSV, steps of an epoch averaged', () => {
-    const { normAt } = normsOf(readGradientNorms(table, 'norms.csv'));
+    const { normAt } = toGradientNorms(readGradientNorms(table, 'norms.csv'));
     assert.deepEqual([normAt(0, 0), normAt(0, 1), normAt(1, 1)], [3, 0.001, 0]);
   });
 
@@ -27,7 +27,7 @@ describe('logs of gradient norms', () => {
       '[[3, 0.001], [null, 0]]',
       '[{"epoch":0,"layer":0,"norm":3},{"epoch":0,"layer":1,"norm":0.001},{"epoch":1,"layer":1,"norm":0}]',
     ]) {
-      const { normAt } = normsOf(readGradientNorms(`{"norms": ${norms}}`, 'norms.json'));
+      const { normAt } = toGradientNorms(readGradientNorms(`{"norms": ${norms}}`, 'norms.json'));
       assert.deepEqual([normAt(0, 0), normAt(0, 1), normAt(1, 1)], [3, 0.001, 0]);
     }
   });
@@ -43,11 +43,11 @@ describe('logs of gradient norms', () => {
       [wide, 'wandb.csv'],
       [rows, 'norms.jsonl'],
     ] as const) {
-      const { normAt } = normsOf(readGradientNorms(text, file));
+      const { normAt } = toGradientNorms(readGradientNorms(text, file));
       assert.deepEqual([normAt(0, 0), normAt(0, 1), normAt(1, 1)], expected, file);
     }
     const board = 'Wall time,Step,Value\n1700000000.5,390,3\n1700000900.5,780,2\n';
-    const { normAt } = normsOf(readGradientNorms(board, 'run-train-tag-grad_norm_layer_11.csv'));
+    const { normAt } = toGradientNorms(readGradientNorms(board, 'run-train-tag-grad_norm_layer_11.csv'));
     assert.deepEqual([normAt(0, 11), normAt(1, 11)], [3, 2]);
     assert.deepEqual(refusal(board, 'grad_norm.csv'), ['csv-column', 'Value']);
     assert.deepEqual(refusal(board.replace(',2\n', ',inf\n'), 'layer_1.csv'), ['csv-number', 'inf']);
@@ -77,7 +77,7 @@ describe('logs of gradient norms', () => {
   });
 
   it('place what is missing at the epoch that lacks it, or at the end', () => {
-    const { normAt } = normsOf(readGradientNorms(table, 'norms.csv'));
+    const { normAt } = toGradientNorms(readGradientNorms(table, 'norms.csv'));
     const placeOf = (epoch: number, layer: number) => {
       try {
         normAt(epoch, layer);

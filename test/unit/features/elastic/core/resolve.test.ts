@@ -6,7 +6,7 @@ import { countModelParameters } from '../../../../../src/core/huggingface/count'
 import type { Run } from '../../../../../src/core/run/run';
 import { readGradientNorms } from '../../../../../src/features/elastic/core/gradient-norms';
 import { resolveElastic } from '../../../../../src/features/elastic/core/resolve';
-import { unitsOf } from '../../../../../src/features/elastic/core/units';
+import { elasticUnits } from '../../../../../src/features/elastic/core/units';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { golden } from '../../../../golden/data';
 import { load } from '../../../core/config-files/files';
@@ -37,7 +37,7 @@ describe('units of a config', () => {
   it('have the sizes that the log of ViT-B/16 prints', async () => {
     const log = golden('pipetransformer-cifar10') as { readonly vitB16Params: readonly number[] };
     const { model } = resolveElastic(await withVit({}), face, null);
-    assert.deepEqual(unitsOf(model).map(({ parameters }) => parameters / 1e6), log.vitB16Params); // prettier-ignore
+    assert.deepEqual(elasticUnits(model).map(({ parameters }) => parameters / 1e6), log.vitB16Params); // prettier-ignore
   });
 
   it('have those of ViT-L/32 and ViT-H/14 in the partition logs', async () => {
@@ -52,7 +52,7 @@ describe('units of a config', () => {
       // prettier-ignore
       const config = { model_type: 'vit', num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, patch_size: patch };
       const run = await load({ 'config.json': JSON.stringify({ ...config, intermediate_size: 4 * hidden, id2label: ten }) });
-      const units = unitsOf(resolveElastic(run, face, null).model);
+      const units = elasticUnits(resolveElastic(run, face, null).model);
       const logged = models.find((model) => model.layers === layers)?.params;
       assert.deepEqual(units.map(({ parameters }) => parameters / 1e6), logged); // prettier-ignore
     }
@@ -61,7 +61,7 @@ describe('units of a config', () => {
   it('add up to the parameters of the classes of transformers', async () => {
     const count = async (config: object): Promise<number> => {
       const run = await load({ 'config.json': JSON.stringify(config) });
-      const units = unitsOf(resolveElastic(run, face, null).model).reduce((sum, { parameters }) => sum + parameters, 0);
+      const units = elasticUnits(resolveElastic(run, face, null).model).reduce((sum, { parameters }) => sum + parameters, 0);
       assert.equal(units, countModelParameters(run));
       return units;
     };

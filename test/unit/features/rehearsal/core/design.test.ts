@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { fittingDesign, neededBytes, type Scale } from '../../../../../src/features/rehearsal/core/design';
-import { handlingOf, peakHeldBytes } from '../../../../../src/features/rehearsal/core/handling';
+import { rowHandling, peakHeldBytes } from '../../../../../src/features/rehearsal/core/handling';
 import { rankedSchemes } from '../../../../../src/features/rehearsal/core/schemes';
 import { unslicedSchedule } from '../../../../../src/features/rehearsal/core/unsliced';
 import { deadlockedAt } from '../../../../../src/core/schedules/simulate/simulate';
@@ -90,7 +90,7 @@ describe('passes of a rehearsed step', () => {
       const there = new Set<string>();
       for (let stage = 0; stage < order.stages; stage++)
         for (let row = order.rowStart[stage]!; row < order.rowStart[stage + 1]!; row++) {
-          const { needs, makes, frees } = handlingOf(order, row);
+          const { needs, makes, frees } = rowHandling(order, row);
           for (const { what, chunk, unit } of needs)
             if (what !== 'activation' && what !== 'gradient') assert.ok(there.has(`${what} ${chunk} ${unit}`));
           for (const { what, chunk, unit } of makes) there.add(`${what} ${chunk} ${unit}`);

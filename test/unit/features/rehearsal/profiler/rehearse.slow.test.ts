@@ -7,7 +7,7 @@ import { runCommand } from '../../../../../src/cli/run-command';
 import { CancelledError } from '../../../../../src/core/errors';
 import { comparedStep } from '../../../../../src/features/rehearsal/core/comparison';
 import { rehearsalJson } from '../../../../../src/features/rehearsal/json';
-import { handlingOf } from '../../../../../src/features/rehearsal/core/handling';
+import { rowHandling } from '../../../../../src/features/rehearsal/core/handling';
 import { comparedRehearsal, type Rehearsal } from '../../../../../src/features/rehearsal/core/result';
 import { prepareRehearsal, rehearse, rehearseSchemes } from '../../../../../src/features/rehearsal/profiler/run';
 import { toText } from '../../../sentence-text';
@@ -239,9 +239,9 @@ function assertOrdered({ measured }: Rehearsal): void {
   assert.ok(measured !== null);
   const madeMs = new Map<string, number>();
   for (const row of measured.kind.keys())
-    for (const { what, chunk, unit } of handlingOf(measured, row).makes) madeMs.set(`${what} ${chunk} ${unit}`, measured.endMs[row]!);
+    for (const { what, chunk, unit } of rowHandling(measured, row).makes) madeMs.set(`${what} ${chunk} ${unit}`, measured.endMs[row]!);
   for (const row of measured.kind.keys())
-    for (const { what, chunk, unit } of handlingOf(measured, row).needs) {
+    for (const { what, chunk, unit } of rowHandling(measured, row).needs) {
       const there = madeMs.get(`${what} ${chunk} ${unit}`);
       assert.ok(there !== undefined && there <= measured.startMs[row]! + 1e-6, `row ${row} starts before its ${what}`);
     }

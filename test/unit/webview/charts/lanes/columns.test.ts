@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { evenColumns, fillColumns, fillColumnsOf, makeColumns, shadeOf, wideFromPx } from '../../../../../webview/charts/lanes/columns';
+import {
+  evenColumns,
+  fillColumns,
+  fillMeanColumns,
+  makeColumns,
+  shadeFraction,
+  wideFromPx,
+} from '../../../../../webview/charts/lanes/columns';
 import { indexOperations } from '../../../../../webview/base/operations';
 import { anyTimeline, timelineOf } from '../../timelines';
 
@@ -42,7 +49,7 @@ describe('level of detail', () => {
         const stages = Array.from({ length: timeline.stages }, (_, stage) => stage);
         const msPerPx = timeline.makespanMs / width;
         const columns = makeColumns(width);
-        fillColumnsOf(operations, stages, 0, msPerPx, columns);
+        fillMeanColumns(operations, stages, 0, msPerPx, columns);
         assert.equal(columns.wideCount, 0);
         const covered = [columns.forward, columns.backward, columns.weight];
         covered.forEach((column, part) => {
@@ -122,6 +129,6 @@ describe('level of detail', () => {
   });
 
   it('distinguishes neighbouring micro-batches by brightness', () => {
-    for (let shade = 0; shade < 4; shade++) assert.ok(Math.abs(shadeOf(shade) - shadeOf((shade + 1) % 4)) > 0.1);
+    for (let shade = 0; shade < 4; shade++) assert.ok(Math.abs(shadeFraction(shade) - shadeFraction((shade + 1) % 4)) > 0.1);
   });
 });

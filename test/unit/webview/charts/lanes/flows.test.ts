@@ -6,7 +6,7 @@ import { predict } from '../../../../../src/core/planner/predict/predict';
 import { idleCauses } from '../../../../../src/core/schedules/simulate/gaps';
 import { operationKind } from '../../../../../src/core/schedules/schedule';
 import { operationAt, indexOperations, sumRange } from '../../../../../webview/base/operations';
-import { flowsOf } from '../../../../../webview/charts/lanes/dependencies';
+import { operationFlows } from '../../../../../webview/charts/lanes/dependencies';
 import { idleInRange } from '../../../../../webview/charts/lanes/range';
 import { gpt, request } from '../../../../golden/requests';
 import { timelineOf } from '../../timelines';
@@ -19,21 +19,21 @@ describe('arrows of an operation', () => {
       const operations = indexOperations(timeline);
       let arrows = 0;
       for (let row = 0; row < operations.count; row++) {
-        const { before, after } = flowsOf(operations, operationAt(operations, row));
+        const { before, after } = operationFlows(operations, operationAt(operations, row));
         for (const each of before) {
           arrows += 1;
           assert.ok(each.endMs <= operationAt(operations, row).startMs + 1e-9);
-          assert.ok(flowsOf(operations, each).after.some((next) => next.row === row));
+          assert.ok(operationFlows(operations, each).after.some((next) => next.row === row));
         }
-        for (const each of after) assert.ok(flowsOf(operations, each).before.some((from) => from.row === row));
+        for (const each of after) assert.ok(operationFlows(operations, each).before.some((from) => from.row === row));
       }
       assert.ok(arrows > operations.count / 2);
     });
 
   it('of the last stage lead from a forward to its backward', () => {
     const operations = indexOperations(timelines[0]!);
-    const forward = operationAt(operations, operations.rowOf(2, operationKind.forward, 0));
-    assert.ok(flowsOf(operations, forward).after.some(({ kind, stage }) => kind === operationKind.backward && stage === 2));
+    const forward = operationAt(operations, operations.findRow(2, operationKind.forward, 0));
+    assert.ok(operationFlows(operations, forward).after.some(({ kind, stage }) => kind === operationKind.backward && stage === 2));
   });
 });
 

@@ -39,14 +39,14 @@ describe('rows of a timeline', () => {
     fc.assert(
       fc.property(shapes, settings, ({ stages, size, inTurn }, chosen) => {
         const nodes = nodesOf(stages, size, inTurn);
-        const { rows, pinned, rowOf } = laneRows(stages, nodes, chosen);
+        const { rows, pinned, laneRow } = laneRows(stages, nodes, chosen);
         const shown = rows.flatMap((row) => row.stages);
         assert.deepEqual(
           [...shown].sort((a, b) => a - b),
           Array.from({ length: stages }, (_, stage) => stage),
         );
         rows.forEach((row, at) => {
-          for (const stage of row.stages) assert.equal(rowOf(stage), at);
+          for (const stage of row.stages) assert.equal(laneRow(stage), at);
           assert.ok(row.stages.length > 0 && (row.collapsed || row.stages.length === 1));
           if (row.node !== null) assert.ok(row.stages.every((stage) => row.node?.stages.includes(stage)));
         });
@@ -55,7 +55,7 @@ describe('rows of a timeline', () => {
           chosen.pinned.filter((stage) => stage < stages),
         );
         for (const row of rows.slice(pinned)) assert.equal(row.collapsed, row.node !== null && isCollapsed(chosen, row.node.node));
-        assert.throws(() => rowOf(stages), RangeError);
+        assert.throws(() => laneRow(stages), RangeError);
       }),
       { seed: 21 },
     );
@@ -75,7 +75,7 @@ describe('rows of a timeline', () => {
 
   it('are a stage each without pins and nodes that are collapsed', () => {
     assert.deepEqual(laneRows(6, nodesOf(6, 2, false), initialRows).rows, plainRows(6).rows);
-    assert.equal(plainRows(6).rowOf(4), 4);
+    assert.equal(plainRows(6).laneRow(4), 4);
   });
 
   it('have a node in one place, and its twistie stays where it is opened', () => {

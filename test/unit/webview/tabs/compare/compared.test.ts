@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { part, operationPart } from '../../../../../src/core/schedules/parts';
-import { counterpartOf, passPairs } from '../../../../../webview/tabs/compare/counterpart';
+import { findCounterpart, passPairs } from '../../../../../webview/tabs/compare/counterpart';
 import { signed } from '../../../../../webview/tabs/compare/labels';
-import { indexOperations, operationAt, rowsOf, type Operation } from '../../../../../webview/base/operations';
+import { indexOperations, operationAt, stageRows, type Operation } from '../../../../../webview/base/operations';
 import { timelineOf } from '../../timelines';
 
 const names = ['GPipe', '1F1B', 'TeraPipe', 'Seq1F1B'] as const;
@@ -25,7 +25,7 @@ describe('passes of two timelines', () => {
         for (let row = 0; row < a!.count; row++) {
           const pass = operationAt(a!, row);
           const expected = left.stages === right.stages ? all.find((other) => spelled(other) === spelled(pass)) : undefined;
-          assert.equal(counterpartOf(pass, a!, b!)?.row, expected?.row);
+          assert.equal(findCounterpart(pass, a!, b!)?.row, expected?.row);
         }
       }),
       { numRuns: 60, seed: 7 },
@@ -43,7 +43,7 @@ describe('passes of two timelines', () => {
             [b!, 'b'],
           ] as const) {
             // prettier-ignore
-            const { first, end } = stage < operations.stages ? rowsOf(operations, stage) : { first: 0, end: 0 };
+            const { first, end } = stage < operations.stages ? stageRows(operations, stage) : { first: 0, end: 0 };
             const listed = pairs.flatMap((pair) => pair[id]?.row ?? []).sort((x, y) => x - y);
             assert.deepEqual(
               listed,
@@ -63,7 +63,7 @@ describe('passes of two timelines', () => {
       ({ kind }) => operationPart(kind) === part.weight,
     );
     assert.ok(weights.length > 0);
-    for (const pass of weights) assert.equal(counterpartOf(pass, split!, whole!), null);
+    for (const pass of weights) assert.equal(findCounterpart(pass, split!, whole!), null);
   });
 });
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { type LayoutState, layoutAnswerOf, noLayoutState, withUpdate } from '../../../../../src/protocol/layout';
+import { type LayoutState, toLayoutAnswer, noLayoutState, withUpdate } from '../../../../../src/protocol/layout';
 import { listPlans } from '../../../../../src/core/layout-search/plans';
 import { planContent } from '../../../../../webview/tabs/layout/content';
 import { layoutSettings, pressedColumn } from '../../../../../webview/tabs/layout/settings';
-import { gpuHoursOf, launchedOf, parseTokens, rowsOf, schedulesOf, shownRows, tieMs } from '../../../../../webview/tabs/layout/rows';
+import { gpuHours, launchedLayout, parseTokens, layoutRows, rowSchedules, shownRows, tieMs } from '../../../../../webview/tabs/layout/rows';
 import { layoutOf, searchedOf, type Searched } from '../../../../webview/layouts';
 import { sentence } from '../../../../../src/core/sentence';
 import { toText } from '../../../sentence-text';
@@ -33,7 +33,7 @@ function searched(): Searched {
 
 describe('found layouts', () => {
   const layout = (): LayoutState => layoutOf(searched());
-  const rows = () => rowsOf(layout().answer!, launchedOf(layout()));
+  const rows = () => layoutRows(layout().answer!, launchedLayout(layout()));
 
   it('names each plan of an answer once, fastest first, by the index that a page sends back', () => {
     const { result } = searched();
@@ -42,7 +42,7 @@ describe('found layouts', () => {
     assert.equal(new Set(texts).size, texts.length);
     for (const plan of [result.best, ...result.paretoFront, ...result.perSchedule, ...result.runnersUp.map((each) => each.plan)])
       assert.ok(texts.includes(JSON.stringify([plan.name, plan.point])));
-    const { plans, best } = layoutAnswerOf(result, 'a');
+    const { plans, best } = toLayoutAnswer(result, 'a');
     assert.deepEqual(
       plans.map(({ iterationMs }) => iterationMs),
       listed.map(({ plan }) => plan.iterationMs),
@@ -83,7 +83,7 @@ describe('found layouts', () => {
     const predicted = plan.candidates.find(({ id }) => id === plan.chosen)!;
     assert.ok(Math.abs(own[0].plan.iterationMs / predicted.iterationMs - 1) < 1e-9);
     const found = layout().answer!.plans[2]!;
-    const merged = rowsOf(layout().answer!, found);
+    const merged = layoutRows(layout().answer!, found);
     assert.equal(merged.length, layout().answer!.plans.length);
     assert.deepEqual(
       merged.filter(({ isLaunched }) => isLaunched).map(({ index }) => index),
@@ -102,7 +102,7 @@ describe('found layouts', () => {
     const some = shownRows(rows(), { ...initialSettings, text: '1F1B tp 2' });
     assert.ok(some.length > 0 && some.length < rows().length);
     assert.ok(some.every(({ plan }) => plan.layout.tensor === 2 && toText(plan.name).includes('1F1B')));
-    const schedule = schedulesOf(rows()).at(-1)!;
+    const schedule = rowSchedules(rows()).at(-1)!;
     assert.ok(shownRows(rows(), { ...initialSettings, schedule }).every(({ plan }) => toText(plan.name).startsWith(schedule)));
     assert.equal(shownRows(rows(), { ...initialSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
@@ -139,7 +139,7 @@ describe('found layouts', () => {
     assert.deepEqual(['15T', '1.5 b', '2,000,000', '1e12', '3e+3', '.5k'].map(parseTokens), [15e12, 1.5e9, 2e6, 1e12, 3000, 500]);
     assert.deepEqual(['', 'many', '-3', '0', '5x', '1,5..2', 'Infinity'].map(parseTokens), [null, null, null, null, null, null, null]);
     const { plan } = rows()[0]!;
-    assert.ok(Math.abs(gpuHoursOf(plan, plan.tokensPerSecond * 3600) - layout().answer!.gpus) < 1e-9);
+    assert.ok(Math.abs(gpuHours(plan, plan.tokensPerSecond * 3600) - layout().answer!.gpus) < 1e-9);
   });
 
   it('are looked at as before, whatever was saved', () => {

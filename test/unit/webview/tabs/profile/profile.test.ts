@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PartFit, TimeFit } from '../../../../../src/core/domain/profile';
 import { parsePageMessage } from '../../../../../src/protocol/page-schema';
-import { pageStateOf } from '../../../../../src/extension/sessions/page-state';
-import { errorAxis, rateAxis, shareOf, timeAxis, tokensAxis } from '../../../../../webview/charts/axis';
+import { toPageState } from '../../../../../src/extension/sessions/page-state';
+import { errorAxis, rateAxis, axisShare, timeAxis, tokensAxis } from '../../../../../webview/charts/axis';
 import { errorContent, ratioContent, throughputContent, timeContent } from '../../../../../webview/tabs/profile/content';
 import { nearestDot, stepDot } from '../../../../../webview/charts/pick';
-import { kneeOf, lengthsBetween, pointsOf, ratiosOf, shownContexts } from '../../../../../webview/tabs/profile/points';
+import { findKnee, lengthsBetween, profilePoints, profileRatios, shownContexts } from '../../../../../webview/tabs/profile/points';
 import { comparedProfile, pickedProfile, profileLog, profilePart, shownProfile } from '../../../../../webview/tabs/profile/shown';
 import { hasBatches, sampleRows, samplesAsTsv } from '../../../../../webview/tabs/profile/rows';
 import { kneeSentence, ratioSentence } from '../../../../../webview/tabs/profile/labels';
@@ -14,7 +14,7 @@ import { signedPercent } from '../../../../../webview/charts/ticks';
 import { readViewState } from '../../../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../../../webview/profiles';
 import { sentence } from '../../../../../src/core/sentence';
-import { sidePartsOf } from '../../../../../src/extension/views/layout-page';
+import { sideParts } from '../../../../../src/extension/views/layout-page';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };
 
@@ -37,11 +37,11 @@ describe('profile points', () => {
         fit: { layer: fitted(straight(10, 1), straight(0, 2)), embedding: null, head: null },
       },
     );
-    const [forward, backward] = pointsOf(profile, 'layer');
+    const [forward, backward] = profilePoints(profile, 'layer');
     assert.deepEqual([forward?.rows, forward?.measuredMs, Math.round(forward?.fittedMs ?? 0)], [100, 100, 110]);
     assert.ok(Math.abs((forward?.errorPercent ?? 0) - 10) < 1e-9);
     assert.ok(Math.abs((backward?.errorPercent ?? 0) + 20) < 1e-9);
-    const unfitted = pointsOf({ ...profile, fit: null }, 'layer');
+    const unfitted = profilePoints({ ...profile, fit: null }, 'layer');
     assert.deepEqual(
       unfitted.map(({ fittedMs, errorPercent }) => [fittedMs, errorPercent]),
       [
@@ -89,7 +89,7 @@ describe('profile points', () => {
 describe('throughput', () => {
   it('reaches nine tenths of its best where the formula does', () => {
     // n / (10 + n) is nine tenths of its value at 1000 from n = 81.8 on.
-    const knee = kneeOf(fitted(straight(10, 1)), 1, 1000)!;
+    const knee = findKnee(fitted(straight(10, 1)), 1, 1000)!;
     assert.equal(knee.bestTokens, 1000);
     assert.ok(Math.abs(knee.bestPerSecond - (1000 / 2020) * 1000) < 1e-9);
     assert.ok(knee.tokens >= 82 && knee.tokens <= 84, String(knee.tokens));
@@ -97,7 +97,7 @@ describe('throughput', () => {
   });
 
   it('has no knee where even the shortest slice is as good', () => {
-    const knee = kneeOf(fitted(straight(0, 1)), 32, 1000)!;
+    const knee = findKnee(fitted(straight(0, 1)), 32, 1000)!;
     assert.equal(knee.atSmallest, true);
     assert.match(kneeSentence(knee), /^Every measured length reaches 90.%/);
     assert.deepEqual(
@@ -112,7 +112,7 @@ describe('comparison of profiles', () => {
     const [slow, fast] = [2, 1].map((perToken) =>
       profileOf({ longest: perToken === 1 ? 512 : 2048 }, { fit: { layer: fitted(straight(0, perToken)), embedding: null, head: null } }),
     );
-    const ratios = ratiosOf(fast!, slow!);
+    const ratios = profileRatios(fast!, slow!);
     assert.deepEqual(
       ratios.map(({ tokens }) => tokens),
       [32, 64, 128, 256, 512],
@@ -124,12 +124,12 @@ describe('comparison of profiles', () => {
 
   it('is empty without a common length or a fit', () => {
     const one = profileOf();
-    assert.deepEqual(ratiosOf(one, { ...one, fit: null }), []);
+    assert.deepEqual(profileRatios(one, { ...one, fit: null }), []);
     const long = profileOf(
       {},
       { samples: { layer: simulatedSamples().map((sample) => ({ ...sample, tokens: sample.tokens + 9999 })), embedding: [], head: [] } },
     );
-    assert.deepEqual(ratiosOf(one, long), []);
+    assert.deepEqual(profileRatios(one, long), []);
     assert.equal(ratioContent(one, long), null);
   });
 });
@@ -144,8 +144,8 @@ describe('chart content', () => {
     assert.equal(new Set(dots.map(({ id }) => id)).size, dots.length);
     assert.equal(curves.length, 8);
     for (const [tokens, ms] of curves.flatMap(({ points }) => points)) {
-      assert.ok(shareOf(x, tokens) >= 0 && shareOf(x, tokens) <= 1, `${tokens} tokens`);
-      assert.ok(shareOf(y, ms) >= -0.02 && shareOf(y, ms) <= 1.02, `${ms} ms`);
+      assert.ok(axisShare(x, tokens) >= 0 && axisShare(x, tokens) <= 1, `${tokens} tokens`);
+      assert.ok(axisShare(y, ms) >= -0.02 && axisShare(y, ms) <= 1.02, `${ms} ms`);
     }
   });
 
@@ -193,10 +193,10 @@ describe('chart axes', () => {
         (a, b, scale, most) => {
           const [least, greatest] = [Math.min(a, b), Math.max(a, b)];
           for (const axis of [tokensAxis(scale, least, greatest), timeAxis(scale, least, greatest)]) {
-            for (const value of [least, greatest]) assert.ok(shareOf(axis, value) >= -1e-9 && shareOf(axis, value) <= 1 + 1e-9);
+            for (const value of [least, greatest]) assert.ok(axisShare(axis, value) >= -1e-9 && axisShare(axis, value) <= 1 + 1e-9);
             const marks = axis.marks(most);
             assert.ok(marks.length <= most + 1, `${marks.length} of ${most}`);
-            for (const { value } of marks) assert.ok(shareOf(axis, value) >= -1e-6 && shareOf(axis, value) <= 1 + 1e-6);
+            for (const { value } of marks) assert.ok(axisShare(axis, value) >= -1e-6 && axisShare(axis, value) <= 1 + 1e-6);
           }
         },
       ),
@@ -309,10 +309,10 @@ describe('profiles between host and page', () => {
       error: null,
       findings: [],
       texts: new Map<string, string>(),
-    } as unknown as Parameters<typeof sidePartsOf>[0];
-    assert.equal(pageStateOf(session, { ...surroundings, page: 'tab' }).profile, profile);
-    assert.equal(pageStateOf(session, { ...surroundings, page: 'side', parts: sidePartsOf(session, null) }).profile, undefined);
-    assert.equal(pageStateOf(null, { ...surroundings, page: 'tab' }).profile, undefined);
+    } as unknown as Parameters<typeof sideParts>[0];
+    assert.equal(toPageState(session, { ...surroundings, page: 'tab' }).profile, profile);
+    assert.equal(toPageState(session, { ...surroundings, page: 'side', parts: sideParts(session, null) }).profile, undefined);
+    assert.equal(toPageState(null, { ...surroundings, page: 'tab' }).profile, undefined);
   });
 
   it('are asked for by commands that the host knows', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { part } from '../../../../../src/core/schedules/parts';
 import { indexOperations } from '../../../../../webview/base/operations';
 import { tailAt, stepTail } from '../../../../../src/core/planner/explain/tail';
-import { lookedAt, shadingOf, timelineLook } from '../../../../../webview/tabs/timeline/look';
+import { lookedAt, resolveShading, timelineLook } from '../../../../../webview/tabs/timeline/look';
 import { unitName } from '../../../../../webview/charts/lanes/labels';
 import { timelineOf } from '../../timelines';
 
@@ -16,8 +16,8 @@ describe('the look of a timeline', () => {
 
   it('shows all as it is at first', () => {
     assert.equal(lookedAt(plain, initialLook), plain);
-    assert.equal(shadingOf(plain, { ...initialLook, shading: 'slice' }), 'micro-batch');
-    assert.equal(shadingOf(chunked, initialLook), 'chunk');
+    assert.equal(resolveShading(plain, { ...initialLook, shading: 'slice' }), 'micro-batch');
+    assert.equal(resolveShading(chunked, initialLook), 'chunk');
     assert.deepEqual([...new Set(lookedAt(chunked, initialLook).shades)].sort(), [0, 1]);
   });
 
