@@ -116,10 +116,11 @@ function assemblePlan({
 }: Planned): Plan | undefined {
   const chosen = choose(request, candidates);
   if (chosen === undefined) return undefined;
+  const planned = withVirtualStages(request, chosen);
   // it simulates, and an earlier plan mostly chooses the same
-  const cost = first?.chosen === chosen.id ? first.cost : coveringAssumed(costProvenance(request, pipeline), request, chosen, signal);
+  const cost = first?.chosen === chosen.id ? first.cost : coveringAssumed(costProvenance(request, pipeline), planned, chosen, signal);
   return {
-    request: withVirtualStages(request, chosen),
+    request: planned,
     chosen: chosen.id,
     candidates: drawnWithin(inOrder(candidates, chosen, request), chosen.id, drawnOperations),
     notCompared: skipped,

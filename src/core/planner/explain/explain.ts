@@ -22,6 +22,7 @@ import { formatDuration } from '../../format';
 import { scheduleOn, mostTriedOperations, operationCount } from '../../schedules/on-layout';
 import { resolveRankOrder, type RankOrder } from '../../domain/runtime';
 import { stepMs } from '../predict/predict';
+import { withVirtualStages } from '../candidates/virtual-stages';
 import { worthSaying } from './slower';
 
 /** What a plan is explained by. */
@@ -45,7 +46,7 @@ export function planReasons(
     ...runtimeNeeded(chosen, candidates, request),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
-    ...orderReason(request, chosen, signal),
+    ...orderReason(withVirtualStages(request, chosen), chosen, signal),
     ...groupComparison(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, request),

@@ -10,6 +10,7 @@ import { scheduleNames } from '../../../../src/core/schedules/registry';
 import { namedSchedules, otherSchedules } from '../../../../src/core/domain/schedule-names';
 import { gpt, llama3, request } from '../../../golden/requests';
 import { toText } from '../../sentence-text';
+import { sentence } from '../../../../src/core/sentence';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
   training: { globalBatch: 8, sequenceLength: 1024, attention: 'flash', dropout: false },
@@ -284,6 +285,21 @@ describe('plan', () => {
       'no multiple of the stages',
     );
     assert.equal(makePlan(wanted).request.layout.virtualStages, 1);
+  });
+
+  it('reports the same range with virtual stages that it chose as with the same ones given', () => {
+    const reason = sentence`assumed`;
+    const wanted: PlanRequest = {
+      ...small,
+      model: gpt(32, 1024, 16, 50304),
+      runs: ['1F1B'],
+      cluster: { ...small.cluster, nodes: 4, gpusPerNode: 2 },
+      assumptions: [{ key: 'cluster.links.nicGBps', value: String(small.cluster.links.nicGBps), reason }],
+    };
+    const chosen = makePlan({ ...wanted, freeVirtualStages: true });
+    assert.ok(chosen.request.layout.virtualStages > 2);
+    const given = makePlan({ ...wanted, layout: chosen.request.layout });
+    assert.deepEqual(chosen.cost.range, given.cost.range);
   });
 
   it('names which schedules it left out because they take long', () => {
