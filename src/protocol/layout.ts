@@ -250,8 +250,8 @@ export function launchedPageLayout(plan: Plan): PageLayout {
 }
 
 /**
- * The state after what a running search reports; when it ends, the host sets `running` to null and `answer` to that of the whole result with
- * the same id. @param id of the answer that it finds.
+ * The state after what a running search reports; when it ends, the host sets `running` to null and `answer` to that of the whole result
+ * with the same id. @param id of the answer that it finds.
  */
 export function withUpdate(state: LayoutState, update: SearchUpdate, id: string): LayoutState {
   switch (update.kind) {

@@ -1,7 +1,7 @@
 // Prints every finding of every config under a folder, one JSON object a line, in the same order each time: `npm run findings -- FOLDER >
 // before.jsonl`. Run before and after a change of rules, the difference is what the change does to configs that people launch with. A
-// launcher's run is judged twice: as the launcher's file, and (`as` is `terapipe`) as if a terapipe.json had the same settings, so that the rules
-// about what is planned without a launcher meet as many configs.
+// launcher's run is judged twice: as the launcher's file, and (`as` is `terapipe`) as if a terapipe.json had the same settings, so that the
+// rules about what is planned without a launcher meet as many configs.
 import { ExpectedError } from '../../src/core/errors';
 import { findingOfError, type Finding } from '../../src/core/findings';
 import { fileStart } from '../../src/core/languages/json/document';

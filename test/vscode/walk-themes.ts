@@ -16,7 +16,7 @@ const themes = [
 
 const bothPages = ['side', 'tab'] as const;
 
-/** Four themes, the memory parts in each and what axe-core reports on both pages there; then a window at 200 %. `same`: the figures shown. */
+/** Four themes, the memory parts in each and what axe-core reports on both pages; then a window at 200 %. `same`: the figures shown. */
 export function themeSteps(
   page: Page,
   look: (name: string) => Promise<void>,

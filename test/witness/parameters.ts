@@ -1,5 +1,5 @@
 // Compares our counts of parameters with those of a JSON file that `parameters.py` wrote: exact, off by how much and whether
-// with a warning, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` what is not exact.
+// with a warning, or refused and why. `node --import tsx test/witness/parameters.ts counts.json [--all]`; without `--all` only differences.
 import { readFileSync } from 'node:fs';
 import { ExpectedError } from '../../src/core/errors';
 import { countModelParameters } from '../../src/core/huggingface/count';

@@ -110,11 +110,7 @@ const mostSolving = 100e6;
  * best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
-export function bestFirst(
-  asked: SearchProblem,
-  options: SearchOptions = {},
-  evaluator: Evaluator = createEvaluator(asked.request),
-): Outcome {
+export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): Outcome {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<CandidateGroup | SearchPoint>();

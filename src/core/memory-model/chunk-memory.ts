@@ -55,8 +55,8 @@ export interface ChunkMemory {
  * What each unit holds on each chunk; chunks of one shape share a table.
  *
  * @param chunkContents one per chunk, in order of the layers.
- * @param activationFactor by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of an
- * interleaved schedule.
+ * @param activationFactor by what the activations of a chunk are multiplied: 1, or `interleavingFactor` where `shapes` are whole stages of
+ * an interleaved schedule.
  */
 export function chunkMemories(
   inputs: MemoryInputs,

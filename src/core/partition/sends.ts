@@ -14,7 +14,7 @@ type SendMs = (batch: number, tokens: number) => number;
 export interface Sends {
   /** Whether a stage waits until it has sent. */
   readonly isBlocking: boolean;
-  /** Whether sends take as long at all boundaries: on nodes of one kind, if all stages lie together or none does, of one stack of layers. */
+  /** Whether sends take the same time at all boundaries: one kind of node, all stages on one node or none, one stack of layers. */
   readonly areAlike: boolean;
   /** Whether exchanges of the further chunks of a stage hold its passes. */
   readonly holdChunks: boolean;

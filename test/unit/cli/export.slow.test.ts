@@ -234,7 +234,7 @@ describe('terapipe export', () => {
   it('refuses what it cannot do, with a remedy', async () => {
     fresh();
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [['export', plan], /needs a format; give --to megatron, nemo/],
+      [['export', plan], /needs a format; give --to megatron, torchtitan, nemo/],
       [['export', plan, '--to', 'megatorn'], /did you mean megatron\?/],
       [['export', plan, '--into', script, '--to', 'torchtitan'], /is a file of megatron, not of torchtitan; give --to megatron/],
       [['export', plan, '--into', plan], /no launcher that a plan can be written into/],

@@ -21,8 +21,8 @@ interface GoldenRule {
 }
 
 /**
- * What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message contains, `csv_rows` the rows of
- * the schedule file.
+ * What the keys of the examples are called here. `format` is the launcher, `expect_padded` what the message contains, `csv_rows` the rows
+ * of the schedule file.
  */
 const names: Readonly<Record<string, FactName>> = {
   layers: 'layers', hidden: 'hidden', heads: 'heads', kv_heads: 'kvHeads', vocab: 'vocab', div: 'vocabDivisor', experts: 'experts',
