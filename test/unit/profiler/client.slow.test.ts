@@ -64,7 +64,7 @@ describe('profiler client with a child that misbehaves', () => {
 
   it('turns a reply that is none into an error', async () => {
     const asked = await openScripted('sends garbage');
-    await assert.rejects(asked.measure('layer', smallCell), { code: 'profiler-died', message: /no reply/ });
+    await assert.rejects(asked.measure('layer', smallCell), { code: 'profiler-died', message: /not a reply/ });
   });
 
   it('ends a child that gives no answer', async () => {
