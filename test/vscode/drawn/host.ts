@@ -47,5 +47,5 @@ function notAsked(): Promise<never> {
 /** No profiles, no searches, no comparisons. */
 const quiet = {
   parts: {},
-  layouts: { stateOf: () => null, onDidChange: () => ({ dispose: () => undefined }), findingsOf: () => [] },
+  layouts: { state: () => null, onDidChange: () => ({ dispose: () => undefined }), findings: () => [] },
 } as unknown as Pick<PageServices, 'parts' | 'layouts'>;
