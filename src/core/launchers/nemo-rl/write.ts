@@ -6,7 +6,7 @@ import { writtenFacts } from '../megatron/written-keys';
 import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import { never, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
 import type { Editor, Started } from '../writing/editor';
-import { namesIn } from '../writing/key-names';
+import { namesIn, spellingsIn } from '../writing/key-names';
 import type { LaunchSettings } from '../writing/launch-settings';
 import { yamlSyntax } from '../writing/yaml-syntax';
 import { dtensorKeys, megatronKeys } from './nemo-rl';
@@ -20,7 +20,11 @@ const dialect = { ...plainDialect, barsInPattern: false, countsVirtualStages: tr
 /** NeMo-RL with Megatron Core or DTensor. */
 export const nemoRlEditor: Editor = {
   settings: rlSettings,
-  syntax: yamlSyntax({ keys: (_, { program }) => (program === undefined ? megatronNames : dtensorNames) }),
+  syntax: yamlSyntax({
+    keys: (_, { program }) => (program === undefined ? megatronNames : dtensorNames),
+    // both backends write what they share
+    spelled: spellingsIn(megatronKeys),
+  }),
 };
 
 /** What a NeMo-RL YAML needs for a plan: its program is DTensor, or else Megatron Core. */

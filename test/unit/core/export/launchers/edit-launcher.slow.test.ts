@@ -126,6 +126,13 @@ describe("a plan written into a launcher's file", () => {
     assert.match(toText(gaps.find(({ what }) => toText(what).startsWith('global batch'))?.reason ?? ''), /GLOBAL_BATCH/);
   });
 
+  it('writes the precision in the words of NeMo-RL', () => {
+    const text = readFileSync(path.join(fixtures, 'nemo-rl.yaml'), 'utf8');
+    const { text: after, gaps } = edited(planWith({ precision: 'bf16' }), 'nemo-rl.yaml', 'nemo-rl', text);
+    assert.match(after, /^  precision: bfloat16$/m);
+    assert.ok(!gaps.some(({ what }) => toText(what).startsWith('precision')));
+  });
+
   it('reports a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
     assert.equal(toText(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason), 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
