@@ -104,10 +104,10 @@ function drawnCells(domain: Domain, tableTokens: readonly number[], fit: readonl
 
 /**
  * Up to `count` cells where the fit to `samples` is least sure, forward and backward together, as `profileUncertainty` explains: missing
- * lengths of the table, and contexts and batches at lengths of the table (elsewhere the table's own error would stain the terms). After each choice
- * the uncertainty is that of the cell measured, so that the cells of one call do not crowd. Never a measured, held-out or skipped cell, nor
- * one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left of the first
- * cells.
+ * lengths of the table, and contexts and batches at lengths of the table (elsewhere the table's own error would stain the terms). After
+ * each choice the uncertainty is that of the cell measured, so that the cells of one call do not crowd. Never a measured, held-out or
+ * skipped cell, nor one that dominates a cell that ran out of memory. Empty when there is nothing left. Before there is a fit: what is left
+ * of the first cells.
  */
 export function nextCells(domain: Domain, samples: readonly Sample[], skipped: readonly Cell[], count: number): Cell[] {
   const unavailable = new Set([...samples, ...skipped].map(cellKey));
