@@ -129,7 +129,7 @@ describe("a plan written into a launcher's file", () => {
   it('writes the precision in the words of NeMo-RL', () => {
     const text = readFileSync(path.join(fixtures, 'nemo-rl.yaml'), 'utf8');
     const { text: after, gaps } = edited(planWith({ precision: 'bf16' }), 'nemo-rl.yaml', 'nemo-rl', text);
-    assert.match(after, /^  precision: bfloat16$/m);
+    assert.match(after, /^ {2}precision: bfloat16$/m);
     assert.ok(!gaps.some(({ what }) => toText(what).startsWith('precision')));
   });
 
