@@ -237,7 +237,7 @@ describe('terapipe export', () => {
       [['export', plan], /needs a format; give --to megatron, torchtitan, nemo/],
       [['export', plan, '--to', 'megatorn'], /did you mean megatron\?/],
       [['export', plan, '--into', script, '--to', 'torchtitan'], /is a file of megatron, not of torchtitan; give --to megatron/],
-      [['export', plan, '--into', plan], /no launcher that a plan can be written into/],
+      [['export', plan, '--into', plan], /not a launcher that a plan can be written into/],
       [['export', plan, '--into', '-'], /not standard input/],
       [['export', plan, '--to', 'html', '--write'], /give --into or --out too/],
       [['export', plan, '--into', at('nowhere.sh')], /does not exist/],
