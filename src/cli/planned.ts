@@ -7,9 +7,9 @@ import type { LoadedConfig } from '../core/config-files/load-config';
 import { notSuppressed } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
 import type { Plan } from '../core/planner/plan';
-import { findRemedies } from '../core/rules/plan/remedies';
+import { findRemedies, planRemedy } from '../core/rules/plan/remedies';
 import type { Remedy } from '../core/rules/plan/remedy';
-import { planScenario, type ResolveDefaults } from '../core/plan-request/scenario';
+import type { ResolveDefaults } from '../core/plan-request/scenario';
 import { resolveRun } from '../core/plan-request/resolve';
 import type { NamedProfile } from '../core/domain/profile';
 import { profilesFolder, readProfiles } from '../profiler/store';
@@ -40,10 +40,7 @@ export function planRun(
     const plan = makePlan(resolveRun(run, defaults, found), {
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
-    const kept = planScenario(plan.request);
-    const remedies = findRemedies(run, plan, (changed) =>
-      makePlan(resolveRun(changed, { ...defaults, kept }, found), { isCompared: false, drawnOperations: 0 }),
-    );
+    const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found }));
     return { run, plan, remedies, findings: judgedFindings(config, run, plan, remedies) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));

@@ -3,9 +3,8 @@ import { answerElastic } from '../features/elastic/core/answer';
 import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
 import { makePlan } from '../core/planner/make-plan';
 import { preparedRehearsal } from '../features/rehearsal/core/prepare';
-import { findRemedies } from '../core/rules/plan/remedies';
+import { findRemedies, planRemedy } from '../core/rules/plan/remedies';
 import { resolveRun } from '../core/plan-request/resolve';
-import { planScenario } from '../core/plan-request/scenario';
 import { withSizes } from '../core/plan-request/with-sizes';
 import { answerSearch } from '../core/layout-search/answer';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
@@ -25,17 +24,7 @@ else
       makePlan(request, { ...options, ...(first ? { onFirst } : {}), drawnOperations }),
     resolve: ({ run, defaults, found }, { signal }) => resolveRun(run, defaults, found, signal),
     remedies: ({ run, defaults, found, plan }, { signal }) =>
-      findRemedies(
-        run,
-        plan,
-        (changed) =>
-          makePlan(resolveRun(changed, { ...defaults, kept: planScenario(plan.request) }, found, signal), {
-            signal,
-            isCompared: false,
-            drawnOperations: 0,
-          }),
-        signal,
-      ),
+      findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found, signal }), signal),
     whatIf: ({ run, defaults, found, sets }, { signal }) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: ({ request }, { signal }) => answerElastic(request, signal),

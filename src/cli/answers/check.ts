@@ -119,8 +119,8 @@ async function checked(
 
 /**
  * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, in place of a remark in the same
- * words, unless an error that is found already is the cause; a model of another kind, or one that a launcher leaves to files that are not
- * here, is information.
+ * words. As an error it is left out where another error is found, which is its cause; as information (a model of another kind, or one that
+ * a launcher leaves to files that are not here) it is always shown.
  */
 async function checkedConfig(
   source: SourceText,

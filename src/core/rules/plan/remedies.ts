@@ -10,6 +10,10 @@ import { listDivisors } from '../../numbers';
 import { overflowsByFragmentation, expandableSegments } from '../../memory-model/reserved';
 import { recomputeChoices } from '../../layout-search/space';
 import { buildPipeline } from '../../planner/predict/pipeline';
+import { makePlan } from '../../planner/make-plan';
+import { resolveRun } from '../../plan-request/resolve';
+import { planScenario, type ResolveDefaults } from '../../plan-request/scenario';
+import type { NamedProfile } from '../../domain/profile';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict/predict';
 import { isRun } from '../../schedules/runtimes';
@@ -30,38 +34,54 @@ const mostRemedies = 4;
 export const mostTrials = 5;
 
 /**
- * Looks for changes with which a step fits: yields a run with a change, is sent its plan (null where it cannot be planned), and returns
- * those that fit, cheapest first: by the time for as many tokens. What does not fit in memory is not planned; of the others those that cost
- * least by a quick estimate are. The caller plans, here or on another thread. At most `mostTrials` are yielded.
+ * Changes with which a step fits, cheapest first: by the time for as many tokens. What does not fit in memory is not planned; of the others
+ * those that cost least by a quick estimate are, at most `mostTrials`.
+ *
+ * @param planChanged throws ExpectedError where a run cannot be planned; `planRemedy`, in the product.
+ * @throws CancelledError.
  */
-function* remediesFor(run: Run, plan: Plan, signal: CancelSignal | undefined): Generator<Run, readonly Remedy[], Plan | null> {
+export function findRemedies(run: Run, plan: Plan, planChanged: (run: Run) => Plan, signal?: CancelSignal): readonly Remedy[] {
   const chosen = chosenCandidate(plan);
   if (chosen.fits) return [];
   const found: Remedy[] = [...environmentRemedy(plan)];
   let trials = 0;
+  const tried = (overrides: readonly string[]): Plan | null => {
+    trials++;
+    const changed = plannedOrNull(applyOverrides(run, overrides), planChanged);
+    return changed !== null && chosenCandidate(changed).fits ? changed : null;
+  };
   const other = otherSchedule(plan);
   if (other !== undefined && scheduleKind(other.schedule).ownRuntime === undefined) found.push(scheduleRemedy(chosen, other, null));
   else if (other !== undefined) {
     // Asked for, it is planned for its own runtime.
-    trials++;
-    const changed = yield applyOverrides(run, [`schedule=${other.schedule}`]);
-    if (changed !== null && chosenCandidate(changed).fits)
-      found.push(scheduleRemedy(chosen, chosenCandidate(changed), withoutOthers(changed)));
+    const changed = tried([`schedule=${other.schedule}`]);
+    if (changed !== null) found.push(scheduleRemedy(chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
   const changes = memoryChanges(plan.request, chosen)
     .flatMap((change) => withPlace(change))
     .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
     if (trials === mostTrials) break;
-    trials++;
-    const changed = yield applyOverrides(
-      run,
-      change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`),
-    );
-    if (changed !== null && chosenCandidate(changed).fits)
-      found.push(toRemedy(change, chosen, chosenCandidate(changed), withoutOthers(changed)));
+    const changed = tried(change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`));
+    if (changed !== null) found.push(toRemedy(change, chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
   return found.toSorted((a, b) => a.slower - b.slower).slice(0, mostRemedies);
+}
+
+/** What a run is resolved with. */
+interface Resolving {
+  readonly defaults: ResolveDefaults;
+  readonly found: readonly NamedProfile[];
+  readonly signal?: CancelSignal | undefined;
+}
+
+/**
+ * The plan of a changed run on the GPUs and with the sizes that `plan` assumed: only candidates that may be chosen, and not drawn.
+ * @throws ExpectedError as `resolveRun` and `makePlan`; CancelledError.
+ */
+export function planRemedy(changed: Run, plan: Plan, { defaults, found, signal }: Resolving): Plan {
+  const request = resolveRun(changed, { ...defaults, kept: planScenario(plan.request) }, found, signal);
+  return makePlan(request, { signal, isCompared: false, drawnOperations: 0 });
 }
 
 /** Changes by the step that each would take for as many tokens under the schedule of the plan; what cannot be timed so comes last. */
@@ -93,17 +113,9 @@ function withoutOthers(plan: Plan): Plan {
   return { ...plan, candidates: [{ ...chosenCandidate(plan), timeline: null }] };
 }
 
-/** The same on this thread. @param makeRemedyPlan throws ExpectedError where a run cannot be planned. @throws CancelledError. */
-export function findRemedies(run: Run, plan: Plan, makeRemedyPlan: (run: Run) => Plan, signal?: CancelSignal): readonly Remedy[] {
-  const search = remediesFor(run, plan, signal);
-  let step = search.next();
-  while (step.done !== true) step = search.next(plannedOrNull(step.value, makeRemedyPlan));
-  return step.value;
-}
-
-function plannedOrNull(run: Run, makeRemedyPlan: (run: Run) => Plan): Plan | null {
+function plannedOrNull(run: Run, planChanged: (run: Run) => Plan): Plan | null {
   try {
-    return makeRemedyPlan(run);
+    return planChanged(run);
   } catch (error) {
     if (error instanceof ExpectedError) return null;
     throw error;
