@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { megatronStages, patternOf } from '../../../../../src/core/launchers/megatron/stage-layers';
+import { megatronStages, patternOf, unrolledLayout } from '../../../../../src/core/launchers/megatron/stage-layers';
 import { titanStages } from '../../../../../src/core/launchers/torchtitan/stage-layers';
 
 /** Layers of the stages of a Megatron pipeline layout, of a model with `layers` layers. */
@@ -35,8 +35,11 @@ describe("layers of a launcher's stages", () => {
   });
 
   it('takes no other text, nor one that would grow without end', () => {
-    for (const text of ['Ett|x', 'E(t|', 't*999999|'.repeat(400), '((((t*999999)*999999)*999999)*999999)', `${'('.repeat(50_000)}t`])
-      assert.equal(stagesOfPattern(text, 2), null, text.slice(0, 20));
+    assert.deepEqual([stagesOfPattern('Ett|', 2), stagesOfPattern('Ett|x', 2)], [[2, 0], null]);
+    assert.deepEqual([stagesOfPattern('Et|', 1), stagesOfPattern('E(t|', 1)], [[1, 0], null]);
+    assert.equal(stagesOfPattern(`${'('.repeat(50_000)}t`, 1), null);
+    for (const text of ['t*999999|'.repeat(400), '((((t*999999)*999999)*999999)*999999)'])
+      assert.equal(unrolledLayout(text), null, text.slice(0, 20));
   });
 
   it("divides 32 layers as TorchTitan's own example does", () => {
