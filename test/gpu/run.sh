@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What a machine with a GPU can tell, in one go, as a report in Markdown: a layer of GPT-2 and one of Llama timed forward and backward, the
+# What a machine with a GPU can measure, in one go, as a report in Markdown: a layer of GPT-2 and one of Llama timed forward and backward, the
 # rates that follow for GEMMs and attention, and a rehearsal of two stages.
 #
 #   test/gpu/run.sh [--provider cuda|dml|coreml|webgpu|cpu] [--budget SECONDS] [--small] [--library-path FOLDER] [OUT]
 #
-# OUT is a folder (out/gpu). --small takes layers for a processor; the provider `cpu` implies it. docs/profiling.md says where CUDA's
+# OUT is a folder (out/gpu). --small takes layers for a processor; the provider `cpu` implies it. docs/profiling.md explains where CUDA's
 # libraries come from; --library-path names their folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 // @ts-check
-// What a process and all that it started have done so far, where the system tells: Linux. Elsewhere only whether it lives is known.
+// What a process and all that it started have done so far, where the system reports it: Linux. Elsewhere only whether it lives is known.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -15,7 +15,7 @@ const ticksPerSecond = 100;
 /**
  * @param {number} pid
  * @param {string} [processes] the folder that the kernel fills
- * @returns {Activity | null} of the process and its descendants; null where the system does not tell or the process is gone
+ * @returns {Activity | null} of the process and its descendants; null where the system does not report it or the process is gone
  */
 export function activityOf(pid, processes = '/proc') {
   /** @type {Map<number, { parent: number, processorS: number }>} */

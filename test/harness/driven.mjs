@@ -1,5 +1,5 @@
 // @ts-check
-// A tier that drives a browser, in a process of its own that can be stopped whole; it says what it does in a file of events.
+// A tier that drives a browser, in a process of its own that can be stopped whole; it writes what it does to a file of events.
 import process from 'node:process';
 import { followEvents } from './events.mjs';
 import { roomy, start } from './processes.mjs';

@@ -1,11 +1,10 @@
 // @ts-check
-// How a tier says what it does while it does it: one line of JSON an event, appended to a file. What was said survives however the process
-// ends,
-// and the extension host of a VS Code that we did not start can say it too.
+// How a tier reports what it does while it does it: one line of JSON an event, appended to a file. Events survive however the process ends,
+// and the extension host of a VS Code that we did not start can write them too.
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /**
- * `expect`: so many more tests are coming; `enter` and `leave`: a part of the tier that has tests in it and is none itself; `fail` carries
+ * `expect`: this many more tests are coming; `enter` and `leave`: a part of the tier that has tests and is not one itself; `fail` carries
  * what went wrong; `note` is a measurement worth a line.
  * @typedef {{ readonly kind: 'expect', readonly count: number }
  *   | { readonly kind: 'enter' | 'leave' | 'start' | 'pass' | 'skip', readonly name: string }
@@ -23,7 +22,7 @@ export function eventWriter(file) {
 }
 
 /**
- * Tells every event that stands in a file or comes to stand there.
+ * Emits every event that is in a file or is appended to it.
  * @param {string} file need not exist yet
  * @param {Emit} emit
  * @returns {() => void} reads what is left and stops

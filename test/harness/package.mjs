@@ -15,8 +15,8 @@ import { runMain, say } from './steps.mjs';
  */
 
 /**
- * Copies ONNX Runtime, which cannot be bundled, to where `require` finds it from dist/profiler.js: this platform's native libraries alone,
- * not the 288 MB of all.
+ * Copies ONNX Runtime, which cannot be bundled, to where `require` finds it from dist/profiler.js: only this platform's native
+ * libraries, not the 288 MB of all.
  */
 function addRuntime() {
   const modules = path.join(root, 'node_modules');

@@ -65,7 +65,7 @@ export function dependenciesAreCurrent(folder) {
   });
 }
 
-/** Installs node_modules as the lock file says, unless it is so already. */
+/** Installs node_modules as the lock file lists it, unless it is so already. */
 export async function ensureDependencies() {
   if (dependenciesAreCurrent(root)) {
     say('dependencies', 'up to date');

@@ -1,5 +1,5 @@
 // @ts-check
-// What the harness says on the terminal: one short line a step, and one line when something is missing.
+// What the harness prints on the terminal: one short line a step, and one line when something is missing.
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Runs one tier: counts its tests as they finish, says every few seconds where it is, and stops it when nothing has happened for minutes.
+// Runs one tier: counts its tests as they finish, reports every few seconds where it is, and stops it when nothing has happened for minutes.
 // There is no limit on the whole: a slow machine takes longer and passes.
 import { performance } from 'node:perf_hooks';
 import { say, secondsSince } from './steps.mjs';
@@ -12,7 +12,7 @@ import { say, secondsSince } from './steps.mjs';
  * @property {string} name
  * @property {number} quietMinutes it is stopped when nothing has started or finished for so long
  * @property {(emit: Emit) => { readonly done: Promise<void>, readonly stop: () => Promise<void>, readonly left?: () => string }} start
- *   `done` rejects when the tier could not run; `stop` ends it and makes `done` settle; `left` says what else is waiting, like `12 of 180
+ *   `done` rejects when the tier could not run; `stop` ends it and makes `done` settle; `left` names what else is waiting, like `12 of 180
  *   files`
  *
  * @typedef {object} Summary
@@ -29,7 +29,7 @@ export function createTally() {
   let reached = 0;
   /** @type {string[]} */
   const failures = [];
-  /** @type {string[]} names in the order they started; one that runs twice at a time stands there twice */
+  /** @type {string[]} names in the order they started; one that runs twice at a time is in it twice */
   const running = [];
   /** @type {string[]} */
   const parts = [];

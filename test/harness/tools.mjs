@@ -1,5 +1,5 @@
 // @ts-check
-// A real VS Code (code-server) and the Node.js it needs, from npm alone, in a folder that neither the project nor the VSIX depends on.
+// A real VS Code (code-server) and the Node.js it needs, only from npm, in a folder that neither the project nor the VSIX depends on.
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';

@@ -10,7 +10,7 @@ import process from 'node:process';
 import { transformSync, version } from 'esbuild';
 
 const root = path.join(import.meta.dirname, '../..');
-/** What was compiled before, by path; the last line of each says of what text. */
+/** What was compiled before, by path; the last line of each identifies its source. */
 const cache = path.join(root, 'out/cache/typescript');
 
 /** What all files are compiled with. `import()` is a `require` here, as in the bundle of the extension: files are imported without an ending. */

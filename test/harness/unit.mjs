@@ -1,5 +1,5 @@
 // @ts-check
-// The unit tier: the mocha files over a few processes, the slowest first. A file whose process dies or hangs costs its own tests alone.
+// The unit tier: the mocha files over a few processes, the slowest first. A file whose process dies or hangs costs only its own tests.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';

@@ -3,7 +3,7 @@ The command-line flags that programs of the Megatron-LM family take, read from t
 
     python test/witness/flags.py GIT_DIR[@REVISION,REVISION...] ... > src/core/launchers/megatron/flag-tables/NAME.txt
 
-A line for each flag, by name: `name words type default choices`, a dash where the source says nothing. Names are facts of their
+A line for each flag, by name: `name words type default choices`, a dash where the source has nothing. Names are facts of their
 interfaces; help texts are left out. Fields of dataclasses that Megatron-LM makes flags of (`ArgumentGroupFactory`) count as flags too.
 """
 import ast

@@ -1,6 +1,6 @@
 """Counts the parameters of every generating model type of the installed transformers release on PyTorch's meta device.
 
-A witness beside our own counts, never a need of `npm test`. In an environment of its own, with torch and transformers from PyPI:
+A witness for our own counts, never a need of `npm test`. In an environment of its own, with torch and transformers from PyPI:
 
     python test/witness/parameters.py --out counts.json                # class defaults of every type
     python test/witness/parameters.py --configs FOLDER --out counts.json   # every config.json under a folder
@@ -94,7 +94,7 @@ def counted(name, config, shapes):
         saved["architectures"] = [cls.__name__]
         answer = {"id": name, "parameters": text, "whole": total, "config": saved}
         return {**answer, "shapes": shapes_of(model)} if shapes else answer
-    except Exception as error:  # a class that cannot be built says why
+    except Exception as error:  # a class that cannot be built gives the reason
         return {"id": name, "parameters": None, "error": f"{type(error).__name__}: {error}"[:300]}
 
 
@@ -102,7 +102,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True)
     parser.add_argument("--configs", help="a folder of config.json files instead of the class defaults")
-    parser.add_argument("--types", nargs="*", help="these types alone")
+    parser.add_argument("--types", nargs="*", help="only these types")
     parser.add_argument("--shapes", action="store_true", help="with the shapes of all tensors")
     options = parser.parse_args()
     cases = []
