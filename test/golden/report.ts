@@ -95,7 +95,7 @@ async function rewritten(file: string, module: string): Promise<boolean> {
   return true;
 }
 
-/** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to mend. */
+/** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to correct. */
 async function writeReadme(): Promise<void> {
   const runs = await measuredRuns();
   const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
@@ -271,7 +271,7 @@ const promisedTests: readonly PromisedTests[] = [
   },
   {
     file: 'test/unit/core/export/launchers/edit-launcher',
-    title: /^(\S+): shows what the plan does, and keeps the rest$/,
+    title: /^(\S+): has the settings of the plan, and keeps the rest$/,
     name: 'Round trip, edited: $1',
     goal: 'reads back the same',
     least: 30,

@@ -65,7 +65,7 @@ describe("a launcher's file, checked and planned again before it is offered", ()
     }
   }
 
-  it('is as planned for every candidate of any plan, or shows what it cannot', () => {
+  it('is as planned for every candidate of any plan, or names what it cannot express', () => {
     let written = 0;
     fc.assert(
       fc.property(drawnRuns, (drawn) => {

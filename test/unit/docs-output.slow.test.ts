@@ -12,7 +12,7 @@ describe('documents of output (npm run docs -- --write writes their examples)', 
     shownIn(readFileSync(join(root, file), 'utf8')).map((example) => ({ file, ...example })),
   );
 
-  it('show every command that prints JSON by itself', () => {
+  it('show the JSON of every command', () => {
     const shown = new Set(examples.filter(({ args }) => args.includes('--json')).map(({ args }) => args[0]));
     // They measure this machine.
     const expected = Object.keys(commands).filter((name) => name !== 'profile' && name !== 'rehearse');

@@ -37,7 +37,7 @@ describe('documents', () => {
     });
 
   for (const { file, text } of generatedJson)
-    it(`${file} shows what \`npm run docs -- --write\` writes`, () => {
+    it(`${file} is what \`npm run docs -- --write\` writes`, () => {
       assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
 

@@ -95,7 +95,7 @@ async function testInHost(browser: Browser, input: TierRun): Promise<void> {
   }
 }
 
-/** Tells the suite's events until it is through. There is no limit: whoever runs this tier stops it when nothing finishes any more. */
+/** Reports the suite's events until it is through. There is no limit: whoever runs this tier stops it when nothing finishes any more. */
 async function suiteThrough(eventsFile: string, emit: Emit): Promise<void> {
   const stopFollowing = followEvents(eventsFile, emit);
   try {

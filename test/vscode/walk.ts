@@ -17,7 +17,7 @@ import { walkTimeline } from './walk-timeline';
 import { chooseFix, goBehind, openWorkbench, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
 /**
- * A person's walk through `npm run demo`: read, edit, undo, break, mend, take in the first glance, look around, change the theme; then, in
+ * A person's walk through `npm run demo`: read, edit, undo, break, fix, take in the first glance, look around, change the theme; then, in
  * the same window, rows and keys, from a launched layout to the best, and along the sliders of a run that freezes layers; then, in a window
  * of its own, a new user's first files and what a timeline draws; leave.
  */
@@ -100,7 +100,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       },
     },
     {
-      name: 'layers that the stages do not divide get a squiggle, and the quick fix mends them',
+      name: 'layers that the stages do not divide get a squiggle, and the quick fix corrects them',
       act: async () => {
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();

@@ -83,7 +83,7 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
-    name: 'side: what does not fit has the button that mends it',
+    name: 'side: what does not fit has the button that fixes it',
     options: narrow,
     state: () => stateOf('side', tooLarge(), { findings: [{ ...findings[0]!, fixes: [fixed] }] }),
     steps: async ({ page, send, messages }) => {

@@ -73,7 +73,7 @@ describe('terapipe profile', () => {
 
   const profiles = () => path.join(folder, '.terapipe', 'profiles');
 
-  it('measures a layer on the CPU, fits it, saves it, and a plan from it reports it', async () => {
+  it('measures a layer on the CPU, fits it, saves it, and a plan from it names it as the source', async () => {
     const answer = await json(['profile', config, '--provider', 'cpu', '--budget', '1']);
     const { provider, samples, fit, profilePath } = answer as {
       provider: string;

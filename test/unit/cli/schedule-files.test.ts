@@ -36,7 +36,7 @@ describe('terapipe, given a schedule file', () => {
     assert.match(words.out, /2 ranks, 2 stages, 2 micro-batches: 9 steps, bubble 33\.3 %\neach pass takes 1 step, a full backward 2\n/);
   });
 
-  it('names which slices its micro-batches are, where a file next to it does', async () => {
+  it('names the slices of its micro-batches, where a file next to it lists them', async () => {
     const slice = (tokens: number, context: number) => ({ batch: 1, tokens, context });
     const units = [
       { unit: 0, microBatch: 0, slice: 0, ...slice(768, 0) },

@@ -45,9 +45,9 @@ export interface TestHost {
   readonly trials: readonly PlanRequest[];
   readonly elasticRequests: ElasticRequest[];
   readonly bugs: unknown[];
-  /** Tell the best so far of each of `requests`. */
+  /** Report the best so far of each of `requests`. */
   readonly incumbents: readonly ((incumbent: IncumbentTimes) => void)[];
-  /** Tell the plan of the schedule that each of `requests` asks for. */
+  /** Report the plan of the schedule that each of `requests` asks for. */
   readonly firsts: readonly ((plan: Plan) => void)[];
   /** Lets the oldest waiting request finish. */
   readonly finish: (how?: (request: PlanRequest) => Plan) => Promise<void>;

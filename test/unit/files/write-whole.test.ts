@@ -65,7 +65,7 @@ describe('writing a file whole', () => {
     assert.deepEqual(readdirSync(folder), ['a']);
   });
 
-  it('leaves a file that exists by itself unless it is to be replaced', async () => {
+  it('leaves an existing file unchanged unless it is to be replaced', async () => {
     writeFileSync(at('a'), 'old');
     await assert.rejects(writeWhole(at('a'), 'new', { replace: false }), { code: 'EEXIST' });
     // Also one that appears while the text is written.

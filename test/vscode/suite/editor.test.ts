@@ -163,7 +163,7 @@ describe('the editor', () => {
     const found = await until('remark', () => remarks(document.uri).find((remark) => codeOf(remark).includes('layers')));
     assert.equal(document.getText(found.range), '90');
     await applyFix(document, found);
-    await until('mended file', () => (remarks(document.uri).some((remark) => codeOf(remark) === codeOf(found)) ? undefined : true));
+    await until('fixed file', () => (remarks(document.uri).some((remark) => codeOf(remark) === codeOf(found)) ? undefined : true));
     assert.match(document.getText(), /96 layers over 90 stages/, 'the comment is gone');
   });
 

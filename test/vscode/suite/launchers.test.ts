@@ -20,7 +20,7 @@ async function open(name: string, text: string): Promise<vscode.TextDocument> {
 }
 
 /** Waits for a finding, applies its preferred fix, and waits until the finding is gone. */
-async function mend(document: vscode.TextDocument, code: string): Promise<void> {
+async function applyFix(document: vscode.TextDocument, code: string): Promise<void> {
   const found = await until(`${code} in ${document.uri.path}`, () =>
     remarks(document.uri).find((diagnostic) => codeOf(diagnostic) === code),
   );
@@ -78,23 +78,23 @@ describe('launchers in the editor', () => {
 
   it('fixes a shell script and leaves the rest of it unchanged', async () => {
     const document = await open('train.sh', script);
-    await mend(document, 'heads-tp');
+    await applyFix(document, 'heads-tp');
     const text = document.getText();
     assert.match(text, /--tensor-model-parallel-size (2|4) \\\n/);
     assert.equal(text.replace(/(--tensor-model-parallel-size) \d/, '$1 3'), script);
   });
 
-  it('mends a NeMo YAML and keeps its comments', async () => {
+  it('fixes a NeMo YAML and keeps its comments', async () => {
     const document = await open('pretrain.yaml', nemo);
-    await mend(document, 'gbs-not-divisible');
+    await applyFix(document, 'gbs-not-divisible');
     const text = document.getText();
     assert.match(text, /global_batch_size: (8|16) # odd/);
     assert.equal(text.replace(/(global_batch_size:) \d+/, '$1 13'), nemo);
   });
 
-  it('mends a DeepSpeed JSON', async () => {
+  it('fixes a DeepSpeed JSON', async () => {
     const document = await open('ds_config.json', deepspeed);
-    await mend(document, 'deepspeed-two-precisions');
+    await applyFix(document, 'deepspeed-two-precisions');
     const { fp16, bf16 } = JSON.parse(document.getText()) as { fp16?: { enabled?: boolean }; bf16?: { enabled?: boolean } };
     assert.notEqual(fp16?.enabled === true, bf16?.enabled === true);
   });

@@ -61,7 +61,7 @@ describe('schedule files in the editor', () => {
     );
   });
 
-  it('have their mistakes marked at the cells, until they are mended', async () => {
+  it('have their mistakes marked at the cells, until they are fixed', async () => {
     const document = await open('bad.csv', sound.replace('1B0', '1X0'));
     const [found] = await until('diagnostic', () => (remarks(document.uri).length > 0 ? remarks(document.uri) : undefined));
     assert.equal(document.getText(found!.range), '1X0');
@@ -69,7 +69,7 @@ describe('schedule files in the editor', () => {
     const edit = new vscode.WorkspaceEdit();
     edit.replace(document.uri, found!.range, '1B0');
     assert.ok(await vscode.workspace.applyEdit(edit));
-    await until('mended', () => (remarks(document.uri).length === 0 ? true : undefined));
+    await until('the schedule without mistakes', () => (remarks(document.uri).length === 0 ? true : undefined));
   });
 
   it('are distinguished from other tables', async () => {

@@ -40,7 +40,7 @@ describe('machine types of clouds', () => {
     });
   });
 
-  it('take figures of links and of the GPU, and part of a node, with them', async () => {
+  it('can be given with figures of links and of the GPU, and with part of a node', async () => {
     const run = await load({
       instance: 'a3-megagpu-8g',
       gpu: { preset: 'H100-80GB', memoryGB: 70 },
@@ -52,7 +52,7 @@ describe('machine types of clouds', () => {
     assert.equal(cluster.gpu.memoryBytes, 70 * 2 ** 30);
   });
 
-  it('are refused where the GPU or more GPUs than they have are with them, or nobody knows them', async () => {
+  it('are refused with another GPU or more GPUs than they have, and where nobody knows them', async () => {
     await assert.rejects(load({ instance: 'p5.48xlarge', gpu: 'A100-80GB' }), (error: ExpectedError) => {
       assert.deepEqual([error.code, error.message], ['config-inconsistent', 'cluster.gpu is A100-80GB, and p5.48xlarge has H100-80GB']);
       return say(error.remedy) === 'remove gpu, or name another instance';

@@ -43,7 +43,7 @@ describe('loading a launcher', () => {
     assert.ok(findings.some(({ code }) => code === 'two-files-disagree'));
   });
 
-  it('takes the layers of a hybrid from the launcher that reports them, not from another model next to it', async () => {
+  it('takes the layers of a hybrid from the launcher that sets them, not from another model next to it', async () => {
     const text = `${nemo}  num_layers: 8
   hidden_size: 512
   ffn_hidden_size: 2048
@@ -127,7 +127,7 @@ ${more}`;
       assert.deepEqual(run.files, ['train.toml']);
     });
 
-    it('comes after a config.json with it', async () => {
+    it('comes after a config.json next to it', async () => {
       const { run, findings } = await loadConfig('train.toml', titan('qwen3', '32B'), world({ 'config.json': llama }));
       assert.equal(run?.model.layers.value, 8);
       assert.ok(!findings.some(({ code }) => code.startsWith('sizes-')));

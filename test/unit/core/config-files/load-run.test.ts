@@ -126,7 +126,7 @@ describe('recognise', () => {
     assert.equal(recogniseJson('x.json', '{"hidden_size": 8, "num_hidden_layers": 2}'), 'huggingface');
   });
 
-  it('leaves other only files', () => {
+  it('does not take other files', () => {
     const others = ['', '[]', '"model"', 'model_type', '{"name": "x", "model": "gpt-4"}', '{"nested": {"model_type": "gpt2"}}', '\0\0'];
     for (const text of others) assert.equal(recogniseJson('package.json', text), null, text);
   });

@@ -49,7 +49,7 @@ describe('launch findings of files as they are read', () => {
   });
 
   for (const [file, [read, text, codes]] of Object.entries(texts))
-    it(`${file}: each fix mends its finding and touches only its setting`, () => {
+    it(`${file}: each fix removes its finding and touches only its setting`, () => {
       const findings = launchFindings(read(file, text)).filter(({ severity }) => severity !== 'information');
       assert.deepEqual(findings.map(({ code }) => code).sort(), [...codes].sort()); // prettier-ignore
       for (const { code, fixes, place } of findings) {

@@ -11,7 +11,7 @@ describe('headedFile', () => {
     assert.equal(headedFile('torchtitan', 'a = 1\n', gaps), `${line}a = 1\n`);
   });
 
-  it('ignores JSON by itself, and a file that shows everything', () => {
+  it('leaves JSON as it is, and a file that expresses everything', () => {
     assert.equal(headedFile('deepspeed', '{}', gaps), '{}');
     assert.equal(headedFile('megatron-shell', 'train\n', []), 'train\n');
   });

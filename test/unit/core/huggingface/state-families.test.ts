@@ -193,7 +193,7 @@ describe('models with a state', () => {
     );
   });
 
-  it('take as many layers as a Nemotron-H lists, whatever num_hidden_layers shows', () => {
+  it('take as many layers as a Nemotron-H lists, whatever num_hidden_layers is', () => {
     const listed = { model_type: 'nemotron_h', num_hidden_layers: 7, layers_block_type: ['mamba', 'moe', 'attention', 'mlp'] };
     assert.deepEqual([spec(listed).layers, spec(listed).layerKinds?.length], [4, 4]);
     assert.equal(spec({ model_type: 'nemotron_h', hybrid_override_pattern: 'M-*' }).experts, null);

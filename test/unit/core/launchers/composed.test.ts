@@ -81,7 +81,7 @@ describe('a Primus experiment', () => {
     assert.equal(fixture('primus.yaml').slice(start, end), '${PRIMUS_MODEL:ours_9B}.yaml');
   });
 
-  it('is held to no rule while a preset is missing that may sets otherwise', async () => {
+  it('is held to no rule while a preset is missing that may set something else', async () => {
     const broken = fixture('primus.yaml').replace('global_batch_size: 192', 'num_attention_heads: 12\n      hidden_size: 1000');
     const codes = async (others: object) => (await load({ ...others, 'examples/megatron/configs/ours.yaml': broken })).findings.map(({ code }) => code); // prettier-ignore
     assert.deepEqual(await codes({ 'examples/megatron/configs/ours.yaml': broken }), ['base-not-found', 'base-not-found']);

@@ -38,7 +38,7 @@ describe('the number of GPUs of a launch', () => {
     assert.deepEqual(await gpusOf(`accelerate launch ${trainer}`), [1, undefined]);
   });
 
-  it('is open where something else may show how many nodes', async () => {
+  it('is open where something else may set how many nodes', async () => {
     assert.deepEqual(await gpusOf(`torchrun --nproc_per_node 8 --nnodes $NNODES ${megatron}`), [undefined, 8]);
     assert.deepEqual(await gpusOf(`srun torchrun --nproc_per_node 8 ${megatron}`), [undefined, 8]);
     assert.deepEqual(await gpusOf(`deepspeed --hostfile hosts --num_gpus 8 ${trainer}`), [undefined, 8]);

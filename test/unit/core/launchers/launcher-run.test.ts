@@ -163,7 +163,7 @@ describe('the run of a launcher', () => {
     assert.equal(training({ contextCommunication: 'a2a' }).contextParallelComm?.value, 'all-to-all');
   });
 
-  it('is not planned as something else when the launcher reports of a model that planning has no word for', () => {
+  it('is not planned as something else when the launcher sets a model that is not planned', () => {
     for (const kind of [{ latentAttention: true }, { hybridPattern: 'M-X*' }] as const) {
       const run = runOfLauncher(launcher({ ...sizes, ...kind }), 'x', null);
       assert.throws(() => resolveRun(run, defaults), { code: 'model-not-planned' });

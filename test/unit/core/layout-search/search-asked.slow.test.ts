@@ -195,7 +195,7 @@ describe('what a search may choose', () => {
   });
 });
 
-describe('chunks of embedding and only head', () => {
+describe('chunks with only the embedding or the head', () => {
   it('are in the space, as published interleaved layouts have them', () => {
     assert.deepEqual(stageCuts(126, 16, 8), [[7, ...Array.from({ length: 14 }, () => 8), 7]]);
     assert.deepEqual(stageCuts(7, 4, 2), [

@@ -106,7 +106,7 @@ describe('a search with measured times', () => {
     assert.ok(new Set(result.perSchedule.map(({ point }) => point.schedule)).size > 8);
   });
 
-  it('is as fast as the profile sets, not as the analytic model', () => {
+  it('is as fast as by the profile, not as by the analytic model', () => {
     const profile = profileOf(base);
     const sizes = new Set([
       'data',

@@ -126,7 +126,7 @@ describe('a boundary of stages', () => {
   const request = requestOf();
   const ofLayers = { model: { ...request.model, vocab: 0 } };
 
-  it('moves between only its two stages, each of which keeps a layer but where it has the embedding or the head', () => {
+  it('moves layers only between its two stages, each of which keeps one unless it has the embedding or the head', () => {
     const cut = [20, 20, 20, 20];
     assert.deepEqual(withBoundary(request, cut, 1, 37), [20, 17, 23, 20]);
     assert.deepEqual(withBoundary(request, cut, 1, -Infinity), [20, 1, 39, 20]);

@@ -34,7 +34,7 @@ const rows = lengths.flatMap((tokens) =>
 const table = ['tokens,context,forward_ms,backward_ms', ...rows.map((row) => row.join(','))].join('\n');
 
 describe('import of slice times', () => {
-  it('makes a profile that shows what it was given and fits it', () => {
+  it('makes a profile with what it was given, and fits it', () => {
     const profile = read(table);
     assert.equal(profile.source, 'imported');
     assert.equal(profile.samples.layer.length, rows.length);

@@ -32,7 +32,7 @@ describe('fitted time', () => {
     assert.equal(fitMs({ ...fit, rows: { tokens: [100, 200], ms: [3, 2] } }, one(1000)), 2);
   });
 
-  it('adds square and context terms as the contract shows', () => {
+  it('adds square and context terms as the formula does', () => {
     const full = {
       ...fit,
       square: 0.001,

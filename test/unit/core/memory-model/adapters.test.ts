@@ -41,7 +41,7 @@ describe('adapters', () => {
     assert.equal(32 * parametersOf(llama2, { rank: 8, targets: ['query', 'value'] }), 4_194_304);
   });
 
-  it('by itself have gradients and optimizer states; frozen weights are 2 bytes each', () => {
+  it('are all that has gradients and optimizer states; frozen weights are 2 bytes each', () => {
     const trained = 2 * parametersOf(model, attention);
     const padding = 0;
     const zero = staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter: attention }), stage);
@@ -170,7 +170,7 @@ describe('activations of frozen layers', () => {
     assert.equal(dropped - kept({ adapter: attention }), 2 * 3 * 4096 - 2 * 4096);
   });
 
-  it('leave to a split backward the factors only of the adapters', () => {
+  it('leave to a split backward only the factors of the adapters', () => {
     const waits = (training: Partial<TrainingSpec>): number => unitMemory(at(training), middle, unit, false, 1).keptForWeights;
     const factors = 2 * (4096 + 16) + 2 * (16 + 4096) + 2 * (4096 + 16) + 2 * (16 + 1024);
     assert.equal(waits({ adapter: attention }), 2 * 1024 * factors);

@@ -112,7 +112,7 @@ describe('layers of multi-token prediction', () => {
     assert.equal(flops(8, 1) - flops(8, 0), layer + 4096 * (6 * model.vocab * model.hidden + 12 * model.hidden ** 2));
   });
 
-  it('are trained as the config sets it, unless training.mtpLayers sets otherwise', async () => {
+  it('are trained as the config sets them, unless training.mtpLayers sets another depth', async () => {
     const config = { model_type: 'deepseek_v3', num_hidden_layers: 4, num_nextn_predict_layers: 1 };
     const files = (training: object) => ({
       'terapipe.json': JSON.stringify({ model: 'config.json', training }),

@@ -46,7 +46,7 @@ function bestOfAll({ model, cluster, constants, schedule, trainingOn }: MixedPro
 }
 
 describe('a layout on groups of nodes', () => {
-  it('is the best of all sizes, and what fits is looked for by itself where only that is asked', () => {
+  it('is the best of all sizes, and only what fits is looked for where no more is asked', () => {
     let [fit, unfit] = [0, 0];
     const problems = fc
       .record({

@@ -70,7 +70,7 @@ describe('the scenario of a config that is edited', () => {
     assert.ok(keys.includes('layout.tensor') && keys.every((key) => key.startsWith('layout.')), keys.join());
   });
 
-  it('lets a size that a file gives by now are, and keeps the others', async () => {
+  it('follows a size that a file gives by now, and keeps the others', async () => {
     const first = await resolved({ model: llama8b });
     const { layout, training, cluster } = await resolved({ model: llama8b, layout: { tensor: 2 } }, planScenario(first));
     assert.deepEqual([layout.tensor, layout.pipeline, layout.data], [2, first.layout.pipeline, 8 / 2 / first.layout.pipeline]);

@@ -141,7 +141,7 @@ describe('an encoder-decoder model', () => {
     assert.deepEqual([...backwardMs], [source, source, source, both]);
   });
 
-  it('is planned with whole sequences and one chunk only a stage, and reports it', () => {
+  it('is planned only with whole sequences and one chunk a stage, and gives the reason', () => {
     const plan = makePlan(asked(t5(12, 12), { tensor: 2, pipeline: 4 }));
     assert.deepEqual(new Set(plan.candidates.map(({ id }) => id)), new Set(['1f1b', 'gpipe', 'ZB-H1', 'ZB-H2', 'ZeroBubble']));
     assert.ok(plan.reasons.some((reason) => toText(reason).startsWith('token slices and virtual stages')));

@@ -32,7 +32,7 @@ describe('plan', () => {
     assert.deepEqual([...namedSchedules].sort(), [...scheduleNames].sort());
   });
 
-  it('reports of the schedule that is asked for first, before slices are solved for or others are simulated', () => {
+  it('reports the schedule that is asked for first, before slices are solved for or others are simulated', () => {
     const planned = (schedule: PlanRequest['schedule']) => {
       const order: string[] = [];
       const first: Plan[] = [];

@@ -71,7 +71,7 @@ describe('the end of a step', () => {
 });
 
 describe('a cut with an entry for each chunk of a V', () => {
-  it('is that of the schedule, without virtual stages being named, the embedding and only the head on the first stage', async () => {
+  it('is that of the schedule, without virtual stages being named, with only the embedding and the head on the first stage', async () => {
     const run = await loadRun(
       'terapipe.json',
       JSON.stringify({

@@ -74,7 +74,7 @@ describe('a layout that a search found, opened as a plan', () => {
     assert.ok(stages.includes(2) && stages.filter((pipeline) => pipeline === 1).length > 1, 'with a pipeline and without');
   });
 
-  it('shows no assumption of what the search decided', () => {
+  it('lists nothing that the search decided as an assumption', () => {
     const wanted = {
       ...request('A100-40GB', gpt(8, 1024, 16, 50304), {
         training: { globalBatch: 8, sequenceLength: 1024 },

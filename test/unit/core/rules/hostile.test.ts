@@ -65,7 +65,7 @@ const values = fc
   .map((parts) => Object.assign({}, ...parts) as Values);
 
 describe('launch findings of any facts', () => {
-  it('are made without a crash, at a place of the file, and mended by each of their fixes', () => {
+  it('are made without a crash, at a place of the file, and each of their fixes removes them', () => {
     fc.assert(
       fc.property(values, fc.constantFrom(...formats), (facts, format) => {
         const launcher = launcherOf(facts, format);

@@ -253,7 +253,7 @@ describe('runFindings', () => {
     assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
   });
 
-  it('checks the widths of dense layers and of shared experts compared with those of experts', async () => {
+  it('checks the widths of dense layers and of shared experts separately from those of routed experts', async () => {
     const deepseek = { model_type: 'deepseek_v2', num_hidden_layers: 4, hidden_size: 64, num_attention_heads: 8, vocab_size: 1024 };
     const sizes = {
       intermediate_size: 512,
@@ -300,7 +300,7 @@ describe('runFindings', () => {
     assert.deepEqual(await found({}), [['width-tensor', 'set layout.tensor to 4']]);
   });
 
-  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size reports it', async () => {
+  it('lets tensor-parallel ranks hold experts of their own where the expert tensor size is 1', async () => {
     const expertModel = { layers: 4, hidden: 64, heads: 4, vocab: 128, experts: 8, activeExperts: 2 };
     const codesOf = async (layout: object) =>
       runFindings(await loadObject({ model: expertModel, layout: { tensor: 2, pipeline: 1, data: 4, expert: 8, ...layout } }), null).map(
@@ -485,7 +485,7 @@ describe('docs/findings.md', () => {
     assert.equal(new Set(headings).size, headings.length);
   });
 
-  it('has one page of each code, and one rule', () => {
+  it('has one page and one rule for each code', () => {
     for (const all of [rules, findingPages()]) assert.equal(new Set(all.map(({ code }) => code)).size, all.length);
   });
 

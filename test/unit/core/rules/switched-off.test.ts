@@ -30,7 +30,7 @@ describe('findings that are switched off', () => {
     assert.deepEqual(named('# terapipe-ignore:\n# terapipe: sp-no-effect\necho terapipe-ignore: x'), []);
   });
 
-  it('are not reported, in the file that reports it and in what it opens', () => {
+  it('are not reported, in the file that lists them and in what it opens', () => {
     const all = [found('a'), found('b'), found('a', 'config.json'), found('c', 'config.json')];
     const texts = (own: string, other: string) => new Map([['run.sh', own], ['config.json', other]]); // prettier-ignore
     assert.equal(notSuppressed(all, 'run.sh', texts('', '')), all);
@@ -52,7 +52,7 @@ describe('a few informations', () => {
 });
 
 describe('the pages of findings', () => {
-  it('name a source and report when to ignore', () => {
+  it('have a source, and when to ignore them', () => {
     for (const { code, doc, source, ignore } of findingPages()) {
       assert.match(doc, /^\S.*\.$/, code);
       assert.ok(source.length > 10, code);

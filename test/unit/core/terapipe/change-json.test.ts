@@ -79,7 +79,7 @@ describe('changing a terapipe.json', () => {
     fc.assert(property, { seed: 7, numRuns: 300 });
   });
 
-  it('leaves only a broken file', () => {
+  it('refuses a broken file', () => {
     for (const broken of ['{ "model": ', '[1]', '{"a" 1}'])
       assert.throws(() => changeJson(broken, [{ path: ['schedule'], value: 'x' }]), /JSON error/);
   });

@@ -29,7 +29,7 @@ function passes(training: Partial<TrainingSpec>, where = middle) {
 }
 
 describe('time of frozen layers with adapters', () => {
-  it('is less than that of all weights and more than the forward only', () => {
+  it('is less than that of all weights and more than only the forward', () => {
     const [full, adapted] = [passes({}), passes({ adapter: usual })];
     const step = ({ forwardMs, backwardMs }: typeof full): number => forwardMs + backwardMs;
     assert.ok(step(adapted) < step(full) && step(adapted) > adapted.forwardMs + full.forwardMs);

@@ -49,7 +49,7 @@ describe('GEMMs in a narrow format', () => {
     assert.equal(rate('H100-80GB', 'tensorwise'), rate('H100-80GB', 'blockwise'));
   });
 
-  it('make a layer faster, but less than their rate shows: attention, norms and casts stay', () => {
+  it('make a layer faster, but less than by their rate: attention, norms and casts stay', () => {
     const seconds = (changed: Partial<TrainingSpec>): number => {
       const { forward, backward } = layerTime(llama(changed))(1, 8192, 0);
       return forward + backward;

@@ -251,7 +251,7 @@ describe('cost of a mixture of experts', () => {
     assert.equal(overhead({}, { runtime: 'torchtitan' }), 0);
   });
 
-  it('has its operations issued by CUDA graphs, those of experts by graphs of whole only iterations', () => {
+  it('has its kernels launched by CUDA graphs, those of experts only by graphs of whole iterations', () => {
     const floor = (training: object) => {
       const { floor: other, expertFloor } = deviceRates({ ...at(mixtral(1), {}, training), constants: reference.constants });
       return [1e6 * other, 1e6 * expertFloor].map(Math.round);

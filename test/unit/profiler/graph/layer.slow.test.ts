@@ -13,12 +13,12 @@ const tolerance = 1e-4;
 
 describe('slice graph of a layer', () => {
   for (const { title, shape, attention, batch } of variants()) {
-    it(`computes what the textbook shows, forward and backward: ${title}`, async () => {
+    it(`computes the textbook formula, forward and backward: ${title}`, async () => {
       await assertTextbook(shape, attention, { batch, tokens: 5, context: 3 });
     });
   }
 
-  it('computes what the textbook shows, whatever the shape and the slice', async () => {
+  it('computes the textbook formula, whatever the shape and the slice', async () => {
     await fc.assert(
       fc.asyncProperty(anyShape, anyCell, fc.nat(), async (shape, cell, choice) => {
         const operators = attentionOperators(jobOf(shape, { attention: 'fused' }));

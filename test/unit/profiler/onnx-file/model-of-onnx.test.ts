@@ -224,7 +224,7 @@ describe('modelOfOnnx', () => {
     });
   });
 
-  it('names what a graph does not report and how to fixes it', () => {
+  it('names what a graph does not show and where to set it', () => {
     const silent = gpt2({ past: false, reshapes: 'computed' }).model();
     assert.throws(
       () => modelOfOnnx(silent, '/models/gpt2.onnx'),

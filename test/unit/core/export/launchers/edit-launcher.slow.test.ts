@@ -59,7 +59,7 @@ describe("a plan written into a launcher's file", () => {
   }
 
   for (const [file, format] of Object.entries(files))
-    it(`${file}: shows what the plan does, and keeps the rest`, () => {
+    it(`${file}: has the settings of the plan, and keeps the rest`, () => {
       const text = readFileSync(path.join(fixtures, file), 'utf8');
       const { layers } = readers[format](file, text).facts;
       fc.assert(
@@ -110,7 +110,7 @@ describe("a plan written into a launcher's file", () => {
     assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', text).alongside, ['--num-query-groups: 8 becomes 2']);
   });
 
-  it('leaves only a file that shows it already, and reports it', () => {
+  it('leaves a file unchanged that has all of it already, and reports it', () => {
     const text = script(
       'ARGS="--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
     );
@@ -212,7 +212,7 @@ describe("a plan written into launchers' files with the traits of those in publi
   });
 
   for (const { format, name, text } of found)
-    it(`${format}/${name}: shows what the plan does, and keeps the rest`, () => {
+    it(`${format}/${name}: has the settings of the plan, and keeps the rest`, () => {
       const read = readers[format];
       const before = read(name, text);
       const any = planWith({ tensor: 4, pipeline: 4, data: 4, context: 2, sequenceParallel: true, sequenceLength: 8192, microBatch: 2, globalBatch: 96, recompute: { granularity: 'full' } }); // prettier-ignore

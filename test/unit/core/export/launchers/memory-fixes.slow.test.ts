@@ -86,7 +86,7 @@ describe("a launcher's file whose plan does not fit", () => {
     }
   });
 
-  it('takes a cut of its layers that was tried, which it shows in one flag', async () => {
+  it('takes a cut of its layers that was tried, in one flag', async () => {
     const { run, launcher } = await load(script);
     const sets = [['layout.stageLayers', [17, 23]]] as const;
     const edits = settingEdits({ sets, plan: planOf(withSizes(run!, sets)) }, editable(launcher!, read));

@@ -69,7 +69,7 @@ describe('a new launcher file', () => {
     assert.match(text, /--num-layers-per-virtual-pipeline-stage 2\n/);
   });
 
-  it('shows products in a narrow format where its launcher has a word for them, and that it does not elsewhere', () => {
+  it('sets products in a narrow format where its launcher can, and reports a gap elsewhere', () => {
     const written = (format: WrittenFormat, gemmPrecision: 'fp8' | 'nvfp4') => {
       const plan = planWith({ gemmPrecision });
       const { text, fileName, gaps } = newLauncher(plan, writerOf(format));
@@ -85,7 +85,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
   });
 
-  it('shows how FP8 is scaled', () => {
+  it('sets how FP8 is scaled', () => {
     const recipes = ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'rowwise', undefined] as const;
     const written = (format: WrittenFormat) =>
       recipes.map((fp8Recipe) => {
@@ -97,7 +97,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
   });
 
-  it('shows dropout, the loss and gradients, which launchers have otherwise without a word, and collectives with GEMMs', () => {
+  it('sets dropout, the loss and gradients, whose defaults in launchers are others, and collectives with GEMMs', () => {
     const written = (format: WrittenFormat, change: Partial<LaunchSettings>) => {
       const { text, fileName } = newLauncher(planWith({ tensor: 4, ...change }), writerOf(format));
       const { training } = runOfLauncher(readers[format](fileName, text), 'run', joinedLlama);
@@ -115,7 +115,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('torchtitan', slow), [undefined, true, true, undefined]);
   });
 
-  it('of Megatron shows the model of DeepSeek-V3, latent attention and dense layers included', () => {
+  it('of Megatron sets the model of DeepSeek-V3, latent attention and dense layers included', () => {
     const model: LaunchSettings['model'] = {
       ...planWith().model,
       layers: 14,
@@ -176,7 +176,7 @@ describe('a new launcher file', () => {
     );
   });
 
-  it('of Megatron shows how layers are issued, and how tokens get to their experts', () => {
+  it('of Megatron sets how layers are launched, and how tokens get to their experts', () => {
     const groups = { count: 8, active: 4 };
     const model: LaunchSettings['model'] = { ...planWith().model, experts: { count: 64, active: 8, groups } };
     const factsOf = (issued: Partial<LaunchSettings>) => {
@@ -206,7 +206,7 @@ describe('a new launcher file', () => {
     }
   });
 
-  it('shows what a launcher has no word for', () => {
+  it('names what a launcher has no setting for', () => {
     const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
     const whats = (format: WrittenFormat) => newLauncher(plan, writerOf(format)).gaps.map(({ what }) => toText(what));
     assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);

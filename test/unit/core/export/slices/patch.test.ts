@@ -69,7 +69,7 @@ describe('a list of slice lengths in the source of a runtime', () => {
 const place = { file: 'a.csv.slices.json', range: { start: 0, end: 0 } };
 
 describe("the file next to a sliced schedule's CSV", () => {
-  it('shows what each micro-batch of it is, and is read back so', () => {
+  it('has the slices of each micro-batch, and is read back the same', () => {
     const chunk = fc.record({
       batch: fc.integer({ min: 1, max: 4 }),
       tokens: fc.array(fc.integer({ min: 1, max: 4096 }), { minLength: 1, maxLength: 6 }),

@@ -52,7 +52,7 @@ describe('parseYaml', () => {
     assert.equal(slice(text, at(text, 'model.tp')), '2');
   });
 
-  it('takes nothing for what a tag shows', () => {
+  it('runs nothing that a tag names', () => {
     const { value } = at('a: !!python/object/apply:os.system ["x"]\nb: !own 3\n', 'b');
     assert.ok(value.kind === 'scalar' && value.text === '3');
   });

@@ -285,7 +285,7 @@ describe('DeepSpeed recogniser', () => {
     assert.ok(isDeepSpeed('{"train_batch_size": 8, "steps_per_print": 1}'));
   });
 
-  it('leaves other JSON only files', () => {
+  it('does not take other JSON', () => {
     const others = [
       '{"name": "app", "version": "1.0.0", "dependencies": {"zero_optimization": "1.0.0"}}',
       '{"compilerOptions": {"strict": true}, "include": ["src"]}',

@@ -67,7 +67,7 @@ describe('programs of the Megatron-LM family', () => {
     assert.deepEqual(await judged('--recompute-granularity full'), ['error recompute-granularity']);
   });
 
-  it('divide layers otherwise on DeepSpeed: embeddings count where the method reports it', async () => {
+  it('divide layers otherwise on DeepSpeed: embeddings count where the method names them', async () => {
     const uneven = '--pipeline-model-parallel-size 5';
     assert.deepEqual(await judged(uneven), ['error pp-layers-not-divisible']);
     assert.deepEqual(await judged(`${uneven} --deepspeed --zero-stage 1`), []);

@@ -140,7 +140,7 @@ describe('megatronFacts', () => {
     assert.deepEqual(read('--nproc_per_node 8 --nnodes 4'), { nodes: 4, gpusPerNode: 8 });
   });
 
-  it('shows how many words belong to a flag', () => {
+  it('knows how many words belong to a flag', () => {
     assert.equal(flagWords('swiglu'), 'none');
     assert.equal(flagWords('num-layers'), 'one');
     assert.equal(flagWords('rampup-batch-size'), 'many');

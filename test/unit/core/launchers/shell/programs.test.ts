@@ -224,7 +224,7 @@ describe("scripts that start Hugging Face's Trainer", () => {
 });
 
 describe("metaseq's launcher of OPT", () => {
-  it('shows by --model-size what it computes: OPT-175B on 992 GPUs', async () => {
+  it('gets the sizes that it computes from --model-size: OPT-175B on 992 GPUs', async () => {
     const { launcher, run, findings } = await load(
       'opt-baselines -n 124 -g 8 -p opt --model-size 175b --azure --checkpoint-dir /shared/opt\n',
     );

@@ -297,7 +297,7 @@ describe('isMegatronShell', () => {
     assert.ok(isMegatronShell('--num-layers\n4\n--hidden-size\n8\n'));
   });
 
-  it('leaves other scripts, YAML and comments by itself', () => {
+  it('does not take other scripts, YAML and comments', () => {
     assert.ok(!isMegatronShell('#!/bin/bash\nset -e\ncp --force a b\n'));
     assert.ok(!isMegatronShell('MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 8\n'));
     assert.ok(!isMegatronShell('# use --num-layers 4 --hidden-size 8\nls --block-size 4\n'));

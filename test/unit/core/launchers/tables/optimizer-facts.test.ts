@@ -52,7 +52,7 @@ describe('the optimizer of a launcher', () => {
     assert.deepEqual(await optimizerOf('run.sh', `${megatron}--optimizer sgd`), ['sgd', none, none, none]);
   });
 
-  it('is what a switch of LLaMA-Factory shows, with its rank', async () => {
+  it('is what a switch of LLaMA-Factory sets, with its rank', async () => {
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}use_galore: true\ngalore_rank: 64\n`), ['galore_adamw', none, none, 64]);
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}use_apollo: true\n`), ['apollo_adamw', none, none, 16]);
     assert.deepEqual(await optimizerOf('f.yaml', `${factory}optim: galore_adamw\noptim_args: rank=256, scale=2\n`), [

@@ -253,7 +253,7 @@ describe('TorchTitan TOML reader', () => {
     assert.deepEqual(facts('[compile]\nenable = false\n').slice(2), [false, false]);
   });
 
-  it('is planned with the recompute that it shows', () => {
+  it('is planned with the recompute that it sets', () => {
     const given = (text: string) => {
       const launcher = read(`[parallelism]\n${text}`);
       const size = (value: number) => ({ value, source: { kind: 'override' } as const });
@@ -312,7 +312,7 @@ describe('TorchTitan recogniser', () => {
     assert.ok(isTorchTitan('parallelism.data_parallel_shard_degree = -1'));
   });
 
-  it('leaves other TOML only files', () => {
+  it('does not take other TOML', () => {
     const others = [
       '[build-system]\nrequires = ["setuptools"]\n[project]\nname = "flavor"\n[tool.ruff]\nline-length = 100\n',
       '[package]\nname = "pipeline_parallel_degree"\n[dependencies]\nserde = "1"\n',

@@ -16,7 +16,7 @@ describe('a launcher and the model config of one run', () => {
     assert.deepEqual(crossFindings(applied(launcher, found[1]!.fixes[0]!), model), [found[0]]); // prettier-ignore
   });
 
-  it('may differ in what only one of them shows', () => {
+  it('may differ in what only one of them sets', () => {
     assert.deepEqual(against({ experts: 8, tensor: 4 }), []);
   });
 

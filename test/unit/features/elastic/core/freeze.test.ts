@@ -47,7 +47,7 @@ describe('freezing by gradient norms', () => {
     assert.deepEqual(bounded, [0, 6, 9, 11, 12]);
   });
 
-  it('names which layer has no norm, where its epoch is', () => {
+  it('names the layer that has no norm, at its epoch', () => {
     const policy = gradientPolicy(4, 0.5, log([1, 1, 1, 1], [1, 1, null]));
     assert.equal(policy.frozenLayers(1, 0), 1);
     assert.throws(

@@ -238,7 +238,7 @@ describe('an elastic run', () => {
     assert.equal(all, one);
   });
 
-  it('shows the greedy cut compared with the exact ones, which are not slower by what they balance', () => {
+  it('lists the greedy cut next to the exact ones, which are not worse by what they balance', () => {
     const { balances } = planElastic(requestOf({ microBatches: 'search' }));
     for (const choices of balances) {
       assert.deepEqual(choices.map(({ name }) => name), ['greedy', 'parameters', 'time']); // prettier-ignore

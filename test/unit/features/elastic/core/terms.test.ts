@@ -31,7 +31,7 @@ describe('terms of an epoch in addition to its steps', () => {
     }
   });
 
-  it('evaluates forward only after the epochs that are due, and after the last', () => {
+  it('evaluates, forward only, after the epochs that are due and after the last', () => {
     const evaluated = epochsOf({ evaluation: { samples: 10_000, every: 4, trainingEvery: 0 } });
     assert.deepEqual(
       evaluated.filter(({ evaluationMs }) => evaluationMs > 0).map(({ epoch }) => epoch),

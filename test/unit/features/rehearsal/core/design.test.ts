@@ -29,7 +29,7 @@ describe('what a rehearsal runs', () => {
     assert.deepEqual(notes, []);
   });
 
-  it('is smaller where it is asked to be, and shows in what', async () => {
+  it('is smaller where it is asked to be, and notes each difference', async () => {
     const { scheme, shape, layers, notes, schedule } = await designed({ sequence: 17, hidden: 16, layers: 2, batch: 1 });
     assert.deepEqual(scheme, [{ batch: 1, tokens: [11, 6] }]);
     assert.deepEqual([shape.hidden, shape.heads * shape.headDim, shape.ffn, layers], [16, 16, 32, 2]);
