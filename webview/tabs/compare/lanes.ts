@@ -102,7 +102,7 @@ function makeSide(compared: ComparedSides, side: SideId): ReturnType<typeof make
 
 function regionLabel(answer: ComparisonAnswer, stages: number): string {
   return t(
-    'Timelines of {0} and {1} on one scale, {2} stages. Arrows move; question mark lists keys.',
+    'Timelines of {0} and {1} on one scale, {2} stages. Arrow keys move; question mark: all keys.',
     sideCaption(answer, 'a'),
     sideCaption(answer, 'b'),
     formatCount(stages),

@@ -224,14 +224,14 @@ function regionLabel({ name, lengthMs }: Drawn, operations: Operations): string 
   const { stages, count, ofFile } = operations;
   if (ofFile)
     return t(
-      'Timeline of {0}: {1} ranks, {2} operations, {3}. Arrows move; question mark lists keys.',
+      'Timeline of {0}: {1} ranks, {2} operations, {3}. Arrow keys move; question mark: all keys.',
       name,
       formatCount(stages),
       formatCount(count),
       timeText(operations, lengthMs),
     );
   return t(
-    'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrows move; question mark lists keys.',
+    'Timeline of {0}: {1} stages, {2} operations, {3} per step. Arrow keys move; question mark: all keys.',
     name,
     formatCount(stages),
     formatCount(count),
