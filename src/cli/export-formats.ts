@@ -2,12 +2,11 @@ import type { LauncherReader } from '../core/run/facts';
 import type { SliceExport } from '../core/export/slices/slice-export';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
-import { launcherFormats, launchers } from '../core/launchers/registry';
-import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
+import type { ConfigFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
 import type { Remark } from '../core/launchers/writing/launch-settings';
 import { launchableStep } from '../core/export/launchers/launchable';
-import { checkedNewLauncher, newFileWriter } from '../core/export/launchers/new-launcher';
+import { checkedNewLauncher, newFileLaunchers, newFileWriter } from '../core/export/launchers/new-launcher';
 import { stepTail } from '../core/planner/explain/tail';
 import { timelineSvg } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
@@ -60,8 +59,7 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
 
 /** Everything that `export --to` writes, by name: launchers' files, ours, and what slices are written as. */
 const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
-  // the most common launchers come last in the registry
-  ...launcherFormats.toReversed().flatMap(launcherFile),
+  ...newFileLaunchers.map(launcherFile),
   ...Object.entries(ownFormats),
   ...sliceExports.map((sliceExport): [string, ExportFormat] => [sliceExport.id, sliceFormat(sliceExport)]),
 ]);
@@ -82,16 +80,13 @@ function sliceFormat({ description, write }: SliceExport): ExportFormat {
   });
 }
 
-function launcherFile(format: LauncherFormat): [string, ExportFormat][] {
-  const { exported } = launchers[format];
-  if (exported === undefined) return [];
-  const { id, name, what, into = [] } = exported;
+function launcherFile({ format, id, name, what, into = [] }: (typeof newFileLaunchers)[number]): [string, ExportFormat] {
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const step = launchableStep(plan, format);
     const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await loadReader(format, shell));
     return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
-  return [[id, { description: `${say(what)} of ${name}`, create, into: [format, ...into] }]];
+  return [id, { description: `${say(what)} of ${name}`, create, into: [format, ...into] }];
 }
 
 function notEditable(description: string, create: ExportFormat['create']): ExportFormat {

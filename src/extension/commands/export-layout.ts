@@ -10,8 +10,8 @@ import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
 import { stepOfFound } from '../../core/export/launchers/launch-settings';
-import { checkedNewLauncher, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
-import { launcherFormats, launchers } from '../../core/launchers/registry';
+import { checkedNewLauncher, newFileLaunchers, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { printable } from '../../core/text';
@@ -116,11 +116,7 @@ async function findExportSource(
 
 async function askTarget(): Promise<Target> {
   const items: readonly (vscode.QuickPickItem & { readonly target: Target })[] = [
-    // the most common launchers come last in the registry
-    ...launcherFormats.toReversed().flatMap((target) => {
-      const { exported } = launchers[target];
-      return exported === undefined ? [] : [{ target, label: exported.name, description: say(exported.what, vscode.l10n.t) }];
-    }),
+    ...newFileLaunchers.map(({ format, name, what }) => ({ target: format, label: name, description: say(what, vscode.l10n.t) })),
     ...sliceExports.map((sliceExport) => ({
       target: sliceExport,
       label: sliceExport.name,

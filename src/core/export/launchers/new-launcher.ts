@@ -1,6 +1,6 @@
 import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
-import { launchers } from '../../launchers/registry';
+import { launcherFormats, launchers } from '../../launchers/registry';
 import type { LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import type { NewFile } from '../../launchers/writing/editor';
@@ -16,6 +16,12 @@ export interface NewLauncher {
   readonly fileName: string;
   readonly gaps: readonly Remark[];
 }
+
+/** Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. */
+export const newFileLaunchers = launcherFormats.toReversed().flatMap((format) => {
+  const { exported } = launchers[format];
+  return exported === undefined ? [] : [{ format, ...exported }];
+});
 
 /** How new files of one launcher are written. */
 export interface NewFileWriter extends NewFile {
