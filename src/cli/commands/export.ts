@@ -24,7 +24,7 @@ const options = {
   out: { value: 'PATH', help: 'write to a new file, instead of printing' },
   write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
   search: {
-    help: "write the best layout that FILE's launcher (or that of --to) can say, planned again from the written file; needs --out",
+    help: "write the best layout that FILE's launcher (or that of --to) can express, planned again from the written file; needs --out",
   },
   free,
   schedules,

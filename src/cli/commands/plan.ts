@@ -22,7 +22,7 @@ export const planCommand = defineCommand({
     measured,
     schedule,
     search: {
-      help: "choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; of a launcher's file all that it can say, of others what FILE leaves open; with measured times what they were measured for stays",
+      help: "choose the layout too: tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule, recompute; of a launcher's file all that it can express, of others what FILE leaves open; with measured times what they were measured for stays",
     },
     free,
     schedules,
