@@ -13,7 +13,7 @@ import { toPageLayout } from './views/layout-page';
 import { createPageFocus } from './views/page-focus';
 import { registerLanguage } from './language/register';
 import type { PageServices } from './views/page-host';
-import { pageHistoryOf, toPageWhatIf } from './views/tab-parts';
+import { toPageHistory, toPageWhatIf } from './views/tab-parts';
 import type { SessionHost } from './sessions/session-host';
 import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
@@ -108,7 +108,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       },
       prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
       whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file)), changed: whatIfs.onDidChange },
-      history: { of: (session) => pageHistoryOf(session, histories, edits), changed: histories.onDidChange },
+      history: { of: (session) => toPageHistory(session, histories, edits), changed: histories.onDidChange },
     },
     log,
     focus,

@@ -40,6 +40,6 @@ export function toPageWhatIf({ plan: current, texts, launcher }: SessionState, t
 }
 
 /** The plans that a config had; null without a plan. */
-export function pageHistoryOf({ file, plan }: SessionState, histories: PlanHistories, edits: PageEdits): HistoryState | null {
+export function toPageHistory({ file, plan }: SessionState, histories: PlanHistories, edits: PageEdits): HistoryState | null {
   return plan === null ? null : { plans: histories.plans(file), mostPinned, canUndo: edits.canUndo(file) };
 }

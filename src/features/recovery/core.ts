@@ -259,14 +259,14 @@ function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['lay
 
 function predictCutStep(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
   const pipeline = buildPipeline(request);
-  const step = measuredWhereMet(pipeline, spec, signal);
+  const step = measureIfRunnable(pipeline, spec, signal);
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
 }
 
-/** Null for a schedule that cannot run on the stages. */
-function measuredWhereMet(...of: Parameters<typeof measure>): Prediction | null {
+/** As `measure`; null for a schedule that cannot run on the stages. */
+function measureIfRunnable(...given: Parameters<typeof measure>): Prediction | null {
   try {
-    return measure(...of);
+    return measure(...given);
   } catch (error) {
     if (isUnmet(error)) return null;
     throw error;
@@ -286,7 +286,7 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
     const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slowness(question) : 1));
-    const step = measuredWhereMet(pipeline, spec, signal);
+    const step = measureIfRunnable(pipeline, spec, signal);
     if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
   }
   return best;

@@ -1,5 +1,5 @@
 import { differenceSentences, judgeLog } from '../core/against-log';
-import { isAssumed, otherRunError, settingsOfLog } from '../core/log-calibration';
+import { canPlanAsLogged, otherRunError, settingsOfLog } from '../core/log-calibration';
 import { parseDuration } from '../../../core/format';
 import { applyOverrides } from '../../../core/terapipe/overrides';
 import type { Run } from '../../../core/run/run';
@@ -74,7 +74,7 @@ function calibratedToLog(given: ConfigOfLine, read: Pick<UsedLog, 'log' | 'stead
   const own = `calibration.iterationMs=${steady.medianMs}`;
   if (match === 'same') return { ...withSets(asLogged, [own]), used: { ...read, use: 'own step', differences: [] } };
   const left = differences.filter(({ key }) => comparedFacts[key].isOfReplicas !== true);
-  const isOpen = isAssumed(judged, request, left);
+  const isOpen = canPlanAsLogged(judged, request, left);
   // what no file sets is as in the log, which then is of this run; a search chooses all but the machine and its runtime
   const settled = isOpen ? left.filter(({ key }) => !isSearch || key === 'cluster.gpu' || key === 'training.runtime') : [];
   if (settled.length > 0) return calibratedToLog(withSets(given, settled.map(settingText)), read, isSearch);

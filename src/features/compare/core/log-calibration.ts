@@ -14,7 +14,7 @@ function isSettable({ key }: LogDifference): boolean {
  * Whether the run of a log can be planned instead: it differs, its TFLOP/s do not contradict the model, and no file gives what differs.
  * @param left the differences that would be planned as logged.
  */
-export function isAssumed({ differences, flops }: Judged, { assumptions }: PlanRequest, left = differences): boolean {
+export function canPlanAsLogged({ differences, flops }: Judged, { assumptions }: PlanRequest, left = differences): boolean {
   if (differences.length === 0 || flops?.agree === false) return false;
   const keys = new Set(assumptions.map(({ key }) => key));
   return left.every((difference) =>

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { TimesComparison } from '../core/against-times';
 import { differenceSentences, logSentences, readSentence, type LogComparison } from '../core/against-log';
-import { isAssumed, otherRunError, settingsOfLog } from '../core/log-calibration';
+import { canPlanAsLogged, otherRunError, settingsOfLog } from '../core/log-calibration';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { formatDuration, parseDuration } from '../../../core/format';
 import { fileStart } from '../../../core/languages/json/document';
@@ -127,7 +127,7 @@ async function changesOfOther(
   const set = settingsOfLog(differences, request);
   const takeSizes = vscode.l10n.t('Plan the run of the log');
   const takeStep = vscode.l10n.t('Use as a step of another run');
-  const answers = [...(isAssumed(log, request) ? [takeSizes] : []), ...(match === 'replicas' ? [takeStep] : [])];
+  const answers = [...(canPlanAsLogged(log, request) ? [takeSizes] : []), ...(match === 'replicas' ? [takeStep] : [])];
   if (answers.length === 0) throw otherRunError(log, uri.toString());
   const text = differenceSentences(log).map((one) => say(one, vscode.l10n.t));
   const answer = await showWarningMessage(text.join(' '), ...answers);
