@@ -29,7 +29,7 @@ export interface OnnxModel {
   readonly doubts: readonly Sentence[];
 }
 
-/** Each size as a default, with what of the graph it was read from. */
+/** Each size as a default whose reason names what it was read from in the graph. */
 export function locatedFields(read: CompleteModel): LocatedFields<WrittenModel> {
   const located = Object.entries(read).map(([field, { value, reason }]) => [field, { value, source: { kind: 'default', reason } }]);
   return Object.fromEntries(located) as LocatedFields<WrittenModel>;
@@ -74,7 +74,7 @@ export function fieldsOfOnnx(model: ModelProto, file: string): OnnxModel {
       headDim: heads.headDim,
       ...readFeedForward(graph),
       ...readExperts(view),
-      encoderLayers: { value: null, reason: sentence`graphs of encoders with decoders are not distinguished` },
+      encoderLayers: { value: null, reason: sentence`graphs of encoder-decoders are not recognised` },
       vocab: readVocab(ends),
       tiedEmbeddings: tying.read,
       ...readPositions(view, ends),

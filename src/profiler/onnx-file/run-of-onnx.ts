@@ -13,8 +13,8 @@ import { readOnnxStructure } from './read-structure';
 import { sentence, type Sentence } from '../../core/sentence';
 
 /**
- * A run of the model in an ONNX file, as `loadConfig` makes one of a config: every size has what of the graph it was read from. What the
- * graph does not show comes from a HuggingFace config.json in the same folder, if there is one of the same model.
+ * A run of the model in an ONNX file, as `loadConfig` makes one of a config: the reason of every size names what it was read from in the
+ * graph. What the graph does not show comes from a HuggingFace config.json in the same folder, if there is one of the same model.
  * @throws ExpectedError as `readOnnxStructure`, `fieldsOfOnnx`, `nearbyConfig` and `requireComplete`; CancelledError.
  */
 export async function runOfOnnx(file: string, signal?: CancelSignal): Promise<Run> {

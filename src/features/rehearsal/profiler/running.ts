@@ -194,7 +194,7 @@ export function distinctCells(schedules: readonly Schedule[]): Cell[] {
   return [...new Map(cells.map((cell) => [cellKey(cell), cell])).values()];
 }
 
-/** Begins to watch what the machine does. @returns makes of our processes' time, ms, the share of all cores that others took. */
+/** Begins to watch the machine. @returns takes the processor time of our processes, ms; gives the share of all cores that others took. */
 function otherWork(): (ownMs: number) => number {
   const [fromMs, busyMs, parentMs] = [machineClock(), machineBusyMs(), processorMs()];
   return (ownMs) => {
