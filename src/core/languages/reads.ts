@@ -205,7 +205,7 @@ export const deviceCount: FlagRead<number> = {
   },
 };
 
-/** Tasks of Slurm or MPI: one by itself is not a GPU count but a launcher of its own. */
+/** Tasks of Slurm or MPI; a single one gives no value: it is a launcher that starts the processes of all GPUs. */
 export const taskCount: FlagRead<number> = {
   words: 'one',
   of: (words) => {

@@ -34,7 +34,7 @@ export function glanceAt(text: string): Glance {
 interface Exported {
   /** As `export --to` takes it. */
   readonly id: string;
-  /** Of what it is: `Megatron-LM`. */
+  /** The program that starts it: `Megatron-LM`. */
   readonly name: string;
   /** What it is: `a launch script`. */
   readonly what: Sentence;

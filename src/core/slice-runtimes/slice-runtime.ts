@@ -17,7 +17,7 @@ export interface SliceRuntime {
   readonly name: string;
   /** Where its source is, at which commit, and the lines that the rest here rests on. */
   readonly source: string;
-  /** What switches slices on, where their number by itself does not. */
+  /** What switches slices on, where their number does not. */
   readonly on: FlagWord | null;
   /** The flag of the number of slices, and how many there are where it is left out. */
   readonly splits: { readonly flag: string; readonly usual: number };

@@ -75,9 +75,10 @@ function parse(language: Language, types: readonly (string | null)[], text: stri
 }
 
 /**
- * The text at the same length, with what the grammar does not parse replaced: `DATA=<path>/gpt`, a placeholder for the reader; a backslash
- * at the end of the file, which a shell accepts; and text after a second variable of a word, as in `$A/b$C/d` or `"x "n=$H,k=1`, where the
- * grammar takes `C/d` for a separate word, but not `C:d`. The tree only gives positions, so the original text is still what is read.
+ * The text at the same length, with what the grammar does not parse replaced: `DATA=<path>/gpt`, a placeholder that a person fills in; a
+ * backslash at the end of the file, which a shell accepts; and text after a second variable of a word, as in `$A/b$C/d` or `"x "n=$H,k=1`,
+ * where the grammar takes `C/d` for a separate word, but not `C:d`. The tree only gives positions, so the original text is still what is
+ * read.
  */
 function readable(text: string): string {
   return text

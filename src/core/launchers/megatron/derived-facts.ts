@@ -22,7 +22,7 @@ export function readScheduleFlags(flags: ReadonlyMap<string, LocatedFlag>): Fact
   return { schedule: { ...plain, value: isPlanned ? 'ZeroBubble' : 'ZB-H1' } };
 }
 
-/** Slices, at the flags that say so; a rule that the runtime has and the file does not give is its default. */
+/** Slices, at the flags that set them; a rule that the runtime has and the file does not give is its default. */
 export function slicedFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
   const sliced = readSliceFlags(flags);
   if (sliced === null) return {};
@@ -59,7 +59,8 @@ export function readRopeScaling({ ropeScaling }: Facts, flags: ReadonlyMap<strin
 }
 
 /**
- * Before granularities, `--checkpoint-activations` and a method by itself recomputed whole layers (bigscience, megatron/arguments.py 512).
+ * Before `--recompute-granularity`, whole layers were recomputed by `--checkpoint-activations`, or by a method without any other flag
+ * (bigscience, megatron/arguments.py 512).
  */
 export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts): Facts {
   if (/^--checkpoint[-_]activations$/.test(recomputeGranularity?.name ?? ''))
@@ -68,7 +69,7 @@ export function wholeRecompute({ recomputeGranularity, recomputeMethod }: Facts)
       : {};
   const isOld = /^--activations[-_]checkpoint[-_]method$/.test(recomputeMethod?.name ?? '');
   return recomputeGranularity === undefined && isOld
-    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method by itself recomputes whole layers`) }
+    ? { recomputeGranularity: byDefault('full', sentence`--activations-checkpoint-method recomputes whole layers without another flag`) }
     : {};
 }
 

@@ -16,7 +16,7 @@ export interface LeftOutFlags {
 }
 
 /**
- * Flags that nobody here knows: of those whose name touches what a plan rests on, and of misspelt ones.
+ * Flags that no table has and whose name touches model, parallelism, batch or memory, with a finding for each.
  * @param flags of the program itself, not of what starts it, by `flagKey`.
  *
  * @finding flag-unknown

@@ -1,8 +1,8 @@
 import type { LauncherReader } from '../../run/facts';
 
 /**
- * The reader of shell scripts, loaded, code and all, when it is first called for: its grammar is a megabyte of WebAssembly.
- * @param bytes of a file of the product by its name
+ * Loads the reader of shell scripts, code and grammar, at the first call, and keeps it: the grammar is a megabyte of WebAssembly.
+ * @param bytes the content of a file next to the program's code, by its name.
  */
 export function shellReaderFrom(bytes: (name: string) => PromiseLike<Uint8Array>): () => Promise<LauncherReader> {
   let reader: Promise<LauncherReader> | undefined;

@@ -12,7 +12,7 @@ import { sentence, type Value } from '../../sentence';
 /** What one file sets through its keys. */
 export interface KeyReader {
   readonly facts: (table: Table) => Facts;
-  /** One value that is not a fact by itself. */
+  /** The value of one key, from which no table makes a fact. */
   readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
   /** Values that the launcher will refuse, in the order met; each key once. */
   readonly remarks: () => readonly Finding[];

@@ -30,7 +30,7 @@ export type FlagTable = { readonly [K in FactName]?: readonly Row<FactValues[K],
 /** The same of plain values. */
 export type ValueTable = { readonly [K in FactName]?: readonly Row<FactValues[K], ValueRead<FactValues[K]>>[] };
 
-/** A table of any values, of which only names matter. */
+/** A table of any values: only names and how values are written matter. */
 export type NamedTable = Readonly<Partial<Record<FactName, readonly { readonly name: string; readonly read: Writing }[]>>>;
 
 /** How a read writes: see `FlagRead.writes`. */

@@ -47,7 +47,7 @@ export interface DesiredSetting {
 /** Numeric facts. */
 type Counted = Parameters<typeof countOf>[1];
 
-/** Where no launcher's setting is lacking, but a place for it. */
+/** Of a setting that the launcher has and the file has no place for. */
 export const never = sentence`the file has no place for it that can be edited; edit it yourself`;
 
 /** A number in one fact. `fallback` is the launcher's default; null: unknown. */

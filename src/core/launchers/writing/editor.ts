@@ -40,7 +40,7 @@ export interface NewFile {
   readonly keys: KeyNames;
   /** Each alternative is written, whether or not it has an entry: it brings its flag. */
   readonly takesFlags?: true;
-  /** Facts that the file sets by itself. */
+  /** Facts that the file sets without an edit. */
   readonly sets?: readonly FactName[];
   /** Why the file does not have the whole model; null: it has. Absent: a config next to it has the model. */
   readonly lacks?: (model: ModelSpec) => Sentence | null;

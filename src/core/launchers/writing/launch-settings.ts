@@ -17,7 +17,7 @@ export interface Recompute {
   readonly modules?: readonly string[];
   /** Layers of every (virtual) stage that a full recompute covers; undefined: all of them. */
   readonly layers?: number;
-  /** Layers recomputed together; undefined: each by itself. */
+  /** Layers recomputed together; undefined: 1. */
   readonly group?: number;
 }
 

@@ -25,7 +25,7 @@ export const nvidia: MegatronFork = {
   traits: {},
 };
 
-/** Megatron-LM before Core, by flags that it dropped since: `--checkpoint-activations` was complete by itself. */
+/** Megatron-LM before Core, by flags that it has dropped since; its `--checkpoint-activations` needed no other flag. */
 export const legacy: MegatronFork = {
   name: 'Megatron-LM before Megatron Core',
   source: 'NVIDIA/Megatron-LM at v3.0',
