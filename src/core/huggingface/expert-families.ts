@@ -2,6 +2,7 @@ import {
   allBias,
   attentionBias,
   bertKeys,
+  everyFourthWhole,
   llamaAlways,
   llamaKeys,
   makeFamily,
@@ -76,7 +77,6 @@ export const expertFamilies = {
 } as const satisfies Readonly<Record<string, Family>>;
 
 const { mixtral } = expertFamilies;
-const fourth = { period: 4, keys: [], kind: 'sliding_attention' } as const;
 const withBias = { ...mixtral.keys, ...attentionBias } as const;
 const ofQueries = { ...routedOnly, qkvBias: ['attention_bias'] } as const;
 const named = { experts: ['moe_num_experts'], expertFfn: ['moe_intermediate_size'] } as const;
@@ -114,7 +114,7 @@ export const expertVariants = {
     traits: { normsPerLayer: 4, outputGate: true },
     small: ({ experts }) => ({ experts }),
     window: { when: 'always', tokens: 1024 },
-    pattern: { ...fourth, keys: ['global_attn_every_n_layers'] },
+    pattern: { ...everyFourthWhole, keys: ['global_attn_every_n_layers'] },
   }),
   aria_text: deriveFamily(mixtral, 'AriaTextConfig', {
     keys: { ...llamaKeys, ...attentionBias, experts: named.experts, activeExperts: ['moe_topk'] },
@@ -130,7 +130,7 @@ export const expertVariants = {
   cohere2_moe: deriveFamily(cohere, 'Cohere2MoeConfig', {
     keys: { ...llamaKeys, ...attentionBias, ...mixtral.keys, ffn: ['prefix_dense_intermediate_size'], expertFfn: ['intermediate_size'] },
     window: { when: 'always', tokens: 4096 },
-    pattern: fourth,
+    pattern: everyFourthWhole,
     extras: { sharedExperts: 0 },
   }),
   dots1: deriveFamily(qwen3Moe, 'Dots1Config', {
@@ -143,7 +143,7 @@ export const expertVariants = {
     keys: routedOnly,
     extras: { sharedExperts: 1, firstDenseLayers: 1 },
     window: { when: 'always', tokens: 4096 },
-    pattern: fourth,
+    pattern: everyFourthWhole,
   }),
   flex_olmo: deriveFamily(olmoe, 'FlexOlmoConfig'),
   flint: deriveFamily(qwen3Moe, 'FlintConfig', {
@@ -158,7 +158,7 @@ export const expertVariants = {
   granitemoe_swa: deriveFamily(granite, 'GraniteMoeSWAConfig', {
     traits: { attentionSinks: true },
     window: { when: 'always', tokens: 128 },
-    pattern: fourth,
+    pattern: everyFourthWhole,
   }),
   hunyuan_v1_moe: deriveFamily(mixtral, 'HunYuanMoEV1Config', {
     keys: withBias,

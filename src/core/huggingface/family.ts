@@ -209,6 +209,8 @@ export const noBias = { qkvBias: false, attentionOutputBias: false, mlpBias: fal
 export const allBias = { qkvBias: true, attentionOutputBias: true, mlpBias: true } as const;
 /** Of classes whose embedding and head were apart until transformers 5. */
 export const untied = { tiedEmbeddings: false } as const;
+/** Every fourth layer attends to the whole sequence, the others to a window. */
+export const everyFourthWhole = { period: 4, keys: [], kind: 'sliding_attention' } as const;
 
 /** What a family has in addition to its class; `defaults`: its biases, none unless set, and sizes that are not those of the class. */
 type OwnTraits = Omit<Family, 'configClass' | 'defaults'> & { readonly defaults?: Partial<Family['defaults']> };

@@ -1,4 +1,4 @@
-import { allBias, attentionBias, llamaAlways, llamaKeys, makeFamily, deriveFamily, type Family } from './family';
+import { allBias, attentionBias, everyFourthWhole, llamaAlways, llamaKeys, makeFamily, deriveFamily, type Family } from './family';
 import { sentence } from '../sentence';
 
 export const llama: Family = makeFamily('LlamaConfig', {
@@ -101,8 +101,6 @@ export const llamaFamilies = {
 } as const satisfies Readonly<Record<string, Family>>;
 
 const windowed = { when: 'always', tokens: 4096 } as const;
-/** Every fourth layer attends to the whole sequence. */
-const fourth = { period: 4, keys: [], kind: 'sliding_attention' } as const;
 const plainAlways = { ...llamaAlways, gatedMlp: false } as const;
 const withMlpBias = { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'] } as const;
 const ofQueries = { ...llamaKeys, qkvBias: ['attention_bias'] } as const;
@@ -133,8 +131,8 @@ export const llamaVariants = {
     keys: { ...llamaKeys, ...attentionBias },
     small: ({ hidden, ffn }) => ({ layer: hidden + ffn }),
   }),
-  cohere_compass_text: deriveFamily(cohere, 'CohereCompassTextConfig', { window: windowed, pattern: fourth }),
-  cwm: deriveFamily(llama, 'CwmConfig', { keys: llamaKeys, window: { when: 'always', tokens: 8192 }, pattern: { ...fourth } }),
+  cohere_compass_text: deriveFamily(cohere, 'CohereCompassTextConfig', { window: windowed, pattern: everyFourthWhole }),
+  cwm: deriveFamily(llama, 'CwmConfig', { keys: llamaKeys, window: { when: 'always', tokens: 8192 }, pattern: everyFourthWhole }),
   diffllama: deriveFamily(llama, 'DiffLlamaConfig', {
     keys: { ...llamaKeys, ...attentionBias },
     small: ({ headDim }) => ({ attention: 4 * headDim }),
@@ -143,7 +141,7 @@ export const llamaVariants = {
   emu3_text_model: deriveFamily(llama, 'Emu3TextConfig', { keys: withMlpBias }),
   ernie4_5: ernie,
   paddleocr_vl_text: deriveFamily(ernie, 'PaddleOCRTextConfig'),
-  exaone4: deriveFamily(qwen3, 'Exaone4Config', { keys: llamaKeys, window: windowed, pattern: fourth }),
+  exaone4: deriveFamily(qwen3, 'Exaone4Config', { keys: llamaKeys, window: windowed, pattern: everyFourthWhole }),
   glm,
   glm4,
   glm4v_text: deriveFamily(glm4, 'Glm4vTextConfig'),
@@ -152,7 +150,7 @@ export const llamaVariants = {
     keys: withMlpBias,
     traits: { attentionSinks: true },
     window: { when: 'always', tokens: 128 },
-    pattern: fourth,
+    pattern: everyFourthWhole,
   }),
   helium: deriveFamily(llama, 'HeliumConfig', { keys: { ...ofQueries, mlpBias: ['mlp_bias'] } }),
   hunyuan_v1_dense: deriveFamily(qwen3, 'HunYuanDenseV1Config', { keys: { ...llamaKeys, ...attentionBias } }),
@@ -183,7 +181,7 @@ export const llamaVariants = {
     always: plainAlways,
     traits: { normParameters: 0 },
   }),
-  olmo3: deriveFamily(olmo2, 'Olmo3Config', { window: windowed, pattern: fourth }),
+  olmo3: deriveFamily(olmo2, 'Olmo3Config', { window: windowed, pattern: everyFourthWhole }),
   qwen2_5_omni_text: deriveFamily(qwen2, 'Qwen2_5OmniTextConfig', { window: { when: 'flag', tokens: 32768 } }),
   seed_oss: deriveFamily(llama, 'SeedOssConfig', {
     defaults: { qkvBias: true },

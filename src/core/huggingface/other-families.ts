@@ -95,7 +95,6 @@ export const otherFamilies = {
   t5,
   mt5: deriveFamily(t5, 'MT5Config', { defaults: untied, always: { ...t5.always, gatedMlp: true } }),
   umt5: deriveFamily(t5, 'UMT5Config', {
-    defaults: untied,
     always: { ...t5.always, gatedMlp: true },
     stacks: { decoderLayers: null, maxSource: null, sourcePositions: 'none', finalNorms: true, relativeBias: 'every' },
   }),

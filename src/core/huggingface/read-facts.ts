@@ -11,6 +11,7 @@ import { positionsIn } from './positions';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';
+import { without } from '../records';
 import { sentence } from '../sentence';
 
 type MutableFacts = { -readonly [K in FactName]?: Located<FactValues[K]> };
@@ -63,7 +64,7 @@ function modelFieldFacts(source: Source, model: LocatedFields<WrittenModel>): Mu
 
 /** What experts share means nothing in a hybrid without any. */
 function withoutShared(extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
-  return Object.fromEntries(Object.entries(extras).filter(([name]) => name !== 'sharedExperts' && name !== 'sharedExpertFfn'));
+  return without(extras, 'sharedExperts', 'sharedExpertFfn');
 }
 
 /** Null means that there is none; absence, the default of the class. */
@@ -89,7 +90,7 @@ function withoutClassDefaults({ members }: Source, extras: ReturnType<typeof rea
   const listed = (key: string): boolean => members.get(key)?.value.type === 'array';
   const isDefault = extras.firstDenseLayers?.source.kind === 'default';
   if (!listed('mlp_layer_types') && !(isDefault && listed('mlp_only_layers'))) return extras;
-  return Object.fromEntries(Object.entries(extras).filter(([name]) => name !== 'firstDenseLayers'));
+  return without(extras, 'firstDenseLayers');
 }
 
 const patternRule: Rule<string> = {

@@ -18,6 +18,7 @@ import type { LocatedPartial, TrainingSettings } from '../run/given';
 import type { WrittenModel } from '../run/written-model';
 import { readOptimizer } from './tables/optimizer-facts';
 import { greatestDivisor } from '../numbers';
+import { without } from '../records';
 import { counted, sentence, type Sentence } from '../sentence';
 import { isOfTokenizer } from './tables/tokenizers';
 
@@ -37,7 +38,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const { file, format, place } = launcher;
   const hybrid = readHybridRun(launcher.facts);
   const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
-  const given = modelNumbers(joined === null || !isOfTokenizer(facts.vocab?.name) ? facts : withoutVocab(facts));
+  const given = modelNumbers(joined === null || !isOfTokenizer(facts.vocab?.name) ? facts : without(facts, 'vocab'));
   const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
   const cluster = resolveNodes(facts);
@@ -69,10 +70,6 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     remarks: [...launcher.remarks, ...predictionRemarks(facts, hybrid)],
     texts,
   };
-}
-
-function withoutVocab(facts: Facts): Facts {
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'vocab'));
 }
 
 /** As many layers as the pattern of a hybrid has, each with its kind. */

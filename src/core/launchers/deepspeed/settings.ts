@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { row, rows, type ValueTable } from '../tables/table';
-import { value } from '../tables/values';
+import { value, whenOn } from '../tables/values';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
@@ -8,10 +8,6 @@ const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type
 const anything: Rule<unknown> = { schema: v.unknown(), type: 'string', expects: sentence`anything` };
 const degree = integer(1, 1_000_000);
 
-const whenOn =
-  <const T>(value: T) =>
-  (on: boolean): T | null =>
-    on ? value : null;
 const device = (name: string): string | null => (name === 'none' ? null : name);
 /** The form before stages existed: true was what stage 1 is now. */
 const oldZero = (value: unknown): number | null => (typeof value === 'boolean' ? Number(value) : null);

@@ -5,14 +5,12 @@ import { row, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { environmentOnly } from '../../languages/yaml/references';
-import { anyOf, word } from '../tables/reads';
+import { anyOf, torchDtypes, word } from '../tables/reads';
 import { parseYaml } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 
 /** Schedules by nanotron's names of them (`pp_engine`); GPipe is all forwards before all backwards. */
 export const nanotronEngines = { '1f1b': '1F1B', afab: 'GPipe' } as const;
-
-const dtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 
 /** Fields of its `LlamaConfig` and `Qwen2Config`. */
 const modelKeys: Table = {
@@ -56,7 +54,7 @@ export const nanotronKeys: Table = {
   sequenceLength: [row('tokens.sequence_length', count(1))],
   microBatch: [row('tokens.micro_batch_size', count(1))],
   gradientAccumulation: [row('tokens.batch_accumulation_per_replica', count(1))],
-  precision: [row('model.dtype', lenient(choice(dtypes)))],
+  precision: [row('model.dtype', lenient(choice(torchDtypes)))],
   optimizer: [row('optimizer.optimizer_factory.name', word)],
   // any stage above 0 is stage 1 (src/nanotron/helpers.py 409)
   zeroStage: [

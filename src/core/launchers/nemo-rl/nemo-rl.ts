@@ -13,11 +13,9 @@ import { joined, row, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
 import { without } from '../../records';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
-import { word } from '../tables/reads';
+import { torchDtypes, word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
 import { entryAt, parseYaml, mergedDocument, type YamlDocument } from '../../languages/yaml/document';
-
-const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
 
 /** What both backends share. */
 const policyKeys: Table = {
@@ -25,7 +23,7 @@ const policyKeys: Table = {
   sequenceLength: [row('policy.max_total_sequence_length', count(1))],
   microBatch: [row('policy.train_micro_batch_size', count(1))],
   globalBatch: [row('policy.train_global_batch_size', count(1))],
-  precision: [row('policy.precision', lenient(choice(precisions)))],
+  precision: [row('policy.precision', lenient(choice(torchDtypes)))],
   nodes: [row('cluster.num_nodes', count(1))],
   gpusPerNode: [row('cluster.gpus_per_node', count(1))],
 };

@@ -3,6 +3,9 @@ import type { NodeRead } from './table';
 import type { YamlNode } from '../../languages/yaml/document';
 import { own } from '../../records';
 
+/** PyTorch's names of the precisions that a run computes in. */
+export const torchDtypes = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
+
 /** `[0, 1, 1]` or a period or a Python expression, as Megatron's `moe_layer_freq` takes them; a list becomes `[0,1,1]`. */
 export const layerPattern: NodeRead<string> = {
   ofNode: (node) => {

@@ -2,6 +2,7 @@ import type { Finding } from '../../findings';
 import type { Place, TextRange } from '../../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../../run/facts';
 import type { Rule } from '../../domain/settings/rules';
+import { fileStart } from '../../languages/json/document';
 import { checkByRule } from '../../languages/json/read-by-rule';
 import type { SettingValue } from '../../languages/text-edits';
 import type { Sentence, Value } from '../../sentence';
@@ -47,6 +48,11 @@ export function value<T>(rule: Rule<T>, meaning = (taken: T): unknown => taken):
   return { ofSetting: (setting) => meaning(checkByRule(setting.value, setting.described, setting.name, rule)) };
 }
 
+/** The meaning of a switch that picks one of several; switched off it sets nothing. */
+export function whenOn<const T>(value: T): (on: boolean) => T | null {
+  return (on) => (on ? value : null);
+}
+
 /** Adds a fact that follows from others, with the sentence on how; facts that the file gives itself stay. */
 export function derive<K extends FactName>(facts: Draft, name: K, value: FactValues[K], reason: Sentence): void {
   if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', reason } });
@@ -55,8 +61,7 @@ export function derive<K extends FactName>(facts: Draft, name: K, value: FactVal
 /** The first fact by position, else the start of the file. */
 export function firstPlace(file: string, facts: Facts): Place {
   const places = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []));
-  const start = { file, range: { start: 0, end: 0 } };
-  return places.length === 0 ? start : places.reduce((first, place) => (place.range.start < first.range.start ? place : first));
+  return places.length === 0 ? fileStart(file) : places.reduce((first, place) => (place.range.start < first.range.start ? place : first));
 }
 
 function setFact<K extends FactName>(facts: { [N in K]?: Fact<FactValues[N]> }, name: K, fact: Fact<FactValues[K]>): void {

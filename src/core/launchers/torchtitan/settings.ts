@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { row, rows, written, type ValueTable } from '../tables/table';
 import { wordFor } from '../../languages/reads';
 import { own } from '../../records';
-import { value } from '../tables/values';
+import { torchDtypes } from '../tables/reads';
+import { value, whenOn } from '../tables/values';
 import { boolean, integer, type Rule } from '../../domain/settings/rules';
 import { sentence } from '../../sentence';
 
@@ -51,12 +52,7 @@ const given = (value: number): number | null => (value === -1 ? null : value);
 const filled = (value: string): string | null => (value === '' ? null : value);
 const count = (value: readonly unknown[] | string): number => (typeof value === 'string' ? value.split(',') : value).length;
 const listed = (value: readonly unknown[] | string): number | null => (value.length === 0 ? null : count(value));
-const whenOn =
-  <const T>(value: T) =>
-  (on: boolean): T | null =>
-    on ? value : null;
-const precisions = { bfloat16: 'bf16', float16: 'fp16', float32: 'fp32' } as const;
-const toPrecision = (name: string) => own<(typeof precisions)[keyof typeof precisions]>(precisions, name) ?? null;
+const toPrecision = (name: string) => own<(typeof torchDtypes)[keyof typeof torchDtypes]>(torchDtypes, name) ?? null;
 
 /** Converters of linear layers (`float8`, `quantize.linear.mx`) and their classes (`MXFP8LinearConverter`), by version. */
 const mxfp8Converter = /\bmx\b|mxfp8|^MX/im;
@@ -88,7 +84,7 @@ export const titanKeys: ValueTable = {
     ),
     row(
       'training.mixed_precision_param',
-      written(value(word, toPrecision), (precision) => wordFor(precisions, precision)),
+      written(value(word, toPrecision), (precision) => wordFor(torchDtypes, precision)),
     ),
   ],
   fp8Recipe: [

@@ -1,6 +1,6 @@
 import { quoted } from '../../text';
 import { configError } from '../../errors';
-import { maximumConfigSize } from '../../languages/json/document';
+import { fileStart, maximumConfigSize } from '../../languages/json/document';
 import { sentence } from '../../sentence';
 
 const maximumDepth = 100;
@@ -14,7 +14,7 @@ const maximumRun = 65_536;
  * @throws ExpectedError `config-empty`, `config-binary`, `config-too-large` or `config-too-deep`, placed.
  */
 export function refuseUnfitToml(file: string, text: string): void {
-  const start = { file, range: { start: 0, end: 0 } };
+  const start = fileStart(file);
   if (text.length > maximumConfigSize)
     throw configError(
       'config-too-large',
