@@ -4,7 +4,7 @@ import { settings } from '../../core/domain/settings/table';
 import type { Run } from '../../core/run/run';
 import { countModelParameters } from '../../core/huggingface/count';
 import { formatCount } from '../../core/format';
-import { worldOf } from '../../core/launchers/counts';
+import { worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { lineColumnAt, printable } from '../../core/text';
@@ -81,7 +81,7 @@ function argumentDefaults({ format }: LauncherFile, run: Run | null): Partial<Re
  */
 function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<FactName, number | null>> {
   const sizes = Object.fromEntries((['tensor', 'pipeline', 'context'] as const).map((name) => [name, parallelSize(facts, format, name)]));
-  return { ...sizes, world: worldOf(facts), data: dataParallelSize(facts, format), microBatches: microBatchesPerReplica(facts, format) };
+  return { ...sizes, world: worldSize(facts), data: dataParallelSize(facts, format), microBatches: microBatchesPerReplica(facts, format) };
 }
 
 function describeSource(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {

@@ -7,22 +7,22 @@ type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[F
 
 /** A whole number from 1 to 10^9 that the facts give; null when they do not, or give something no run can have. */
 export function countOf(facts: Facts, name: CountName): number | null {
-  return wholeOf(facts, name, 1);
+  return wholeNumber(facts, name, 1);
 }
 
-/** As `countFact`, 0 included. */
+/** As `countOf`, 0 included. */
 export function countOrZeroOf(facts: Facts, name: CountName): number | null {
-  return wholeOf(facts, name, 0);
+  return wholeNumber(facts, name, 0);
 }
 
 /** GPUs in all: as given, or nodes x GPUs per node. */
-export function worldOf(facts: Facts): number | null {
+export function worldSize(facts: Facts): number | null {
   if (facts.world !== undefined) return countOf(facts, 'world');
   return product(countOf(facts, 'nodes'), countOf(facts, 'gpusPerNode'));
 }
 
 /** Layers that are assigned to the stages: those of the model, plus one each for an embedding or a loss that counts as one. */
-export function assignedLayersOf(facts: Facts): number | null {
+export function assignedLayers(facts: Facts): number | null {
   const layers = countOf(facts, 'layers');
   return layers === null ? null : layers + (facts.embeddingAsLayer?.value === true ? 1 : 0) + (facts.lossAsLayer?.value === true ? 1 : 0);
 }
@@ -42,12 +42,12 @@ export function quotient(total: number | null, part: number | null): number | nu
   return total !== null && part !== null && part > 0 && total % part === 0 ? total / part : null;
 }
 
-function wholeOf(facts: Facts, name: CountName, minimum: number): number | null {
-  const value = facts[name]?.value;
-  return value !== undefined && Number.isInteger(value) && value >= minimum && value <= maximumCount ? value : null;
+/** Whether two divisions have the same layers in every stage; null is none. */
+export function sameStageLayers(a: readonly number[] | null, b: readonly number[]): boolean {
+  return a?.length === b.length && a.every((count, index) => count === b[index]);
 }
 
-/** Whether two cuts have the same stages with the same layers; null is not a cut. */
-export function isSame(a: readonly number[] | null, b: readonly number[]): boolean {
-  return a?.length === b.length && a.every((count, index) => count === b[index]);
+function wholeNumber(facts: Facts, name: CountName, minimum: number): number | null {
+  const value = facts[name]?.value;
+  return value !== undefined && Number.isInteger(value) && value >= minimum && value <= maximumCount ? value : null;
 }

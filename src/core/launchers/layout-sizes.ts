@@ -1,9 +1,9 @@
 import type { Facts } from '../run/facts';
 import type { ConfigFormat } from '../run/config-format';
-import { countOf, product, quotient, worldOf } from './counts';
-import { layersPerStageOf as megatronLayersPerStage, virtualStagesOf as megatronVirtualStages } from './megatron/stage-layers';
+import { countOf, product, quotient, worldSize } from './counts';
+import { megatronLayersPerStage, megatronVirtualStages } from './megatron/stage-layers';
 import { launcherTraits } from './registry';
-import { titanStagesPerRankOf } from './torchtitan/stage-layers';
+import { titanStagesPerRank } from './torchtitan/stage-layers';
 import { silentSize } from './traits';
 
 /**
@@ -30,7 +30,7 @@ export function dataParallelSize(facts: Facts, format: ConfigFormat): number | n
   if (facts.data !== undefined) return countOf(facts, 'data');
   const sharded = facts.dataShard === undefined ? null : product(countOf(facts, 'dataShard'), replicatedSize(facts));
   if (sharded !== null) return sharded;
-  const world = worldOf(facts);
+  const world = worldSize(facts);
   const replica = gpusPerReplica(facts, format);
   return world !== null && replica !== null && world % replica === 0 ? world / replica : null;
 }
@@ -62,7 +62,7 @@ export function equalLayersPerStage(facts: Facts, format: ConfigFormat): number 
 
 /** Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings leave it open. */
 export function virtualStagesPerGpu(facts: Facts, format: ConfigFormat): number | null {
-  if (launcherTraits(format).countsEndsAsLayers) return titanStagesPerRankOf(facts);
+  if (launcherTraits(format).countsEndsAsLayers) return titanStagesPerRank(facts);
   return megatronVirtualStages(facts, parallelSize(facts, format, 'pipeline'));
 }
 

@@ -4,7 +4,7 @@ import type { Run } from '../run/run';
 import { countOf } from './counts';
 import { megatronStages } from './megatron/stage-layers';
 import { launcherTraits } from './registry';
-import { titanPipelineOf, titanStageCountOf, titanStageLayersOf } from './torchtitan/stage-layers';
+import { titanPipelineSize, titanTotalStages, titanStageLayers } from './torchtitan/stage-layers';
 import { silentSize } from './traits';
 
 /** Settings that divide layers unevenly, the more exact ones first. */
@@ -52,7 +52,7 @@ export function withStageLayers(run: Run, { facts, format, text }: Pick<Launcher
 
 function titanCut(facts: Facts, text: string, layers: number): readonly number[] | null {
   const known: Facts = { ...facts, layers: { value: layers, source: { kind: 'override' } } };
-  const pipeline = titanPipelineOf(facts) ?? 1;
-  const stages = titanStageCountOf(known) ?? pipeline * (countOf(facts, 'virtualStages') ?? 1);
-  return titanStageLayersOf(known, text, stages, layers);
+  const pipeline = titanPipelineSize(facts) ?? 1;
+  const stages = titanTotalStages(known) ?? pipeline * (countOf(facts, 'virtualStages') ?? 1);
+  return titanStageLayers(known, text, stages, layers);
 }

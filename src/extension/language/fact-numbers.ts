@@ -13,7 +13,7 @@ import {
   virtualStagesPerGpu,
   vocabMultiple,
 } from '../../core/launchers/layout-sizes';
-import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
+import { titanTotalStages } from '../../core/launchers/torchtitan/stage-layers';
 import { totalGpus } from './launcher-facts';
 import type { Translate } from '../../core/sentence';
 
@@ -90,7 +90,7 @@ const tokensPerStep: NumberLine = ({ facts }, t) => {
 };
 
 const titanStages: NumberLine = ({ facts }, t) => {
-  const stages = titanStageCountOf(facts);
+  const stages = titanTotalStages(facts);
   return stages === null ? null : t('{0} over all GPUs.', plural(stages, 'stage'));
 };
 

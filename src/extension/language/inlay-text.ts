@@ -10,7 +10,7 @@ import {
   parallelSize,
   virtualStagesPerGpu,
 } from '../../core/launchers/layout-sizes';
-import { titanStageCountOf } from '../../core/launchers/torchtitan/stage-layers';
+import { titanTotalStages } from '../../core/launchers/torchtitan/stage-layers';
 import { factsOfRun } from './launcher-facts';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../../core/sentence';
@@ -41,7 +41,7 @@ const virtualStages: Hint = (facts, format) => {
   return count === null ? null : plural(count, 'virtual stage');
 };
 const titanStages: Hint = (facts) => {
-  const count = titanStageCountOf(facts);
+  const count = titanTotalStages(facts);
   return count === null ? null : plural(count, 'stage');
 };
 const otherStages: Hint = (facts, format, t) => {

@@ -2,7 +2,7 @@ import type { Fact, FactName, Facts, LauncherFile } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { toModelSpec } from '../../core/run/written-model';
 import { plural } from '../../core/format';
-import { product, worldOf } from '../../core/launchers/counts';
+import { product, worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, gpusPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
@@ -68,7 +68,7 @@ export function parametersOfRun({ run }: SessionState): number | null {
 
 /** GPUs in all: as given, or those of all replicas. */
 export function totalGpus(facts: Facts, format: ConfigFormat): number | null {
-  return worldOf(facts) ?? product(gpusPerReplica(facts, format), facts.data === undefined ? null : dataParallelSize(facts, format));
+  return worldSize(facts) ?? product(gpusPerReplica(facts, format), facts.data === undefined ? null : dataParallelSize(facts, format));
 }
 
 /** `128 GPUs: tensor 8 x pipeline 16 x data 1, 192 micro-batches`, of it what is known; null when nothing is. */

@@ -1,6 +1,6 @@
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
-import { worldOf } from '../counts';
+import { worldSize } from '../counts';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
 import { silentSize, type LauncherTraits } from '../traits';
 import { plainName } from '../../schedules/on-layout';
@@ -191,7 +191,7 @@ function contextParallelCommSettings({ contextParallelComm, context }: LaunchSet
 function worldSetting(plan: LaunchSettings, dialect: MegatronDialect): DesiredSetting {
   const gpus = gpusUsed(plan);
   return gpusSetting(plan, {
-    isMet: (facts) => worldOf(facts) === gpus,
+    isMet: (facts) => worldSize(facts) === gpus,
     alternatives: (facts) => {
       if (isGiven(facts, 'world')) return [[{ fact: 'world', value: gpus }]];
       const isThere = isGiven(facts, 'nodes') || isGiven(facts, 'gpusPerNode') || dialect.hasNodes;

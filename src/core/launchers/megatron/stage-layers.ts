@@ -1,6 +1,7 @@
 import { sum } from '../../numbers';
+import { without } from '../../records';
 import type { Facts } from '../../run/facts';
-import { assignedLayersOf, countOf, quotient } from '../counts';
+import { assignedLayers, countOf, quotient } from '../counts';
 import { parseHybridPattern } from './hybrid';
 
 /** No pipeline has more stages, virtual ones counted, or layers; a layout that unrolls to more is none. */
@@ -34,8 +35,8 @@ export function lettersIn(stages: readonly string[], letter: string): number {
 }
 
 /** Layers of each stage of a Megatron pipeline layout such as `Et*3|(tt|)*4tL`; null for a text that is none. */
-function stagesOfPattern(pattern: string): readonly number[] | null {
-  const stages = unrolledLayout(pattern);
+function stagesOfLayout(written: string): readonly number[] | null {
+  const stages = unrolledLayout(written);
   return stages === null || stages.some((stage) => /[^EtmL]/.test(stage)) ? null : stages.map((stage) => lettersIn([stage], 't'));
 }
 
@@ -53,7 +54,7 @@ export function megatronStages(facts: Facts, silent: number | null, layers: numb
   const segments = facts.hybridPattern === undefined ? null : (parseHybridPattern(facts.hybridPattern.value)?.stages ?? null);
   if (segments !== null) return segments.length % pipeline === 0 && sum(segments) === total ? segments : null;
   if (facts.pipelineLayout !== undefined) {
-    const stages = stagesOfPattern(facts.pipelineLayout.value);
+    const stages = stagesOfLayout(facts.pipelineLayout.value);
     return stages !== null && stages.length % pipeline === 0 && sum(stages) === total ? stages : null;
   }
   if (facts.stageLayers !== undefined && facts.emptyLayers === undefined) {
@@ -62,7 +63,7 @@ export function megatronStages(facts: Facts, silent: number | null, layers: numb
   }
   if (facts.emptyLayers !== undefined) return withEmptyLayers(facts, silent, total);
   const known: Facts = { ...facts, layers: { value: total, source: { kind: 'override' } } };
-  const virtual = virtualStagesOf(known, pipeline);
+  const virtual = megatronVirtualStages(known, pipeline);
   return virtual === null || pipeline * virtual > maximumStages ? null : dividedLayers(facts, total, pipeline, virtual);
 }
 
@@ -70,23 +71,23 @@ export function megatronStages(facts: Facts, silent: number | null, layers: numb
  * Virtual stages on each GPU: as given, or from the layers of one; 1 without any setting for them. Null when settings leave it open.
  * @param pipeline the pipeline size; null: unknown.
  */
-export function virtualStagesOf(facts: Facts, pipeline: number | null): number | null {
+export function megatronVirtualStages(facts: Facts, pipeline: number | null): number | null {
   if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
   if (facts.pipelineLayout !== undefined) return null;
   if (facts.layersPerVirtualStage === undefined) return 1;
-  return quotient(layersPerStageOf(facts, pipeline), countOf(facts, 'layersPerVirtualStage'));
+  return quotient(megatronLayersPerStage(facts, pipeline), countOf(facts, 'layersPerVirtualStage'));
 }
 
 /** Layers that each stage gets when all get the same; null when a setting divides them unevenly, or they are not divisible. */
-export function layersPerStageOf(facts: Facts, pipeline: number | null): number | null {
+export function megatronLayersPerStage(facts: Facts, pipeline: number | null): number | null {
   const isEven = facts.firstStageLayers === undefined && facts.lastStageLayers === undefined && facts.pipelineLayout === undefined;
-  return isEven ? quotient(assignedLayersOf(facts), pipeline) : null;
+  return isEven ? quotient(assignedLayers(facts), pipeline) : null;
 }
 
 /** Placeholder layers are assigned like the others, and then not built. */
 function withEmptyLayers(given: Facts, silent: number | null, layers: number): readonly number[] | null {
   // MindSpeed-LLM leaves a list of layers out when they are set (features_manager/pipeline_parallel/num_layer_list.py 35)
-  const others: Facts = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'emptyLayers' && name !== 'stageLayers'));
+  const others = without(given, 'emptyLayers', 'stageLayers');
   const empty = [...new Set(given.emptyLayers?.value)];
   const all: Facts = { ...others, layers: { value: layers + empty.length, source: { kind: 'override' } } };
   const stages = megatronStages(all, silent, layers);
@@ -134,8 +135,8 @@ function dividedLayers(facts: Facts, layers: number, pipeline: number, virtual: 
   return Array.from({ length: stages }, (_, stage) => each - (stage === 0 ? first : 0) - (stage === stages - 1 ? last : 0));
 }
 
-/** The pattern that gives every stage this many layers, with `mtpLayers` of multi-token prediction before the loss. */
-export function patternOf(stageLayers: readonly number[], mtpLayers = 0): string {
+/** The pipeline layout that gives every stage this many layers, with `mtpLayers` of multi-token prediction before the loss. */
+export function pipelineLayoutText(stageLayers: readonly number[], mtpLayers = 0): string {
   const last = stageLayers.length - 1;
   const run = (letter: string, count: number): string => (count === 0 ? '' : count === 1 ? letter : `${letter}*${count}`);
   return stageLayers

@@ -3,12 +3,13 @@ import { parseHybridPattern } from './hybrid';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
 import { sum } from '../../numbers';
-import { countOf, isSame } from '../counts';
+import { without } from '../../records';
+import { countOf, sameStageLayers } from '../counts';
 import { counted, sentence } from '../../sentence';
 import { isGiven, removed, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import type { LaunchSettings } from '../writing/launch-settings';
 import { hybridLetters } from './model-flags';
-import { megatronStages, patternOf } from './stage-layers';
+import { megatronStages, pipelineLayoutText } from './stage-layers';
 import { silentSize, type LauncherTraits } from '../traits';
 
 /** How the settings of one format differ from those of the others on Megatron Core. */
@@ -51,7 +52,7 @@ export function stagesSetting(plan: LaunchSettings, traits: LauncherTraits, dial
     isMet: (facts) => {
       const stages = megatronStages(facts, silentSize(traits), sum(stageLayers));
       const isLone = pipeline > 1 || (facts.layersPerVirtualStage === undefined && facts.virtualStages === undefined);
-      return isSame(stages, stageLayers) && isLone;
+      return sameStageLayers(stages, stageLayers) && isLone;
     },
     alternatives: (facts) => stageAlternatives(plan, traits, dialect, facts),
     reason: sentence`no setting assigns the ${formatCount(sum(stageLayers))} layers that way`,
@@ -73,7 +74,7 @@ function stageAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect
   const layout: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage'),
     ...plainEnds,
-    { fact: 'pipelineLayout', value: patternOf(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
+    { fact: 'pipelineLayout', value: pipelineLayoutText(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
   ];
   if (isGiven(facts, 'pipelineLayout')) return [layout];
   const virtual: Alternative = virtualStageEdits(virtualStages, each, dialect, facts);
@@ -98,7 +99,7 @@ function stageAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect
 /** MindSpeed-LLM's list of layers a stage, or, with virtual stages or without the list, what Megatron-LM has. */
 function listedAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
-  const others: Facts = Object.fromEntries(Object.entries(facts).filter(([name]) => name !== 'stageLayers'));
+  const others = without(facts, 'stageLayers');
   const list: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage', 'pipelineLayout'),
     { fact: 'stageLayers', value: stageLayers.join(',') },

@@ -5,29 +5,36 @@ import { countOf, countOrZeroOf, quotient } from '../counts';
  * TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when
  * the file does not show it.
  */
-export function titanStageCountOf(facts: Facts): number | null {
+export function titanTotalStages(facts: Facts): number | null {
   if (facts.totalStages !== undefined) return countOf(facts, 'totalStages');
-  const layers = titanLayersOf(facts);
+  const layers = titanAssignedLayers(facts);
   const each = countOf(facts, 'layersPerStage');
   return layers === null || each === null ? null : Math.ceil(layers / each);
 }
 
-/** Layers that TorchTitan assigns to stages: those of the model and those that embedding and head count as, 1 each unless given. */
-export function titanLayersOf(facts: Facts): number | null {
+/** Layers that TorchTitan assigns to stages: those of the model and those that embedding and head count as. */
+export function titanAssignedLayers(facts: Facts): number | null {
   const layers = countOf(facts, 'layers');
-  const first = facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers');
-  const last = facts.lastStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'lastStageLessLayers');
+  const [first, last] = endLayers(facts);
   return layers === null || first === null || last === null ? null : layers + first + last;
 }
 
-/** TorchTitan's stages on each rank: as given, or from all of them; null when neither is set (then the schedule decides). */
-export function titanStagesPerRankOf(facts: Facts): number | null {
-  if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
-  return quotient(titanStageCountOf(facts), titanPipelineOf(facts));
+/** Layers that the embedding and the head count as, 1 each unless given; null: given, but not a count. */
+function endLayers(facts: Facts): readonly [first: number | null, last: number | null] {
+  return [
+    facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers'),
+    facts.lastStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'lastStageLessLayers'),
+  ];
 }
 
-/** TorchTitan's stages of a pipeline: one unless given. */
-export function titanPipelineOf(facts: Facts): number | null {
+/** TorchTitan's stages on each rank: as given, or from all of them; null when neither is set (then the schedule decides). */
+export function titanStagesPerRank(facts: Facts): number | null {
+  if (facts.virtualStages !== undefined) return countOf(facts, 'virtualStages');
+  return quotient(titanTotalStages(facts), titanPipelineSize(facts));
+}
+
+/** TorchTitan's pipeline size: 1 unless given. */
+export function titanPipelineSize(facts: Facts): number | null {
   return facts.pipeline === undefined ? 1 : countOf(facts, 'pipeline');
 }
 
@@ -51,14 +58,13 @@ export function titanStages(layers: number, stages: number, first: number, last:
  * Layers of each stage by a TorchTitan file: see `titanStages`; or as it lists modules or the layers that begin a stage, in `text`. Null
  * when the file does not show it.
  */
-export function titanStageLayersOf(facts: Facts, text: string, stages: number, layers: number): readonly number[] | null {
+export function titanStageLayers(facts: Facts, text: string, stages: number, layers: number): readonly number[] | null {
   const { totalStages: listed } = facts;
   if (listed?.source.kind === 'file') {
     const { start, end } = listed.source.place.range;
     return listedStages(text.slice(start, end), listed.name?.endsWith('split_points') === true, layers);
   }
-  const first = facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers');
-  const last = facts.lastStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'lastStageLessLayers');
+  const [first, last] = endLayers(facts);
   return first === null || last === null ? null : titanStages(layers, stages, first, last);
 }
 

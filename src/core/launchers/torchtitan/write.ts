@@ -1,11 +1,11 @@
 import type { Facts } from '../../run/facts';
-import { countOf, isSame } from '../counts';
+import { countOf, sameStageLayers } from '../counts';
 import { scheduleOn } from '../../schedules/on-layout';
 import { scheduleDescriptions } from '../../schedules/descriptions';
 import { scheduleKinds } from '../../schedules/registry';
 import { usualSchedule } from '../../domain/schedule-names';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
-import { titanStageLayersOf, titanStages, titanStagesPerRankOf } from './stage-layers';
+import { titanStageLayers, titanStages, titanStagesPerRank } from './stage-layers';
 import {
   never,
   countSetting,
@@ -151,8 +151,8 @@ function stagesSetting(plan: LaunchSettings): DesiredSetting {
     what: sentence`${stageLayers.length <= 8 ? stageLayers.join(', ') : `${stageLayers.slice(0, 3).join(', ')}, ...`} layers on ${counted(stages, 'stage')}`,
     facts: ['layersPerStage', 'firstStageLessLayers', 'lastStageLessLayers', 'totalStages'],
     isMet: (facts, text) => {
-      const perRank = titanStagesPerRankOf(withLayers(facts)) ?? (facts.layersPerStage === undefined ? 1 : null);
-      return perRank === virtualStages && isSame(titanStageLayersOf(facts, text, stages, model.layers), stageLayers);
+      const perRank = titanStagesPerRank(withLayers(facts)) ?? (facts.layersPerStage === undefined ? 1 : null);
+      return perRank === virtualStages && sameStageLayers(titanStageLayers(facts, text, stages, model.layers), stageLayers);
     },
     alternatives: (facts) => {
       const weights = weightsFor(plan);
@@ -196,7 +196,9 @@ function weightsFor({ stageLayers, pipeline, virtualStages, model }: LaunchSetti
   const perStage = (first: number, last: number): boolean =>
     virtualStages < 3 || Math.ceil((model.layers + first + last) / Math.ceil((model.layers + first + last) / stages)) === stages;
   return (
-    ordered.find(([first, last]) => perStage(first, last) && isSame(titanStages(model.layers, stages, first, last), stageLayers)) ?? null
+    ordered.find(
+      ([first, last]) => perStage(first, last) && sameStageLayers(titanStages(model.layers, stages, first, last), stageLayers),
+    ) ?? null
   );
 }
 

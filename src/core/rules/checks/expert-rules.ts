@@ -3,7 +3,7 @@ import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
-import { countOf, product, worldOf } from '../../launchers/counts';
+import { countOf, product, worldSize } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
@@ -116,7 +116,7 @@ function gpusOfExperts(view: ConfigView): { readonly gpus: number | null; readon
   const data = facts.data === undefined ? (planned?.data ?? null) : countOf(facts, 'data');
   const ofStage = isLauncher(format) ? null : product(data, parallelSize(facts, format, 'context'), knownTensorSize(view));
   if (ofStage !== null) return { gpus: ofStage, stages: 1, isOneStage: true };
-  return { gpus: worldOf(facts), stages: parallelSize(facts, format, 'pipeline'), isOneStage: false };
+  return { gpus: worldSize(facts), stages: parallelSize(facts, format, 'pipeline'), isOneStage: false };
 }
 
 /** The tensor size: as given, as the launcher takes it, or as planned; any will do where experts are divided like the rest. */
@@ -126,7 +126,7 @@ function knownTensorSize({ facts, format, planned }: ConfigView): number | null 
 }
 
 function worldFitsExperts(facts: Facts, format: ConfigFormat, expert: number): boolean {
-  const world = worldOf(facts);
+  const world = worldSize(facts);
   const gpus = product(
     expert,
     facts.expertTensor === undefined ? 1 : countOf(facts, 'expertTensor'),

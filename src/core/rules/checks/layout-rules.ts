@@ -3,7 +3,7 @@ import type { Fact, Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
-import { countOf, countOrZeroOf, assignedLayersOf, product, worldOf } from '../../launchers/counts';
+import { countOf, countOrZeroOf, assignedLayers, product, worldSize } from '../../launchers/counts';
 import { gpusPerReplica, parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
@@ -46,7 +46,7 @@ export const layoutRules: readonly Rule[] = [
 function layersOverStages(view: ConfigView): Issue | null {
   const { facts, format, mayBeUneven } = view;
   if (facts.encoderLayers !== undefined && facts.decoderLayers !== undefined) return stacksOverStages(view);
-  const layers = assignedLayersOf(facts);
+  const layers = assignedLayers(facts);
   const stages = parallelSize(facts, format, 'pipeline');
   if (layers === null || stages === null || mayBeUneven || layers % stages === 0) return null;
   const near = nearestFitting(listDivisors(layers), stages, (size) => fitsWorld(facts, format, 'pipeline', size));
@@ -112,7 +112,7 @@ function unevenStages(layers: number, stages: number): Sentence[] {
  * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, lines 2343 and 2384
  */
 function middleLayers({ facts, format }: ConfigView): Issue | null {
-  const layers = assignedLayersOf(facts);
+  const layers = assignedLayers(facts);
   const stages = parallelSize(facts, format, 'pipeline');
   const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
   const given = ends.map((name) => countOrZeroOf(facts, name));
@@ -162,7 +162,7 @@ function evenShares(layers: number, between: number, ends: number): number[] | n
  */
 function worldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
-  const world = worldOf(facts);
+  const world = worldSize(facts);
   const sizes = (['tensor', 'pipeline', 'context', 'data'] as const).filter((name) => isSet(facts[name], format));
   const gpus = product(...sizes.map((name) => countOf(facts, name)));
   const replica = gpusPerReplica(facts, format);

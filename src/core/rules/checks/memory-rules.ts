@@ -8,7 +8,7 @@ import type { ModelSpec } from '../../domain/model';
 import { listDivisors } from '../../numbers';
 import { countOf, countOrZeroOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
-import { titanLayersOf } from '../../launchers/torchtitan/stage-layers';
+import { titanAssignedLayers } from '../../launchers/torchtitan/stage-layers';
 import { megatronFormats, withTorchtitan } from '../formats';
 import { fitsWorld } from './sizes';
 import { many, setTo, type Change, type Issue, type Rule } from '../rule';
@@ -80,7 +80,7 @@ function fullestStages(
     return { end: Math.max(own[0] ?? 0, own.at(-1) ?? 0), middle: Math.max(...own.slice(1, -1)) };
   }
   if (launcherTraits(format).countsEndsAsLayers) {
-    const middle = (titanLayersOf(facts) ?? layers) / stages;
+    const middle = (titanAssignedLayers(facts) ?? layers) / stages;
     return {
       middle,
       end: middle - Math.min(countOrZeroOf(facts, 'firstStageLessLayers') ?? 1, countOrZeroOf(facts, 'lastStageLessLayers') ?? 1),

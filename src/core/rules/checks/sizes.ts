@@ -5,7 +5,7 @@ import { formatNumber } from '../../format';
 import { isHybrid } from '../../launchers/megatron/hybrid';
 import type { ModelTraits } from '../../run/written-model';
 import { hasAttention } from '../../model/mixers';
-import { countOf, worldOf } from '../../launchers/counts';
+import { countOf, worldSize } from '../../launchers/counts';
 import { gpusPerReplica, parallelSize, type SizeName } from '../../launchers/layout-sizes';
 import { megatronAndRuns } from '../formats';
 import { many, setTo, type Change } from '../rule';
@@ -103,7 +103,7 @@ export function dividesState(view: ConfigView, tensor: number): boolean {
  * Whether the GPUs still divide into replicas with one size changed; true while they are unknown, or not written in the file and so free.
  */
 export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, size: number): boolean {
-  const world = worldOf(facts);
+  const world = worldSize(facts);
   const old = parallelSize(facts, format, name);
   const replica = gpusPerReplica(facts, format);
   if (world === null || old === null || replica === null) return true;
@@ -116,7 +116,7 @@ export function fitsWorld(facts: Facts, format: ConfigFormat, name: SizeName, si
 export function largerWorld(facts: Facts, gpus: number): { readonly remedy: Sentence; readonly changes: readonly Change[] } {
   const perNode = countOf(facts, 'gpusPerNode');
   if (perNode === null || facts.world?.source.kind === 'file') {
-    const world = worldOf(facts) ?? 1;
+    const world = worldSize(facts) ?? 1;
     const next = Math.ceil(world / gpus) * gpus;
     return { remedy: sentence`use ${many(next, 'GPU')}`, changes: setTo('world', [next]) };
   }

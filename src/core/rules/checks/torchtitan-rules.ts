@@ -5,7 +5,7 @@ import { quoted } from '../../text';
 import { torchtitanFormats } from '../formats';
 import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
-import { titanLayersOf, titanStageCountOf, titanStagesPerRankOf } from '../../launchers/torchtitan/stage-layers';
+import { titanAssignedLayers, titanTotalStages, titanStagesPerRank } from '../../launchers/torchtitan/stage-layers';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
@@ -46,7 +46,7 @@ function scheduleStageKind(facts: Facts): Kind | null {
  * @source TorchTitan, `torchtitan/distributed/pipeline_parallel.py`, line 235
  */
 function virtualStages({ facts }: ConfigView): Issue | null {
-  const stages = titanStageCountOf(facts);
+  const stages = titanTotalStages(facts);
   const pipeline = parallelSize(facts, 'torchtitan', 'pipeline');
   const each = countOf(facts, 'layersPerStage');
   if (stages === null || pipeline === null || each === null || stages % pipeline === 0) return null;
@@ -65,7 +65,7 @@ const maximumStagesPerRank = 1024;
 
 /** The two layers per stage nearest to `wanted` whose stages divide evenly over the ranks, in a number that the schedule takes. */
 function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): number[] {
-  const layers = titanLayersOf(facts) ?? 0;
+  const layers = titanAssignedLayers(facts) ?? 0;
   const kind = scheduleStageKind(facts);
   const sizes: number[] = [];
   for (let perRank = 1; perRank * pipeline <= layers && perRank <= maximumStagesPerRank; perRank++) {
@@ -83,7 +83,7 @@ function layersPerStageNear(facts: Facts, pipeline: number, wanted: number): num
  * @source TorchTitan, `torchtitan/distributed/pipeline_parallel.py`, line 246
  */
 function stagesOfSchedule({ facts }: ConfigView): Issue | null {
-  const stages = titanStagesPerRankOf(facts);
+  const stages = titanStagesPerRank(facts);
   const kind = scheduleStageKind(facts);
   const pipeline = parallelSize(facts, 'torchtitan', 'pipeline');
   if (stages === null || kind === null || (facts.pipeline !== undefined && (pipeline ?? 1) === 1)) return null;

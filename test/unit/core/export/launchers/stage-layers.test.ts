@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { megatronStages, patternOf, unrolledLayout } from '../../../../../src/core/launchers/megatron/stage-layers';
+import { megatronStages, pipelineLayoutText, unrolledLayout } from '../../../../../src/core/launchers/megatron/stage-layers';
 import { titanStages } from '../../../../../src/core/launchers/torchtitan/stage-layers';
 
 /** Layers of the stages of a Megatron pipeline layout, of a model with `layers` layers. */
-function stagesOfPattern(pattern: string, layers: number): readonly number[] | null {
+function stagesOfLayout(pattern: string, layers: number): readonly number[] | null {
   const given = <T>(value: T) => ({ value, source: { kind: 'override' as const } });
   return megatronStages({ pipelineLayout: given(pattern), pipeline: given(1) }, null, layers);
 }
 
 describe("layers of a launcher's stages", () => {
   it("reads the layout of Megatron's DeepSeek-V3 proxy", () => {
-    assert.deepEqual(stagesOfPattern('Et*2|(tt|)*5t|tmL', 14), [2, 2, 2, 2, 2, 2, 1, 1]);
+    assert.deepEqual(stagesOfLayout('Et*2|(tt|)*5t|tmL', 14), [2, 2, 2, 2, 2, 2, 1, 1]);
   });
 
   it('unrolls as Megatron does: groups first, stages may be empty, commas mean nothing', () => {
-    const documented = stagesOfPattern('Et*3|(tt|)*29,m|L', 61);
+    const documented = stagesOfLayout('Et*3|(tt|)*29,m|L', 61);
     assert.deepEqual(documented, [3, ...Array.from({ length: 29 }, () => 2), 0, 0]);
-    assert.deepEqual(stagesOfPattern('E||t|L', 1), [0, 0, 1, 0]);
-    assert.deepEqual(stagesOfPattern('E(t*2|)*3L', 6), [2, 2, 2, 0]);
-    assert.deepEqual(stagesOfPattern('E|*2tL', 1), [0, 0, 1]);
-    assert.equal(stagesOfPattern('E(tt|)tL', 3), null);
+    assert.deepEqual(stagesOfLayout('E||t|L', 1), [0, 0, 1, 0]);
+    assert.deepEqual(stagesOfLayout('E(t*2|)*3L', 6), [2, 2, 2, 0]);
+    assert.deepEqual(stagesOfLayout('E|*2tL', 1), [0, 0, 1]);
+    assert.equal(stagesOfLayout('E(tt|)tL', 3), null);
   });
 
   it('reads back any layout that it writes', () => {
@@ -28,16 +28,16 @@ describe("layers of a launcher's stages", () => {
       fc.property(fc.array(fc.nat(30), { minLength: 1, maxLength: 40 }), fc.nat(2), (layers, mtp) => {
         const sum = layers.reduce((all, each) => all + each);
         fc.pre(sum > 0);
-        assert.deepEqual(stagesOfPattern(patternOf(layers, mtp), sum), layers);
+        assert.deepEqual(stagesOfLayout(pipelineLayoutText(layers, mtp), sum), layers);
       }),
       { seed: 8, numRuns: 300 },
     );
   });
 
   it('takes no other text, nor one that would grow without end', () => {
-    assert.deepEqual([stagesOfPattern('Ett|', 2), stagesOfPattern('Ett|x', 2)], [[2, 0], null]);
-    assert.deepEqual([stagesOfPattern('Et|', 1), stagesOfPattern('E(t|', 1)], [[1, 0], null]);
-    assert.equal(stagesOfPattern(`${'('.repeat(50_000)}t`, 1), null);
+    assert.deepEqual([stagesOfLayout('Ett|', 2), stagesOfLayout('Ett|x', 2)], [[2, 0], null]);
+    assert.deepEqual([stagesOfLayout('Et|', 1), stagesOfLayout('E(t|', 1)], [[1, 0], null]);
+    assert.equal(stagesOfLayout(`${'('.repeat(50_000)}t`, 1), null);
     for (const text of ['t*999999|'.repeat(400), '((((t*999999)*999999)*999999)*999999)'])
       assert.equal(unrolledLayout(text), null, text.slice(0, 20));
   });
