@@ -24,13 +24,19 @@ const commits: Readonly<Record<string, string>> = { 'Megatron-LM': 'd98e8a64', T
 const neverStarts =
   'the launcher that you run is an older one or a fork without this check, or what is written here is overridden when it starts.';
 
-/** The page of every finding, from the comment above the code that finds it: rules in the order of their table, then the others. */
+/**
+ * The page of every finding, from the comment above the code that finds it: rules in the order of their table, then the others.
+ * @throws Error where a rule has no page, or a code has two.
+ */
 export function findingPages(): readonly FindingPage[] {
   const folder = join(root, 'src');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const pages = files.sort().flatMap((name) => pagesIn(readFileSync(join(folder, name), 'utf8')));
+  const byCode = new Map(pages.map((page) => [page.code, page]));
+  const twice = pages.find((page) => byCode.get(page.code) !== page);
+  if (twice !== undefined) throw new Error(`two comments have "@finding ${twice.code}"`);
   const ofRules = rules.map(({ code, alias }) => {
-    const page = pages.find((each) => each.code === code);
+    const page = byCode.get(code);
     if (page === undefined) throw new Error(`no comment has "@finding ${code}": write one above the check of the rule`);
     const former = alias === undefined ? '' : ` It was called \`${alias}\`, which \`terapipe-ignore\` and settings take too.`;
     return { ...page, doc: page.doc + former };
@@ -40,17 +46,21 @@ export function findingPages(): readonly FindingPage[] {
 
 /** `@finding CODE` and what it means, `@example`, `@source` and `@ignore`, in the comments of a text. */
 export function pagesIn(text: string): readonly FindingPage[] {
-  return (text.match(/\/\*\*(?:(?!\*\/)[^])*\*\//g) ?? []).flatMap((comment) => {
+  return (text.match(/\/\*\*[^]*?\*\//g) ?? []).flatMap((comment) => {
     const words = comment.replace(/\s*\*\/$/, '').replaceAll(/\s*\n\s*\* ?/g, ' ');
     const [, ...pages] = words.split(/(?:^|\s)@finding /);
     return pages.map(pageOf);
   });
 }
 
-/** @throws Error where the code, its meaning or its source is missing. */
+const pageTags = ['example', 'source', 'ignore'];
+
+/** @throws Error where the code, its meaning or its source is missing, or a tag is none of a page. */
 function pageOf(text: string): FindingPage {
   const [, code = '', doc = '', rest = ''] = /^(\S+) (.*?)(?= @\w+ |$)(.*)$/.exec(text.trim()) ?? [];
   const tags = Object.fromEntries([...rest.matchAll(/@(\w+) (.*?)(?= @\w+ |$)/g)].map(([, tag = '', value = '']) => [tag, value.trim()]));
+  const unknown = Object.keys(tags).find((tag) => !pageTags.includes(tag));
+  if (unknown !== undefined) throw new Error(`the comment of the finding "${code}" has @${unknown}, which is not of a page`);
   const { source, ignore = neverStarts, example } = tags;
   if (doc === '' || source === undefined) throw new Error(`the comment of the finding "${code}" lacks what it means, or its @source`);
   const pinned = source.replaceAll(/(Megatron-LM|TorchTitan|DeepSpeed)(?=, `)/g, (name) => `${name} at ${commits[name] ?? ''}`);

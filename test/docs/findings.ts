@@ -26,7 +26,8 @@ export function findingsText(): string {
 function sectionOf({ code, doc, example: written, source, ignore }: FindingPage): string[] {
   const example = exampleOf(code) ?? written;
   if (example === undefined) throw new Error(`${code} has no example: write "@example" into the comment that has "@finding ${code}"`);
-  return [`## \`${code}\``, '', doc, '', `- Example: ${example}`, `- Source: ${source}`, `- Right to ignore when ${ignore}`, ''];
+  const when = /^(?:always|never)\b/.test(ignore) ? ignore : `when ${ignore}`;
+  return [`## \`${code}\``, '', doc, '', `- Example: ${example}`, `- Source: ${source}`, `- Right to ignore ${when}`, ''];
 }
 
 /** What the tests break the rule with, and the text on it. */

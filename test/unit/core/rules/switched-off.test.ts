@@ -82,5 +82,6 @@ describe('the pages of findings', () => {
       },
     ]);
     assert.throws(() => pagesIn('/** @finding a-code What it means. */'), /a-code/);
+    assert.throws(() => pagesIn('/** @finding a-code What it means. @source A page. @ignroe it is meant. */'), /@ignroe/);
   });
 });
