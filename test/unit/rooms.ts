@@ -274,12 +274,12 @@ export const houses: Readonly<Record<string, House>> = {
   'src/cli/': {
     about: 'the terminal front end: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
     files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
-    packages: ['node:', 'jsonc-parser', 'valibot'],
+    packages: ['node:', 'valibot'],
   },
   'src/extension/': {
     about: 'the VS Code front end: the only folder that imports `vscode`',
     files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
-    packages: ['node:', 'vscode', 'jsonc-parser', 'valibot'],
+    packages: ['node:', 'vscode', 'jsonc-parser'],
   },
   'webview/': {
     about: 'the page that VS Code shows: the only folder that touches the DOM',
