@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../../errors';
+import { sum } from '../../../numbers';
 import { sentence } from '../../../sentence';
 import type { Scheme } from '../../../domain/scheme';
 
@@ -49,5 +50,3 @@ function parsed(text: string): unknown {
 export function schemeOfEntry({ batch_slices: chunks, input_slices: tokens }: DpResult): Scheme {
   return chunks.map((batch) => ({ batch, tokens }));
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

@@ -1,5 +1,6 @@
 import { ExpectedError } from '../../../errors';
 import { splitLines } from '../../line-diff';
+import { sum } from '../../../numbers';
 import { sentence } from '../../../sentence';
 
 /** A function that returns the lengths of the slices, in one version of a runtime's source. */
@@ -38,8 +39,6 @@ const versions: readonly SplitsFunction[] = [
     before: /^\s*\S/,
   },
 ];
-
-const sum = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
 /** What marks our lines, so that a later patch replaces them. */
 const mark = '# Token slices of a TeraPipe plan';
