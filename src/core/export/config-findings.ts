@@ -36,10 +36,10 @@ export function isElastic({ elastic, encoder }: Run): boolean {
 }
 
 /**
- * Findings on the plan of a launcher's file, which its own rules do not: that its GPUs do not compute its number format, that it does not
- * fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the file can
- * express it: the settings that change, and none else, read back and planned again.
- * @param remedies of the plan, as `remediesFor` finds them. @param editable null: without quick fixes.
+ * Findings that take the plan of a launcher's file, in addition to those of rules: that its GPUs do not compute its number format, that it
+ * does not fit (at the flag that decides most about memory), that its slices take longer than others. A remedy is a quick fix where the
+ * file can express it: it changes the settings of the remedy and no others, read back and planned again.
+ * @param remedies of the plan, as `findRemedies` finds them. @param editable null: without quick fixes.
  */
 function launchedFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[], editable: EditableFile | null): readonly Finding[] {
   const launchedEdits = (remedy: Remedy) => (editable === null ? null : settingEdits(remedy, editable));

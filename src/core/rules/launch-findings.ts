@@ -31,7 +31,7 @@ export function launchFindings(written: LauncherFile, model: Facts = {}): Findin
   return mostSevereFirst(findings);
 }
 
-/** What settings by themselves would fail with is not an error yet: the script that starts them adds its own, and repeats some. */
+/** Information only where a file has a part of the settings: the script that starts the run adds its own, and overrides some. */
 function judgeAsPart<T extends { readonly severity?: Severity }>({ isPart }: LauncherFile, judged: T): T {
   return isPart === true && judged.severity !== undefined ? { ...judged, severity: 'information' } : judged;
 }

@@ -15,7 +15,7 @@ import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
 /**
  * All findings on a run, most severe first: contradictions between its files, and, with a plan, whether it fits. Each is at the value it is
  * about, or at `run.place` when no file gives that value. Fixes edit its terapipe.json.
- * @param remedies of a plan that does not fit, as `remediesFor` finds them; they take plans of their own, so that they come after it.
+ * @param remedies of a plan that does not fit, as `findRemedies` finds them; they take plans of their own, so that they come after it.
  */
 export function runFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const view = viewOfRun(run, plan?.request);

@@ -68,7 +68,7 @@ export function withCurrentKeys(
 
 /**
  * @finding renamed-key
- * Keys of a terapipe.json that have a new name since: `training.contextExchange` is `contextParallelComm`, `overlapGradients` is
+ * Keys of a terapipe.json that were renamed: `training.contextExchange` is now `contextParallelComm`, `overlapGradients` is
  * `overlapGradReduce`, `overlapParameters` is `overlapParamGather`, `offloadLayers` is `activationOffloadLayers`, `fp32Gradients` is
  * `gradAccumulationFp32`; `layout.stageGroups` is `stageNodeGroups`; `cluster.links.nodeBusGBps` is `intraNodeBusGBps`. The old names still
  * work, in files and with `--set`; a file that gives both is an error. One information for each file; the quick fix renames them all.

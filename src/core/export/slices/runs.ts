@@ -132,7 +132,7 @@ export function onMegatron(request: PlanRequest): PlanRequest {
   };
 }
 
-/** The split that a candidate is, in words of the runtime; null: it is none. */
+/** The slices of a candidate as settings of its runtime; null where the runtime cannot be set to cut so. @param lists it takes lists. */
 export function ownSplit(
   request: PlanRequest,
   { schedule, scheme }: Candidate,

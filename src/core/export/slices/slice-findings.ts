@@ -14,8 +14,8 @@ import { ownSplit } from './runs';
 const least = 0.01;
 
 /**
- * That the flags of a launcher's file cut sequences otherwise than is best: at the number of slices, with what the best split that the same
- * flags can give takes, and solved slices. The quick fix changes those flags, read back and planned again.
+ * Whether the flags of a launcher's file cut sequences into slower slices than they could: at the number of slices, with the time of the
+ * best split of the same flags and of solved slices. The quick fix changes those flags, read back and planned again.
  * @param editable null: without a quick fix.
  *
  * @finding slices-slower
@@ -67,7 +67,7 @@ function fixFor(plan: Plan, best: Candidate, editable: EditableFile | null): Fix
   return edits === null ? null : { title, edits, preferred: true };
 }
 
-/** The flags only of slices; null where the file has no place for them. */
+/** Edits of the flags that cut sequences, and of no others; null where the file has no place for them. */
 function editsFor(plan: Plan, best: Candidate, editable: EditableFile): readonly TextEdit[] | null {
   const runtime = findSliceRuntime(plan.request.slicing.split?.runtime ?? '');
   if (runtime === undefined) return null;

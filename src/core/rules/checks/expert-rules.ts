@@ -42,8 +42,8 @@ export const expertRules: readonly Rule[] = [
 ];
 
 /**
- * Copies of the experts lie on expert tensor x expert x pipeline GPUs each. Left out, experts that ranks share out are whole in a plan, and
- * as many ranks as the tensor size share each in a launcher's file.
+ * Each copy of the experts lies on expert tensor x expert x pipeline GPUs. An expert tensor size that is left out is the tensor size in a
+ * launcher's file, and in a plan 1 if the expert size is above 1.
  *
  * @finding expert-world-factor
  * Megatron: "world_size is not divisible by expert_tensor_model_pipeline_parallel size". The experts lie on expert tensor x expert x

@@ -77,9 +77,8 @@ function letters({ facts: { hybridPattern } }: ConfigView): Issue | null {
 /**
  * @finding hybrid-layers
  * The pattern sets the number of layers; `--num-layers` has to be equal, or absent where the pattern is `--hybrid-layer-pattern`.
- * Megatron-LM warns and takes the pattern (megatron/training/arguments.py, 787 to 798 at d98e8a64).
- * @source Megatron-LM before core 0.16 refuses it; since then `megatron/training/arguments.py`, line 787 (d98e8a64), warns and takes the
- * pattern.
+ * Megatron-LM warns and takes the pattern; before core 0.16 it refuses.
+ * @source Megatron-LM, `megatron/training/arguments.py`, lines 787 to 798
  * @ignore your Megatron-LM is newer and the pattern is the one that you mean.
  */
 function layersOfPattern({ facts: { hybridPattern, layers } }: ConfigView): Issue | null {

@@ -77,8 +77,8 @@ function refused(view: ConfigView, code: RefusalCode): Issue | null {
     at: names,
     severity: isSlow === true || assumesRuntime ? 'warning' : 'error',
     message: sentence`${refusalSubject(refusal, refusedSizes(view))}: ${why}`,
-    remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, refusedLeast(refusal, name) - 1)))}`,
-    ...(first === undefined ? {} : { changes: setTo(first, [refusedLeast(refusal, first) - 1]) }),
+    remedy: remedy ?? sentence`use ${either(names.map((name) => sizeText(name, leastRefused(refusal, name) - 1)))}`,
+    ...(first === undefined ? {} : { changes: setTo(first, [leastRefused(refusal, first) - 1]) }),
   };
 }
 
@@ -110,7 +110,7 @@ function refusedNames({ atLeast }: Refusal): readonly RefusedSize[] {
   return Object.keys(atLeast) as RefusedSize[];
 }
 
-function refusedLeast({ atLeast }: Refusal, name: RefusedSize): number {
+function leastRefused({ atLeast }: Refusal, name: RefusedSize): number {
   return atLeast[name] ?? 1;
 }
 

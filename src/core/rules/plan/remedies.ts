@@ -28,14 +28,14 @@ import { stageGpuMemory } from '../../partition/place-stages';
 import { counted, lowerFirst, sentence, type Sentence } from '../../sentence';
 import type { Change, Remedy, SetValue } from './remedy';
 
-/** As many are offered. */
+/** Remedies that are offered, at most. */
 const mostRemedies = 4;
 /** Plans that are made to find them, at most: a count, so that every machine offers the same. */
 export const mostTrials = 5;
 
 /**
- * Changes with which a step fits, cheapest first: by the time for as many tokens. What does not fit in memory is not planned; of the others
- * those that cost least by a quick estimate are, at most `mostTrials`.
+ * Changes with which a step fits, cheapest first by the time per token. What does not fit in memory is not planned; of the others those
+ * that cost least by a quick estimate are, at most `mostTrials`.
  *
  * @param planChanged throws ExpectedError where a run cannot be planned; `planRemedy`, in the product.
  * @throws CancelledError.
@@ -58,7 +58,7 @@ export function findRemedies(run: Run, plan: Plan, planChanged: (run: Run) => Pl
     if (changed !== null) found.push(scheduleRemedy(chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
   const changes = memoryChanges(plan.request, chosen)
-    .flatMap((change) => withPlace(change))
+    .flatMap((change) => runnableChange(change))
     .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
     if (trials === mostTrials) break;
@@ -154,8 +154,8 @@ interface TriedChange extends Change {
   readonly request: PlanRequest;
 }
 
-/** A change, labelled where only the training script can make it; none where the launcher does not run it. */
-function withPlace(change: TriedChange): TriedChange[] {
+/** A change, labelled where only the training script can make it; empty where the launcher does not run it. */
+function runnableChange(change: TriedChange): TriedChange[] {
   const { capabilities, layout, training, model } = change.request;
   const names = change.sets.map(([key]) => key.split('.').at(-1));
   const keys = searchKeys.filter((key) => names.includes(key));

@@ -26,7 +26,7 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
 
 /**
  * What a search finds on the layout that the files fix: that it is slower than the best by more than the error bar, at the value that costs
- * most. Empty where it is as good as the best, no better one fits, or it does not fit itself, which the findings of its plan say.
+ * most. Empty where it is as good as the best, no better one fits, or it does not fit itself, which the findings of its plan report.
  * @param launched the files' own layout, predicted as the others are; null where they fix none.
  *
  * @finding layout-slower
