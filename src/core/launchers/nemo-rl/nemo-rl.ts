@@ -9,7 +9,7 @@ import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../../run/facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../../languages/reads';
-import { joined, row, lenient, under, type Table } from '../tables/table';
+import { joined, row, lenient, under, type Table, written } from '../tables/table';
 import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
 import { without } from '../../records';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
@@ -48,7 +48,12 @@ export const dtensorKeys: Table = joined(policyKeys, {
   expert: [row('policy.dtensor_cfg.expert_parallel_size', count(1))],
   sequenceParallel: [row('policy.dtensor_cfg.sequence_parallel', on(true))],
   optimizer: [row('policy.optimizer.name', word)],
-  recomputeGranularity: [row('policy.dtensor_cfg.activation_checkpointing', fixed('full'))],
+  recomputeGranularity: [
+    row(
+      'policy.dtensor_cfg.activation_checkpointing',
+      written(fixed('full'), (value) => value === 'full'),
+    ),
+  ],
 });
 
 /** DTensor has no pipeline, and FSDP2 shards everything. */

@@ -22,8 +22,8 @@ export const nemoRlEditor: Editor = {
   settings: rlSettings,
   syntax: yamlSyntax({
     keys: (_, { program }) => (program === undefined ? megatronNames : dtensorNames),
-    // both backends write what they share
-    spelled: spellingsIn(megatronKeys),
+    // what only DTensor's table spells, Megatron's settings write under keys of their own
+    spelled: spellingsIn({ ...megatronKeys, ...dtensorKeys }),
   }),
 };
 

@@ -133,6 +133,14 @@ describe("a plan written into a launcher's file", () => {
     assert.ok(!gaps.some(({ what }) => toText(what).startsWith('precision')));
   });
 
+  it('switches full recompute on in a NeMo-RL file of the DTensor backend', () => {
+    const text = 'policy:\n  model_name: meta-llama/Llama-3.1-8B\n  dtensor_cfg:\n    enabled: true\n    tensor_parallel_size: 1\n';
+    const plan = planWith({ data: 8, zeroStage: 3, recompute: { granularity: 'full' } });
+    const { text: after, gaps } = edited(plan, 'dtensor.yaml', 'nemo-rl', text);
+    assert.match(after, /^ {4}activation_checkpointing: true$/m);
+    assert.ok(!gaps.some(({ what }) => toText(what).startsWith('recompute')));
+  });
+
   it('reports a plan of another model', () => {
     const text = script('ARGS="--tensor-model-parallel-size 4 --micro-batch-size 2 --seq-length 4096"').replace('2048', '4096');
     assert.equal(toText(edited(shellPlan, 'run.sh', 'megatron-shell', text).gaps[0]?.reason), 'hidden 4096 in the file and 2048 in the plan; sizes of the model are left as they are'); // prettier-ignore
