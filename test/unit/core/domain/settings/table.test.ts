@@ -21,11 +21,11 @@ describe('the table of settings', () => {
     );
   });
 
-  it('shows in a sentence what each means', () => {
+  it('explains each in a sentence', () => {
     for (const name of names) assert.match(say(explainSetting(name).meaning), /^[A-Z].*\.$/, name);
   });
 
-  it('shows for each where it is read or written', () => {
+  it('gives each one type, or what reads or writes it', () => {
     for (const name of names) {
       const { type, read, key } = settingNamed(name);
       assert.ok(type === undefined ? read !== undefined || key !== undefined : read === undefined && key === undefined, name);

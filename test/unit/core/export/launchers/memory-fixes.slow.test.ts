@@ -97,7 +97,7 @@ describe("a launcher's file whose plan does not fit", () => {
     assert.deepEqual(text.split('\n').filter((line) => !script.includes(line)).length, 1, text);
   });
 
-  it('gets nothing where it fits, nor fixes where its file is missing to be edited', async () => {
+  it('has no finding where it fits, and no fixes without a file to edit', async () => {
     const small = await load(script.replace('--num-layers 40', '--num-layers 4'));
     assert.deepEqual(findingsOn(small.run!, planOf(small.run!)), []);
     const { run } = await load(script);
