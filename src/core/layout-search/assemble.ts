@@ -27,7 +27,7 @@ import { usableGpuBytes } from './bounds';
 import { toCostInputs, groupMicroBatches, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
-import { bestFirst, scheduleKey, sizesKey, type Excluded, type Outcome, type SearchOptions } from './search';
+import { bestFirst, scheduleKey, sizesKey, type Excluded, type SearchOutcome, type SearchOptions } from './search';
 import { givenScheme, sliceUnit } from './schedules';
 import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -101,7 +101,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
 }
 
 interface Searched {
-  readonly found: Outcome;
+  readonly found: SearchOutcome;
   readonly evaluator: Evaluator;
   readonly isKept: boolean;
   /** Of the best that keeps memory free, where others are searched all the same. */
@@ -146,9 +146,9 @@ function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSig
   const { fixed, schedules } = problem;
   const request = schedules === undefined ? problem.request : { ...problem.request, runs: schedules };
   try {
-    const plan = makePlan(request, { signal });
-    const chosen = chosenCandidate(plan);
     const open = fixed.has('schedule') ? request : { ...request, schedule: null };
+    const plan = makePlan(request, { signal, isCompared: open.schedule !== request.schedule });
+    const chosen = chosenCandidate(plan);
     const others = bestPerSchedule(open, plan.candidates).filter(
       ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
     );
@@ -275,7 +275,7 @@ function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: Sear
 const mostFinelySolved = 4;
 
 /** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */
-function finelySolved({ sliced: all }: Outcome, best: SearchPoint): readonly SearchPoint[] {
+function finelySolved({ sliced: all }: SearchOutcome, best: SearchPoint): readonly SearchPoint[] {
   const points = new Map([[sizesKey(best), best]]);
   for (const { point } of all) {
     if (points.size === mostFinelySolved) break;
@@ -345,7 +345,7 @@ function cutForMakespan(
   return found === null ? null : cutAlike(batches, found.lengths);
 }
 
-function runnersUp({ perSizes }: Outcome, best: FoundPlan, describePoint: (point: SearchPoint) => FoundPlan): RunnerUp[] {
+function runnersUp({ perSizes }: SearchOutcome, best: FoundPlan, describePoint: (point: SearchPoint) => FoundPlan): RunnerUp[] {
   return perSizes
     .filter(({ point }) => sizesKey(point) !== sizesKey(best.point))
     .map(({ point }) => {

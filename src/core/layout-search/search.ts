@@ -60,7 +60,7 @@ export interface Excluded {
   readonly bound: Bound;
 }
 
-export interface Outcome {
+export interface SearchOutcome {
   readonly best: Predicted | null;
   /** Fitting layouts, fastest first; none is both slower and larger than another. */
   readonly paretoFront: readonly Predicted[];
@@ -110,7 +110,7 @@ const mostSolving = 100e6;
  * best of such a schedule is the best of those it evaluated.
  * @throws ExpectedError `search-no-layout` when there is nothing to search; CancelledError.
  */
-export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): Outcome {
+export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): SearchOutcome {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = queue<CandidateGroup | SearchPoint>();

@@ -24,7 +24,7 @@ import { withChosenStages, withOpenStages, withVirtualStages } from './candidate
 interface PlanOptions extends SlicingListener {
   /** Most operations, over all candidates, whose timelines are kept, the chosen one's first; left out: all that can be drawn. */
   readonly drawnOperations?: number;
-  /** False: without the candidates that cannot be chosen, and with no plan of other lengths or times; the same candidate is chosen. */
+  /** False: only the candidates that may be chosen, no plans of other lengths or times, and no reasons; the same candidate is chosen. */
   readonly isCompared?: boolean;
   /** Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same. */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
@@ -43,7 +43,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   requireRunnable(request);
   const pipeline = withChosenStages(request, buildPipeline(request), signal);
   const predicted = predictedOnce(pipeline, signal);
-  const planned = { request, pipeline, drawnOperations, signal };
+  const planned = { request, pipeline, isCompared, drawnOperations, signal };
   let first: Plan | undefined;
   const sendFirst = (specs: readonly CandidateSpec[]): void => {
     if (specs.length > 0) first = assemblePlan({ ...planned, candidates: predictedCandidates(predicted(specs)), skipped: [] });
@@ -98,6 +98,7 @@ interface Planned {
   readonly skipped: readonly ScheduleName[];
   readonly analytic?: AnalyticPlan | null;
   readonly over?: OverLengths | null;
+  readonly isCompared: boolean;
   readonly drawnOperations: number;
   readonly signal: CancelSignal | undefined;
 }
@@ -111,6 +112,7 @@ function assemblePlan({
   skipped,
   analytic = null,
   over = null,
+  isCompared,
   drawnOperations,
   signal,
 }: Planned): Plan | undefined {
@@ -129,13 +131,15 @@ function assemblePlan({
     limits: chosenLimits(request, pipeline, chosen),
     partsByStage: chosenParts(request, pipeline, chosen),
     ...(over === null ? {} : { overLengths: over }),
-    reasons: [
-      ...(request.training.adapter === undefined
-        ? []
-        : [sentence`MFU counts forward, gradients of inputs and the adapters: frozen weights have no gradients`]),
-      ...(over === null ? [] : lengthReasons(over)),
-      ...planReasons({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
-    ],
+    reasons: isCompared
+      ? [
+          ...(request.training.adapter === undefined
+            ? []
+            : [sentence`MFU counts forward, gradients of inputs and the adapters: frozen weights have no gradients`]),
+          ...(over === null ? [] : lengthReasons(over)),
+          ...planReasons({ request, pipeline, candidates, chosen, skipped, analytic, cost }, signal),
+        ]
+      : [],
     parameters: parameterCount(request.model),
   };
 }
@@ -162,7 +166,7 @@ function drawnWithin(candidates: readonly Candidate[], chosen: CandidateId, most
 /** What the analytic model would have planned, so that a plan from a profile can show how it differs; null without a profile. */
 function analyticPlan(request: PlanRequest, signal: CancelSignal | undefined): AnalyticPlan | null {
   if (request.profile === null) return null;
-  const plan = makePlan({ ...request, profile: null }, { signal });
+  const plan = makePlan({ ...request, profile: null }, { signal, isCompared: false });
   const { id, name, scheme, iterationMs } = chosenCandidate(plan);
   return { id, name, scheme, iterationMs };
 }

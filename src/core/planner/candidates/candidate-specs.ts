@@ -46,15 +46,16 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 }
 
 /**
- * Of `candidateSpecs` those that a plan may choose. Nothing is solved for that only others need: of a launcher without token slices they
- * take no time.
+ * The candidates of `candidateSpecs` that a plan may choose. Slices are solved only where one of them needs it: not where slices are given,
+ * nor where no schedule to choose from has token slices.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
 export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
   const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: idBySchedule[schedule], schedule });
-  const isSliced = namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
-  const usual = isSliced
+  const isSolved =
+    request.slicing.scheme === null && namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
+  const usual = isSolved
     ? usualSpecs(request, pipeline, listener)
     : [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
   const { specs } = otherSpecs(request, pipeline, usual, listener, beyondUsual.filter(mayRun));

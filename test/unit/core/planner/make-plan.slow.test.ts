@@ -244,6 +244,7 @@ describe('plan', () => {
       const [all, some] = [makePlan(asked), makePlan(asked, { isCompared: false })];
       assert.deepEqual(chosenCandidate(some), chosenCandidate(all));
       assert.deepEqual(some.request, all.request);
+      assert.deepEqual(some.reasons, []);
     }
     const [first] = wanted;
     assert.deepEqual(
