@@ -19,10 +19,9 @@ import { boundarySendsMs } from '../predict/transfers';
 import { sentence, type Sentence } from '../../sentence';
 import { ordersDiffer } from '../../cluster/boundaries';
 import { formatDuration } from '../../format';
-import { scheduleOn, mostTriedOperations, operationCount } from '../../schedules/on-layout';
+import { mostTriedOperations, operationCount } from '../../schedules/on-layout';
 import { resolveRankOrder, type RankOrder } from '../../domain/runtime';
 import { stepMs } from '../predict/predict';
-import { withVirtualStages } from '../candidates/virtual-stages';
 import { worthSaying } from './slower';
 
 /** What a plan is explained by. */
@@ -46,7 +45,7 @@ export function planReasons(
     ...runtimeNeeded(chosen, candidates, request),
     ...reasonsFor(chosen, candidates, cost.errorPercent),
     ...slicesFound(chosen),
-    ...orderReason(withVirtualStages(request, chosen), chosen, signal),
+    ...orderReason(request, pipeline, chosen, signal),
     ...groupComparison(request, signal),
     ...offloadReason(pipeline.stages, chosen.scheme[0] ?? { batch: 0, tokens: [] }),
     ...betterElsewhere(chosen, candidates, request),
@@ -98,9 +97,9 @@ function offloadMs(
 }
 
 /** One line: which groups lie inside a node, and what the step would take in the other order of ranks; none where that is the same. */
-function orderReason(request: PlanRequest, chosen: Candidate, signal: CancelSignal | undefined): Sentence[] {
+function orderReason(request: PlanRequest, { schedules }: Pipeline, chosen: Candidate, signal: CancelSignal | undefined): Sentence[] {
   const { layout, cluster } = request;
-  const kind = scheduleOn(chosen.schedule, layout);
+  const kind = schedules[chosen.schedule];
   if (cluster.groups !== undefined || request.costTable !== null || kind.planned || !ordersDiffer(layout, cluster)) return [];
   if (operationCount(kind, layout, chosen.scheme) > mostTriedOperations) return [];
   const order = resolveRankOrder(request);
