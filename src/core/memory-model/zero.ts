@@ -85,7 +85,7 @@ export function zeroStepBytes(inputs: MemoryInputs, held: RankParameters): numbe
 /**
  * Blocks that PyTorch's allocator takes for tensors of a step which are too large for what activations leave free, and keeps, bytes: the
  * gradient of the word embedding, which each backward makes again, in fp32 where gradients add up in it; the bucket; the copies of the
- * step. Blocks serve again what comes later.
+ * step. Later tensors reuse the blocks.
  */
 export function zeroBlocks(inputs: MemoryInputs, held: RankParameters, embedding: number): number {
   const { joined, fp32 } = stepCopies(inputs, held);

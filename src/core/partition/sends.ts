@@ -38,7 +38,7 @@ interface SendingStage {
  * @param nodeKinds the inputs of `stages` that differ.
  * @param measured times come from a table that already holds them.
  */
-export function sendsOf(stages: readonly SendingStage[], nodeKinds: readonly CostInputs[], measured: boolean): Sends {
+export function pipelineSends(stages: readonly SendingStage[], nodeKinds: readonly CostInputs[], measured: boolean): Sends {
   const [first] = nodeKinds;
   const isOneKind = nodeKinds.length < 2;
   const isPlain = isOneKind && first?.model.stacks === undefined;

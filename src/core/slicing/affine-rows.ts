@@ -152,13 +152,14 @@ function affineSegments(
   for (let index = 1; index < bounds.length && first < units; index++) {
     const last = Math.min(units - 1, Math.floor((bounds[index] ?? tokens) / unit));
     if (last < first) continue;
-    segments.push(segmentIndex(problem, sequences, units, first, last, withinMs, signal));
+    segments.push(sampleSegment(problem, sequences, units, first, last, withinMs, signal));
     first = last + 1;
   }
   return segments;
 }
 
-function segmentIndex(
+/** Asks for the first, the middle and the last start of every length. @throws RangeError where they are not on a line. */
+function sampleSegment(
   problem: SlicingProblem,
   sequences: number,
   units: number,
@@ -168,13 +169,12 @@ function segmentIndex(
   signal: CancelSignal | undefined,
 ): Segment {
   const { unit, tokens, cost, minimumTokens = 1 } = problem;
-  const ask = checkedMs;
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);
   const whole = Math.floor(tokens / unit);
   for (let length = Math.max(1, Math.ceil(minimumTokens / unit)), before = 0; length <= units; length++) {
     const farthest = Math.min(last, whole - length);
-    const near = farthest < first ? Infinity : ask(cost, sequences, length * unit, first * unit);
+    const near = farthest < first ? Infinity : checkedMs(cost, sequences, length * unit, first * unit);
     if (farthest < first || near > withinMs) {
       slope.fill(slope[length - 1] ?? 0, length);
       break;
@@ -186,12 +186,12 @@ function segmentIndex(
     // A length that can start at one place only continues as the one before it, so that it does not level all least slopes.
     slope[length] = slope[length - 1] ?? 0;
     if (farthest === first || near === Infinity) continue;
-    const far = ask(cost, sequences, length * unit, farthest * unit);
+    const far = checkedMs(cost, sequences, length * unit, farthest * unit);
     requireGrowth(problem, near, far, length * unit, farthest * unit);
     const rise = (far - near) / (farthest - first);
     slope[length] = rise;
     const middle = (first + farthest) >> 1;
-    const off = ask(cost, sequences, length * unit, middle * unit) - (near + rise * (middle - first));
+    const off = checkedMs(cost, sequences, length * unit, middle * unit) - (near + rise * (middle - first));
     if (!(Math.abs(off) <= straight * Math.max(near, far)))
       throw new RangeError(
         `slice times of ${length * unit} tokens are not affine in the context from ${first * unit} to ${farthest * unit}`,

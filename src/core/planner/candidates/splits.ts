@@ -8,6 +8,7 @@ import type { ScheduleOnLayout } from '../../schedules/on-layout';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import { solvedAlike } from './terapipe-slices';
+import { sum } from '../../numbers';
 import { sentence } from '../../sentence';
 
 /** The part of a request that decides how a runtime splits a sequence. */
@@ -51,8 +52,6 @@ export function splitLengths(
 function paddedVocab(vocab: number, tensor: number): number {
   return Math.ceil(vocab / (128 * tensor)) * 128 * tensor;
 }
-
-const sum = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
 
 /** The whole batch of a replica, every micro-batch cut alike; null where it is not a whole number of micro-batches. */
 export function schemeAlike({ training, layout }: Pick<SplitRequest, 'training' | 'layout'>, lengths: readonly number[]): Scheme | null {

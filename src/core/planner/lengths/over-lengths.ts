@@ -116,7 +116,7 @@ function policyEvaluator(
   signal?: CancelSignal,
 ): EvaluatePolicy {
   const known = new Map<string, ReplicaStep | null>();
-  const runOf = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaStep | null => {
+  const simulateReplicas = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaStep | null => {
     const times = replicas.flatMap((scheme) => stepMs(pipeline, { kind, scheme }, signal) ?? []);
     if (times.length < replicas.length) return null;
     const chunks = pipeline.chunksOn(kind);
@@ -142,7 +142,7 @@ function policyEvaluator(
     const all = microBatches(descending);
     const replicas = schemesOfReplicas(all, request.layout.data, pipeline);
     const key = `${schedule}${JSON.stringify(replicas)}`;
-    const run = memoized(known, key, () => runOf(pipeline.schedules[schedule], replicas));
+    const run = memoized(known, key, () => simulateReplicas(pipeline.schedules[schedule], replicas));
     if (run === null) return null;
     const { ms: value, ...memory } = run;
     return {

@@ -13,7 +13,7 @@ import { chunkCost } from '../../partition/offload';
 import { scheduleChunks, type Chunks } from '../../partition/chunks';
 import { scheduleOn, schedulesOn, type ScheduleOnLayout, type SchedulesOnLayout } from '../../schedules/on-layout';
 import { stageGpuMemory, inputsByStage } from '../../partition/place-stages';
-import { sendsOf, type Sends } from '../../partition/sends';
+import { pipelineSends, type Sends } from '../../partition/sends';
 import { cutContents, usualCut } from '../../partition/stages';
 
 /** A stage of a pipeline. */
@@ -84,9 +84,9 @@ export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, meas
     stages,
     nodeKinds,
     gpuMemory: stageGpuMemory(inputs.cluster, inputs.layout),
-    sends: sendsOf(stages, nodeKinds, measured),
+    sends: pipelineSends(stages, nodeKinds, measured),
     stepFlops: training.globalBatch * sequenceFlops(model, training),
-    peakFlops: peakFlopsOf(inputs, stages, nodeKinds),
+    peakFlops: totalPeakFlops(inputs, stages, nodeKinds),
     schedules: schedulesOn(inputs.layout),
     chunksOn: (schedule) => {
       const found = known.get(schedule);
@@ -100,7 +100,7 @@ export function pipelineFrom({ inputs, stageContents, stageLayers, costsOn, meas
   };
 }
 
-function peakFlopsOf({ layout }: CostInputs, stages: readonly Stage[], nodeKinds: readonly CostInputs[]): number {
+function totalPeakFlops({ layout }: CostInputs, stages: readonly Stage[], nodeKinds: readonly CostInputs[]): number {
   const { tensor, data, context } = layout;
   return nodeKinds.reduce((sum, own) => {
     const gpus = tensor * stages.filter((stage) => stage.inputs === own).length * data * context;

@@ -17,7 +17,7 @@ import { longestPath, graphMakespan, stagePaths } from './pass-graph';
 import { cutsIn, forEachCut, splitPart, type Part } from './parts';
 import type { MakespanProblem, MakespanSolution, SearchLimits } from './problem';
 import { relax, type Grids, type Relaxed } from './relaxation';
-import { measureSlices, type SliceTimes } from './slice-times';
+import { sampleSliceTimes, type SliceTimes } from './slice-times';
 
 /** Cells of a sequence at most, about: few, to find weights with, and many, to prove with. */
 const coarseCells = 64;
@@ -60,7 +60,7 @@ interface Search {
  */
 export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits): MakespanSolution | null {
   const work = createWork(limits);
-  const costs = measureSlices(problem, limits.signal);
+  const costs = sampleSliceTimes(problem, limits.signal);
   work.spend(costs.asked * costs.times);
   const search: Search = {
     problem,

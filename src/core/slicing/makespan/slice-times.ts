@@ -37,7 +37,7 @@ const callsBetweenPolls = 1024;
  * Asks for the times of a problem's slices: of all, or of three in each piece for every length where they are affine in the context.
  * @throws RangeError when a time is none or off its line; CancelledError.
  */
-export function measureSlices(problem: MakespanProblem, signal: CancelSignal | undefined): SliceTimes {
+export function sampleSliceTimes(problem: MakespanProblem, signal: CancelSignal | undefined): SliceTimes {
   const { tokens, unit, times, minimumTokens = 1 } = problem;
   const units = Math.ceil(tokens / unit);
   const asker = createAsker(problem, signal);
