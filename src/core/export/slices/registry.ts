@@ -39,5 +39,5 @@ function requireKnown(text: string, { name, lacks }: SliceRuntime): void {
     ...new Set([...command.matchAll(/(?<=\s)--([\w-]+)/g)].flatMap(([, flag = '']) => (Object.hasOwn(lacks, flag) ? [`--${flag}`] : []))),
   ];
   if (unknown.length > 0)
-    throw refused(name, sentence`it has no ${allOf(unknown)}`, sentence`plan without what these flags say, or for another runtime`);
+    throw refused(name, sentence`it has no ${allOf(unknown)}`, sentence`plan without these settings, or for another runtime`);
 }

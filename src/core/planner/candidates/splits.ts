@@ -42,14 +42,14 @@ export function splitLengths(
       ...model,
       ffn: ffn ?? model.denseFfn ?? model.ffn,
       headDim: Math.floor(model.hidden / model.heads),
-      vocab: paddedVocab(model.vocab, layout.tensor),
+      vocab: megatronVocab(model.vocab, layout.tensor),
     }),
   });
   return cut !== null && fits(cut) ? cut : null;
 }
 
 /** As Megatron-LM pads it: to a multiple of 128 times the tensor size. */
-function paddedVocab(vocab: number, tensor: number): number {
+function megatronVocab(vocab: number, tensor: number): number {
   return Math.ceil(vocab / (128 * tensor)) * 128 * tensor;
 }
 
