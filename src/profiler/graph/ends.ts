@@ -43,22 +43,19 @@ export function embeddingBackward(emit: Emit, dy: Value): void {
  * step's.
  */
 export function headForward(emit: Emit, x: Value): Value {
-  const { graph, shape, sources } = emit;
+  const { graph, shape, sources, precision } = emit;
   const normed = norm(emit, shape.norm, x, 'finalNorm', shape.hidden);
   emit.save('normed', normed);
   const logits = graph.node('MatMul', [normed, weight(emit, 'head', [shape.hidden, shape.vocab])]);
   emit.save('logits', logits);
   const labels = graph.reshape(sources.indices('labels', shape.vocab), [-1, 1]);
-  const ofLabel = (values: Value) => graph.node('GatherElements', [values, labels], { axis: 1 });
-  // Softmax and the logarithm of one entry, as WebGPU has no LogSoftmax.
+  const ofLabel = (values: Value) => graph.cast(graph.node('GatherElements', [values, labels], { axis: 1 }), precision, 'fp32');
+  // Softmax and the logarithm of one entry, as WebGPU has no LogSoftmax. In fp32, as in training; CUDA has no Log of bfloat16 either.
   const logLikelihood = graph.node('Log', [ofLabel(graph.node('Softmax', [logits], { axis: -1 }))]);
-  emit.save('logSumExp', graph.node('Sub', [ofLabel(logits), logLikelihood]));
-  if (emit.step !== null) {
-    const sum = graph.node('ReduceSum', [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
-    return graph.node('Neg', [graph.node('Mul', [sum, lossShare(emit)])]);
-  }
-  const mean = graph.node('ReduceMean', [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
-  return graph.node('Neg', [mean]);
+  emit.save('logSumExp', graph.node('Sub', [ofLabel(logits), logLikelihood]), 'fp32');
+  const reduced = (operator: string) => graph.node(operator, [logLikelihood, graph.integers([0, 1])], { keepdims: 0 });
+  const share = emit.step === null ? reduced('ReduceMean') : graph.node('Mul', [reduced('ReduceSum'), lossShare(emit)]);
+  return graph.cast(graph.node('Neg', [share]), 'fp32', precision);
 }
 
 /**
@@ -69,18 +66,17 @@ export function headBackward(emit: Emit): Value {
   const { graph, shape, sources, precision } = emit;
   const labels = graph.reshape(sources.indices('labels', shape.vocab), [-1, 1]);
   const logits = sources.rowsFromOne('logits', shape.vocab, precision);
-  const p = graph.node('Exp', [graph.node('Sub', [logits, saved(emit, 'logSumExp', ['rows', 1])])]);
+  const p = graph.node('Exp', [graph.node('Sub', [logits, saved(emit, 'logSumExp', ['rows', 1], 'fp32')])]);
   const ofLabel = graph.node('Sub', [graph.node('GatherElements', [p, labels], { axis: 1 }), graph.scalar(1, precision)]);
   const dLogits = graph.node('ScatterElements', [p, labels, ofLabel], { axis: 1 });
-  const share = lossShare(emit);
+  const share = graph.cast(lossShare(emit), 'fp32', precision);
   const perRow = (value: Value) => graph.node('Mul', [value, share]);
   accumulateProduct(emit, 'head', perRow(saved(emit, 'normed', ['rows', shape.hidden])), dLogits, [shape.hidden, shape.vocab]);
   const dNormed = perRow(graph.node('Gemm', [dLogits, weight(emit, 'head', [shape.hidden, shape.vocab])], { transB: 1 }));
   return normBackward(emit, shape.norm, saved(emit, 'x', ['rows', shape.hidden]), dNormed, 'finalNorm', shape.hidden);
 }
 
-/** [1]: one over the rows that the loss is the mean over, of the slice or of the whole step. */
-function lossShare({ graph, sources, step, precision }: Emit): Value {
-  const rows = graph.cast(step?.lossTokens ?? sources.sizes.rows, 'int64', 'fp32');
-  return graph.node('Reciprocal', [graph.cast(rows, 'fp32', precision)]);
+/** fp32 [1]: one over the rows that the loss is the mean over, of the slice or of the whole step. */
+function lossShare({ graph, sources, step }: Emit): Value {
+  return graph.node('Reciprocal', [graph.cast(step?.lossTokens ?? sources.sizes.rows, 'int64', 'fp32')]);
 }

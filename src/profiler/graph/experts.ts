@@ -49,11 +49,11 @@ export function experts(emit: Emit, x: Value, counts: ExpertCounts): Value {
 }
 
 function chosenGates(emit: Emit, x: Value, routing: Routing, counts: ExpertCounts): Value {
-  const { graph, shape } = emit;
+  const { graph, shape, precision } = emit;
   const logits = graph.node('MatMul', [x, weight(emit, 'router', [shape.hidden, counts.count])]);
-  const [, routed] = graph.nodes('TopK', ['logits', 'experts'], [logits, graph.integers([Math.min(counts.active, counts.count)])], {
-    axis: -1,
-  });
+  const kept = graph.integers([Math.min(counts.active, counts.count)]);
+  // CUDA has no TopK of bfloat16.
+  const [, routed] = graph.nodes('TopK', ['logits', 'experts'], [graph.cast(logits, precision, 'fp32'), kept], { axis: -1 });
   emit.result('routed', routed, 'int64');
   const gates = graph.node('Softmax', [graph.node('GatherElements', [logits, routing.expertOfSlot], { axis: 1 })], { axis: -1 });
   emit.save('gates', gates);

@@ -30,16 +30,19 @@ export function norm(emit: Emit, kind: NormKind, x: Value, name: string, width: 
 
 /**
  * Gradient of `norm` to x, plus accumulated gradients of gain and bias. `rows`: the extent of the first axis; the statistics are one number
- * a row.
+ * a row, in fp32 as in training (CUDA has no ReduceMean of bfloat16 either).
  */
 export function normBackward(emit: Emit, kind: NormKind, x: Value, dy: Value, name: string, width: number, rows: Dims = ['rows']): Value {
-  const { graph } = emit;
+  const { graph, precision } = emit;
   const statistics: Dims = [...rows, 1];
   const centred = kind === 'rmsnorm' ? x : graph.node('Sub', [x, saved(emit, `${name}.mean`, statistics, 'fp32')]);
   const deviation = saved(emit, `${name}.deviation`, statistics, 'fp32');
   const normalized = graph.node('Mul', [centred, deviation]);
   const g = graph.node('Mul', [dy, weight(emit, name, [width])]);
-  const mean = (value: Value) => graph.node('ReduceMean', [value, graph.integers([-1])], { keepdims: 1 });
+  const mean = (value: Value) => {
+    const wide = graph.cast(value, precision, 'fp32');
+    return graph.cast(graph.node('ReduceMean', [wide, graph.integers([-1])], { keepdims: 1 }), 'fp32', precision);
+  };
   const along = graph.node('Mul', [normalized, mean(graph.node('Mul', [g, normalized]))]);
   const level = kind === 'rmsnorm' ? g : graph.node('Sub', [g, mean(g)]);
   accumulate(emit, name, sumAll(emit, graph.node('Mul', [dy, normalized]), rows.length), [width]);

@@ -176,7 +176,12 @@ function finish(graph: Graph, results: readonly NamedTensor[], attention: Attent
   if (first === undefined) throw new Error('a pass has results');
   const one = graph.node('Slice', [graph.reshape(first.value, [-1]), graph.integers([0]), graph.integers([1]), graph.integers([0])]);
   const tiny = { name: fetchedOutput, value: graph.cast(one, first.type, 'fp32'), type: 'fp32' as const };
-  return declare(graph, [tiny, ...results], attention);
+  return declare(graph, [tiny, ...results.map((result) => computed(graph, result))], attention);
+}
+
+/** An output that needs `result` computed. The binding for Node.js takes no bfloat16 (ONNX Runtime 1.30.0): the shape stands for it. */
+function computed(graph: Graph, result: NamedTensor): NamedTensor {
+  return result.type === 'bf16' ? { ...result, value: graph.node('Shape', [result.value]), type: 'int64' } : result;
 }
 
 function declare(graph: Graph, outputs: readonly NamedTensor[], attention: AttentionOperator): SliceGraph {
