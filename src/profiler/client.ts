@@ -270,10 +270,16 @@ function growthWatch(leastBytes: number) {
 /** Variable in which the loader of the system looks for more folders. */
 const libraryVariables: Readonly<Partial<Record<NodeJS.Platform, string>>> = { win32: 'PATH', darwin: 'DYLD_LIBRARY_PATH' };
 
+const cudaEnvironment = {
+  // As `nvidia-smi` counts, so that the GPU it describes is the one that is measured.
+  CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+  // fp32 as PyTorch computes it by default: CUDA's provider takes TF32, and Node.js cannot tell it not to.
+  NVIDIA_TF32_OVERRIDE: '0',
+};
+
 /** The loader reads its folders when a process starts: another reason for a child. */
 export function childEnvironment({ env, libraryPath = [] }: Pick<ProfilerOptions, 'env' | 'libraryPath'>): NodeJS.ProcessEnv {
-  // As `nvidia-smi` counts, so that the GPU it describes is the one that is measured.
-  const merged: NodeJS.ProcessEnv = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', ...process.env, ...env, ELECTRON_RUN_AS_NODE: '1' };
+  const merged: NodeJS.ProcessEnv = { ...cudaEnvironment, ...process.env, ...env, ELECTRON_RUN_AS_NODE: '1' };
   // Options for our process (a debugger, a loader) are not for this one.
   delete merged['NODE_OPTIONS'];
   const usual = libraryVariables[process.platform] ?? 'LD_LIBRARY_PATH';
