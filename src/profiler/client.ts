@@ -273,7 +273,7 @@ const libraryVariables: Readonly<Partial<Record<NodeJS.Platform, string>>> = { w
 const cudaEnvironment = {
   // As `nvidia-smi` counts, so that the GPU it describes is the one that is measured.
   CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
-  // fp32 as PyTorch computes it by default: CUDA's provider takes TF32, and Node.js cannot tell it not to.
+  // fp32 as PyTorch computes it by default: CUDA's provider takes TF32, and onnxruntime-node has no option that turns TF32 off.
   NVIDIA_TF32_OVERRIDE: '0',
 };
 

@@ -1,5 +1,5 @@
-// Predicted beside measured: the Trainer runs of test/golden/data/h200.json, planned by the built terminal from the files that launch them.
-// `node --import tsx test/gpu/trainer.ts`, after `npm run build`.
+// Compares the Trainer runs of test/golden/data/h200.json with their predictions: `node --import tsx test/gpu/trainer.ts`, after
+// `npm run build`, plans each from the files that launch it.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

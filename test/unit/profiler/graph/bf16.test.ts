@@ -6,7 +6,7 @@ import { attentionOperators } from '../../../../src/profiler/graph/attention';
 import { timedGraph, timedInputsGraph } from '../../../../src/profiler/graph/slice-graph';
 import { jobOf, shapes } from './run-graph';
 
-/** Operators whose kernel in CUDA takes bfloat16, at opsets 21 and 23: docs/OperatorKernels.md of microsoft/onnxruntime at 001d12d2. */
+/** Operators whose kernel in CUDA takes bfloat16, at opsets 21 and 23: `OperatorKernels.md` of microsoft/onnxruntime at 001d12d2. */
 const cudaHasBf16 = new Set(
   (
     'Add Attention Cast Concat Div Erf Exp Expand Gather GatherElements Gelu Gemm GroupQueryAttention Identity LayerNormalization MatMul Max Min Mod Mul ' +
