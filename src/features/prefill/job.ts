@@ -6,7 +6,7 @@ import { ours, resolveAsked, some } from '../../protocol/thread-values';
 export const prefillJob = {
   asks: v.object({
     ...resolveAsked.entries,
-    model: v.string(),
+    model: v.nullable(v.string()),
     asked: ours<PrefillQuestion>({ tokens: v.number(), stages: v.nullable(v.number()) }),
   }),
   answers: ours<PrefillAnswer>({ prefill: some, engines: v.array(some) }),

@@ -12,8 +12,8 @@ import { indented, table } from '../../../cli/table';
 /** What `terapipe prefill` found. */
 interface PrefillReport {
   readonly request: PlanRequest;
-  /** Folder or name of the model, for the engines. */
-  readonly model: string;
+  /** Folder of the model, for the engines; null: not known. */
+  readonly model: string | null;
   readonly prefill: Prefill;
   /** Of the prompts given; of one prompt all are its own. */
   readonly times: { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number };

@@ -45,8 +45,8 @@ export function servedRequest(
   return resolveRun(applyOverrides(run, [...sets, ...sizes]), { ...defaults, kept: undefined }, found, signal);
 }
 
-/** What launches an engine with the chunks that its rule then makes. @param model folder or name of the model. */
-export function engineLaunch({ layout }: PlanRequest, model: string, cut: ServedCut): ServingCommand {
+/** What launches an engine with the chunks that its rule then makes. @param model as `servedModel`. */
+export function engineLaunch({ layout }: PlanRequest, model: string | null, cut: ServedCut): ServingCommand {
   return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
 }
 
@@ -57,9 +57,9 @@ export function relativeRegret(ms: number, bestMs: number): number {
 
 /**
  * The best chunks of the prompt of a request, compared with rules and engines.
- * @param model what engines call the model. @throws as `planPrefill`.
+ * @param model as `servedModel`. @throws as `planPrefill`.
  */
-export function answerPrefill(request: PlanRequest, model: string, signal?: CancelSignal): PrefillAnswer {
+export function answerPrefill(request: PlanRequest, model: string | null, signal?: CancelSignal): PrefillAnswer {
   const { layout, training, cluster, profile } = request;
   const prefill = planPrefill(request, Infinity, signal);
   return {

@@ -1,9 +1,9 @@
 import type { Run } from '../../../core/run/run';
 
-/** What engines call the model of a run: the folder of its config.json; without one, the file that describes it. */
-export function servedModel({ file, files }: Pick<Run, 'file' | 'files'>): string {
+/** The folder of the config.json of a run, which engines read; null: its files name no such folder. */
+export function servedModel({ files }: Pick<Run, 'files'>): string | null {
   const config = files.find((each) => /(?:^|[/\\])config\.json$/u.test(each));
-  return config === undefined ? file : config.replace(/[/\\]?config\.json$/u, '') || '.';
+  return config === undefined ? null : config.replace(/[/\\]?config\.json$/u, '') || '.';
 }
 
 /** The prompt where nothing names one, and the model has more positions. */

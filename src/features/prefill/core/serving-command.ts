@@ -17,8 +17,8 @@ export interface ServingCommand {
 
 /** What is launched. */
 interface Served {
-  /** Folder or name of the model. */
-  readonly model: string;
+  /** Folder of the model's config.json; null: not known, so whoever starts the engine sets it. */
+  readonly model: string | null;
   readonly tensor: number;
   readonly pipeline: number;
   /** Of each stage; null: as the engine shares them out. */
@@ -91,10 +91,12 @@ function vllmFlags(firstChunk: number, { tensor, pipeline }: Served): readonly (
   ];
 }
 
+const unknownModel = '"${MODEL:?set it to the folder of the model}"';
+
 /** How an engine is launched so that its rule makes the chunks of `cut`. */
 export function servingCommand(cut: ServedCut, served: Served): ServingCommand {
   const { title, start, layersVariable, flags, environment, notes } = launches[cut.runtime];
-  const { stageLayers } = served;
+  const { model, stageLayers } = served;
   const isUneven = stageLayers !== null && new Set(stageLayers).size > 1;
   const variables = { ...environment(cut), ...(isUneven ? { [layersVariable]: stageLayers.join(',') } : {}) };
   const given = flags(cut, served).map(([name, value]) => (value === undefined ? name : `${name} ${shellValue(value)}`));
@@ -104,7 +106,10 @@ export function servingCommand(cut: ServedCut, served: Served): ServingCommand {
     title,
     flags: given,
     environment: variables,
-    command: `${before.join('')}${[start(shellValue(served.model)), ...given].join(' \\\n  ')}`,
-    notes: notes(cut),
+    command: `${before.join('')}${[start(model === null ? unknownModel : shellValue(model)), ...given].join(' \\\n  ')}`,
+    notes: [
+      ...(model === null ? [sentence`No config.json was read: set MODEL to the folder that has the model and its weights`] : []),
+      ...notes(cut),
+    ],
   };
 }

@@ -87,7 +87,8 @@ export function prefillPlanner(
 ): AskPrefill {
   return async (run, asked, signal) => {
     const found = await profiles.found(run.file);
-    const model = decodeURIComponent(new URL(servedModel(run)).pathname);
+    const folder = servedModel(run);
+    const model = folder === null ? null : decodeURIComponent(new URL(folder).pathname);
     return searcher.ask('prefill', { run, found, defaults: resolveDefaults(run.file), model, asked }, { signal });
   };
 }

@@ -210,6 +210,17 @@ describe('terapipe prefill', () => {
       writeFileSync(path.join(line.folder, 'terapipe.json'), JSON.stringify({ model: 'config.json', layout: { pipeline: 4 } }));
       const written = await line.run(['prefill', 'terapipe.json', '--prompt', '16384', '--gpu', 'H100-80GB', '--to', 'sglang']);
       assert.match(written.out, /--model-path \. /, 'an engine reads no terapipe.json');
+      const sizes = { layers: 32, hidden: 4096, heads: 32, kvHeads: 8, ffn: 14336, gatedMlp: true, vocab: 128256 };
+      writeFileSync(path.join(line.folder, 'sizes.json'), JSON.stringify({ model: sizes, layout: { tensor: 2, pipeline: 4 } }));
+      for (const [engine, start] of [
+        ['sglang', /--model-path "\$\{MODEL:\?set it to the folder of the model\}" \\\n {2}--tp-size 2 \\\n {2}--pp-size 4 /],
+        ['vllm', /serve "\$\{MODEL:\?[\w ]+\}" \\\n {2}--tensor-parallel-size 2 \\\n {2}--pipeline-parallel-size 4 /],
+        ['vllm-ascend', /serve "\$\{MODEL:\?[\w ]+\}" \\\n {2}--tensor-parallel-size 2 \\\n {2}--pipeline-parallel-size 4 /],
+      ] as const) {
+        const inline = await line.run(['prefill', 'sizes.json', '--prompt', '8192', '--gpu', 'H100-80GB', '--to', engine]);
+        assert.match(inline.out, start, 'no file names the folder of a model that is given by its sizes');
+        assert.match(inline.out, /# No config\.json was read: set MODEL/);
+      }
       const many = await line.run(['prefill', 'config.json', '--lengths', 'lengths.txt', ...shape, '--json']);
       const { prefill } = JSON.parse(many.out) as {
         prefill: { chunks: number[]; p50Ms: number; p99Ms: number; timeToFirstTokenMs: number };
