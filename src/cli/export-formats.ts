@@ -80,13 +80,13 @@ function sliceFormat({ description, write }: SliceExport): ExportFormat {
   });
 }
 
-function launcherFile({ format, id, name, what, into = [] }: (typeof newFileLaunchers)[number]): [string, ExportFormat] {
+function launcherFile({ format, id, name, what, edits }: (typeof newFileLaunchers)[number]): [string, ExportFormat] {
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const step = launchableStep(plan, format);
     const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await loadReader(format, shell));
     return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
-  return [id, { description: `${say(what)} of ${name}`, create, into: [format, ...into] }];
+  return [id, { description: `${say(what)} of ${name}`, create, into: edits }];
 }
 
 function notEditable(description: string, create: ExportFormat['create']): ExportFormat {

@@ -1,7 +1,8 @@
 import { fileStart } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/run/facts';
-import { editableFile, editLauncher, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
+import { editedCopy } from '../../core/export/apply-layout';
+import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { plannedStep } from '../../core/export/launchers/launch-settings';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
@@ -13,6 +14,7 @@ import { withBecause } from '../../core/export/plan-json';
 import { isEditable } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { readComposed } from '../../core/config-files/compose';
+import type { LoadedConfig } from '../../core/config-files/load-config';
 import { loadReader, recogniseConfig } from '../../core/config-files/readers';
 import { mayFit } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
@@ -48,19 +50,23 @@ interface ExportHost {
 }
 
 /**
- * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture.
+ * `terapipe export`: a candidate of a plan as a launcher's file, as edits of one, as a report, or its schedule as a file or a picture. A
+ * file of the launcher that is exported to is copied with the plan written into it, so that the rest of its run stays.
  * Without `out` and `write` nothing is written: the file, or the difference, goes to standard output. What a format cannot express and
  * findings go to `err`.
  * @throws ExpectedError `export-*`, and as `readNamedFile` and the reader of `into`.
  */
-export async function exportAnswer(planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
+export async function exportAnswer(config: LoadedConfig, planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
   const { findings } = planned;
   const plan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) host.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, host.texts));
+  const own = source === null ? await ownFile(config, options) : null;
   const { json, text, pieces, remarks } = await (source === null
-    ? newFile(plan, printed, options, host)
+    ? own === null
+      ? newFile(plan, printed, options, host)
+      : copied(plan, own, options)
     : isSplitsSource(source.text)
       ? patched(plan, options, source)
       : changed(plan, options, source, host));
@@ -77,6 +83,34 @@ interface ExportAnswer {
   readonly text: string;
   readonly pieces?: Iterable<string>;
   readonly remarks: readonly string[];
+}
+
+/** The file that is planned, where it is one of the launcher that is exported to and can be edited; null: it is not. */
+async function ownFile({ format, launcher, reread }: LoadedConfig, { to }: ExportOptions): Promise<EditableFile | null> {
+  const isOwn = to !== null && exportFormatNamed(to).into.includes(format);
+  return isOwn && launcher !== null && reread !== null ? editableFile(launcher, reread) : null;
+}
+
+/** A copy of the file that is planned, with the plan written into it. */
+async function copied(plan: Plan, editable: EditableFile, { to, out, write }: ExportOptions): Promise<ExportAnswer> {
+  const { file, format } = editable.launcher;
+  const edited = editedCopy(plannedStep(plan), editable);
+  const { text, set, kept, gaps } = edited;
+  if (out !== null) await (write ? replaceFile(out, text) : writeNewFile(out, text));
+  const json = {
+    to,
+    from: file,
+    format,
+    written: out,
+    set: set.map((each) => say(each)),
+    kept: kept.map((each) => say(each)),
+    gaps: gaps.map(gapJson),
+    runs: writtenRun(plan),
+  };
+  const remarks = editLines(plan, file, edited, out ?? file);
+  return out === null
+    ? { json, text: '', pieces: [text], remarks }
+    : { json: { ...json, text: null }, text: `Wrote ${printable(out)}`, remarks };
 }
 
 async function newFile(

@@ -50,7 +50,7 @@ export const exportCommand = defineCommand({
       const read = await measuredConfig(planned, step, terminal, texts);
       sayDifferences(read, terminal);
       const plan = await planNearby(read.config, read.line.defaults, terminal.status);
-      return exportAnswer(plan, { to, candidate, into, out, write }, { shell: terminal.shell, err: terminal.err, texts });
+      return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { shell: terminal.shell, err: terminal.err, texts });
     };
   },
 });

@@ -8,8 +8,8 @@ import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { toPlanRequest } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
-import { requireEdited, writtenInto, type EditableFile, type EditedLauncher } from './launchers/edit-launcher';
-import { launchSettingsOfFound, stepOfFound } from './launchers/launch-settings';
+import { editLauncher, requireEdited, writtenInto, type EditableFile, type EditedLauncher } from './launchers/edit-launcher';
+import { launchSettingsOfFound, stepOfFound, type PlannedStep } from './launchers/launch-settings';
 import type { Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
 import { printable } from '../text';
@@ -30,6 +30,15 @@ export interface AppliedLayout {
 interface AppliedTo {
   readonly run: Run;
   readonly editable: EditableFile | null;
+}
+
+/**
+ * A copy of a launcher's file with a plan written into it: everything else is as in the file, and a comment at the top lists what it has no
+ * place for. @throws ExpectedError as `editLauncher`.
+ */
+export function editedCopy(step: PlannedStep, editable: EditableFile): EditedLauncher {
+  const edited = editLauncher(step, editable);
+  return { ...edited, text: headedFile(editable.launcher.format, edited.text, edited.gaps) };
 }
 
 /** Whether layouts are written into files of a format. */

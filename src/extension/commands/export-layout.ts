@@ -9,7 +9,9 @@ import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
-import { stepOfFound } from '../../core/export/launchers/launch-settings';
+import { editedCopy } from '../../core/export/apply-layout';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
+import { plannedStep, stepOfFound, type PlannedStep } from '../../core/export/launchers/launch-settings';
 import { checkedNewLauncher, newFileLaunchers, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
@@ -61,16 +63,30 @@ export async function exportLayoutCommand(
   else if (typeof target === 'object') {
     const { text, gaps } = await target.write(await planSource(commands, source), () => loadReader('megatron-shell', commands.shell));
     await openUnsaved({ text, gaps }, target.language);
-  } else {
-    const step = 'plan' in source ? launchableStep(source.plan, target) : stepOfFound(source.picked.result, source.picked.found);
-    const made = checkedNewLauncher(step, await newFileWriter(target), await loadReader(target, commands.shell));
-    await openUnsaved(made, launchers[target].exported?.language ?? 'plaintext');
-  }
+  } else await openUnsaved(await launcherText(commands, state, source, target), launchers[target].exported?.language ?? 'plaintext');
+}
+
+/** The text of a new file of a launcher; of the config's own launcher, a copy of the config with the layout written into it. */
+async function launcherText(
+  { shell }: ExportLayoutCommands,
+  { launcher, reread }: SessionState,
+  source: Source,
+  target: LauncherFormat,
+): Promise<Pick<NewLauncher, 'text' | 'gaps'>> {
+  const isOwn = launcher !== null && newFileLaunchers.some(({ format, edits }) => format === target && edits.includes(launcher.format));
+  const editable = isOwn && reread !== null ? await editableFile(launcher, reread) : null;
+  if (editable !== null) return editedCopy(stepOf(source, plannedStep), editable);
+  const step = stepOf(source, (plan) => launchableStep(plan, target));
+  return checkedNewLauncher(step, await newFileWriter(target), await loadReader(target, shell));
 }
 
 /** What another extension or a test names; null: the user is asked. */
 function targetNamed(asked: unknown): Target | null {
   return asked === 'patch' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
+}
+
+function stepOf(source: Source, ofPlan: (plan: Plan) => PlannedStep): PlannedStep {
+  return 'plan' in source ? ofPlan(source.plan) : stepOfFound(source.picked.result, source.picked.found);
 }
 
 function planSource({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {

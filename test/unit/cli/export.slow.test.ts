@@ -147,6 +147,25 @@ describe('terapipe export', () => {
     );
   });
 
+  it('edits a copy of a file of the same launcher, and keeps the rest of its run', async () => {
+    const own = original.replace('NUM_NODES=1\n', 'NUM_NODES=16\n').replace(/^ *--step-batch-size-schedule.*\n/m, '');
+    writeFileSync(script, own);
+    const same = await run('export', script, '--to', 'megatron');
+    assert.deepEqual([same.exitCode, same.out], [0, own], same.err);
+    assert.match(same.err, /^train\.sh: nothing to change, \d+ settings as planned\n/);
+    const args = ['export', script, '--to', 'megatron', '--set', 'layout.tensor=4', '--set', 'layout.pipeline=32'];
+    const { exitCode, err } = await run(...args, '--out', at('tp4.sh'));
+    assert.equal(exitCode, 0, err);
+    const planned = own.replace('--tensor-model-parallel-size 8', '--tensor-model-parallel-size 4');
+    assert.equal(
+      readFileSync(at('tp4.sh'), 'utf8'),
+      planned.replace('--pipeline-model-parallel-size 16', '--pipeline-model-parallel-size 32'),
+    );
+    assert.equal(readFileSync(script, 'utf8'), own);
+    const { set, text } = JSON.parse((await run(...args, '--json')).out) as { readonly set: readonly string[]; readonly text: string };
+    assert.deepEqual([set, text], [['tensor parallel size 4', 'pipeline parallel size 32'], readFileSync(at('tp4.sh'), 'utf8')]);
+  });
+
   it('writes another candidate than the chosen one into a file, and its uneven stages', async () => {
     const same = original.replace('--num-layers 96', '--num-layers 8').replace('--hidden-size 12288', '--hidden-size 512');
     writeFileSync(script, same.replace('--num-attention-heads 96', '--num-attention-heads 8'));

@@ -1,7 +1,7 @@
 import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
 import { launcherFormats, launchers } from '../../launchers/registry';
-import type { LauncherFormat } from '../../run/config-format';
+import type { ConfigFormat, LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import type { NewFile } from '../../launchers/writing/editor';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
@@ -17,10 +17,13 @@ export interface NewLauncher {
   readonly gaps: readonly Remark[];
 }
 
-/** Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. */
+/**
+ * Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. `edits` are the
+ * formats whose files are edited instead.
+ */
 export const newFileLaunchers = launcherFormats.toReversed().flatMap((format) => {
   const { exported } = launchers[format];
-  return exported === undefined ? [] : [{ format, ...exported }];
+  return exported === undefined ? [] : [{ format, ...exported, edits: [format, ...(exported.into ?? [])] as readonly ConfigFormat[] }];
 });
 
 /** How new files of one launcher are written. */
