@@ -39,10 +39,10 @@ function launch(run: TrainerRun): string {
     `--optim ${run.optim ?? 'adamw_torch_fused'}`,
     ...(run.gradient_checkpointing ? ['--gradient_checkpointing'] : []),
     ...(run.torch_compile ? ['--torch_compile'] : []),
-    ...(run.weights === undefined ? [] : ['--torch_dtype bfloat16']),
+    ...(run.weights === undefined ? ['--config_name config.json'] : ['--model_name_or_path ./ --torch_dtype bfloat16']),
     ...(run.lora === undefined ? [] : [`--use_peft --lora_r ${run.lora} --lora_target_modules all-linear`]),
   ];
-  return `#!/bin/bash\naccelerate launch --num_processes 1 run_clm.py --config_name config.json --bf16 ${flags.join(' ')}\n`;
+  return `#!/bin/bash\naccelerate launch --num_processes 1 run_clm.py --bf16 ${flags.join(' ')}\n`;
 }
 
 function planned(run: TrainerRun): Plan {

@@ -15,7 +15,7 @@ import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } fr
 import { factsOfTable, tableReads, row, rows, type FlagTable, lenient } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
-import { pathWord, word } from '../tables/reads';
+import { pathWord, torchDtypes, word } from '../tables/reads';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
@@ -56,6 +56,8 @@ const sharding: FlagRead<number> = {
 
 const sizes = count(1);
 const mixedPrecision = lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' }));
+/** In which type the model is loaded: `dtype` since Transformers 4.56. */
+const dtypeKeys = ['torch-dtype', 'dtype'];
 const lengths = ['max-seq-length', 'model-max-length', 'cutoff-len', 'block-size', 'max-seq-len', 'max-length', 'max-len', 'pack-length'];
 
 /**
@@ -88,6 +90,7 @@ const table: FlagTable = {
     row('bf16', toggle('bf16')),
     row('fp16', toggle('fp16')),
     row('mixed-precision', mixedPrecision),
+    ...rows(lenient(choice(torchDtypes)), ...dtypeKeys),
   ],
   attention: [row('attn-implementation', attentionWord)],
   attentionKernel: [row('attn-implementation', kernelWord)],
@@ -205,8 +208,17 @@ function detectShellTrainer(facts: Facts, flags: ReadonlyMap<string, LocatedFlag
   const isFsdp = ofAccelerate?.traits.runtime === 'fsdp1' || has('use-fsdp', 'fsdp-sharding-strategy') || isOn(flags.get('fsdp'));
   const capabilities = isMetaseq ? metaseq : named;
   const runtime = isFsdp ? 'fsdp1' : isReplicated(capabilities, facts, flags, ofAccelerate) ? 'ddp' : 'deepspeed';
-  const isPure = flagFact(flags.get('pure-bf16'), toggle(true))?.value === true;
+  const isPure = flagFact(flags.get('pure-bf16'), toggle(true))?.value === true || (capabilities === trainer && loadsHalf(flags));
   return buildTrainerProgram(capabilities, runtime, facts, isPure);
+}
+
+/**
+ * Whether a script of Transformers loads weights in 16 bits, which its Trainer leaves so: the examples hand `--torch_dtype` to
+ * `from_pretrained`, and not to `from_config` (examples/pytorch/language-modeling/run_clm.py of 4.53).
+ */
+function loadsHalf(flags: ReadonlyMap<string, LocatedFlag>): boolean {
+  const dtype = dtypeKeys.map((key) => flagFact(flags.get(key), choice(torchDtypes))?.value).find((value) => value !== undefined);
+  return flags.has('model-name-or-path') && (dtype === 'bf16' || dtype === 'fp16');
 }
 
 /** Whether nothing that the launch names shards states: no DeepSpeed, and no file of Accelerate that is not here to say so. */

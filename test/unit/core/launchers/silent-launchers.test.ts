@@ -66,6 +66,19 @@ describe('what a launcher does where its file leaves it open', () => {
     assert.deepEqual([pure.masterWeightBytes, pure.precision], [0, 'bf16']);
   });
 
+  it('has no master weight where a script of Transformers loads its weights in bf16', async () => {
+    const script = (flags: string): string =>
+      `accelerate launch --num_processes 8 run_clm.py --per_device_train_batch_size 1 --block_size 2048 ${flags}`;
+    const masterBytes = async (flags: string): Promise<readonly unknown[]> => {
+      const { training } = await request('run.sh', script(flags));
+      return [training.masterWeightBytes, training.precision];
+    };
+    assert.deepEqual(await masterBytes('--model_name_or_path Qwen/Qwen2.5-7B --bf16 --torch_dtype bfloat16'), [0, 'bf16']);
+    assert.deepEqual(await masterBytes('--model_name_or_path Qwen/Qwen2.5-7B --dtype bfloat16'), [0, 'bf16']);
+    assert.deepEqual(await masterBytes('--model_name_or_path Qwen/Qwen2.5-7B --bf16 --torch_dtype float32'), [undefined, 'bf16']);
+    assert.deepEqual(await masterBytes('--model_name_or_path Qwen/Qwen2.5-7B --bf16 --torch_dtype auto'), [undefined, 'bf16']);
+  });
+
   it('has no recompute where a launcher does none, unless something may ask for it', async () => {
     const isAssumed = async (file: string, text: string): Promise<boolean> =>
       (await request(file, text)).assumptions.some(({ key }) => key === 'training.recompute');
