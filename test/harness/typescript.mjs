@@ -8,6 +8,7 @@ import Module from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { transformSync, version } from 'esbuild';
+import './assertions.mjs';
 
 const root = path.join(import.meta.dirname, '../..');
 /** What was compiled before, by path; the last line of each identifies its source. */

@@ -7,6 +7,13 @@ describe('TypeScript that Node requires', () => {
     assert.match(new Error('here').stack ?? '', /typescript\.test\.ts:7:18\)/);
   });
 
+  it('shows the line of an assertion that fails without a message', () => {
+    const five: number = 5;
+    assert.throws(() => {
+      assert.ok(five > 6);
+    }, /^AssertionError \[ERR_ASSERTION\]: assert\.ok\(five > 6\);$/m);
+  });
+
   it('is made of functions as they are written, without a call for their names', () => {
     assert.doesNotMatch(
       String((): unknown => [(): number => 1]),

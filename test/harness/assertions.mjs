@@ -1,0 +1,32 @@
+// @ts-check
+// Makes `assert.ok(...)` without a message show its line. Node would show the text at the position that the compiled code has, in the file
+// as it is on disk: often that of another assertion.
+import assert, { AssertionError } from 'node:assert';
+import { readFileSync } from 'node:fs';
+
+const { ok } = assert.strict;
+
+/**
+ * @param {unknown} value
+ * @param {[message?: string | Error]} message
+ */
+function okWithLine(value, ...message) {
+  if (value || message.length > 0) return ok(value, ...message);
+  const caller = { stack: '' };
+  Error.captureStackTrace(caller, okWithLine);
+  throw new AssertionError({ message: firstLine(caller.stack), actual: value, expected: true, operator: '==', stackStartFn: okWithLine });
+}
+
+/** @param {string} stack */
+function firstLine(stack) {
+  const [, file = '', line] = /\(?([^\s(]+):(\d+):\d+\)?$/m.exec(stack) ?? [];
+  try {
+    return readFileSync(file.startsWith('file:') ? new URL(file) : file, 'utf8')
+      .split('\n')
+      [Number(line) - 1]?.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+assert.strict.ok = /** @type {typeof assert.strict.ok} */ (okWithLine);
