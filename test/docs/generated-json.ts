@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gpuPresetNames, gpuTitle } from '../../src/core/cluster/presets';
-import { namedSchedules } from '../../src/core/domain/schedule-names';
+import { askedSchedules, namedSchedules, type ScheduleName } from '../../src/core/domain/schedule-names';
+import { runtimeProfile, runtimes } from '../../src/core/domain/runtime';
+import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
+import { interleavedKind } from '../../src/core/schedules/registry';
+import { say } from '../../src/core/sentence';
 import { profileJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -24,6 +28,8 @@ const listsGpus = ({ enum: names }: Json): boolean => Array.isArray(names) && na
 
 const listsSchedules = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(namedSchedules[0]);
 
+const listsRuntimes = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(runtimes[0]);
+
 /** package.json with the GPUs and the schedules that settings may have. */
 function manifest(): unknown {
   const descriptions = gpuPresetNames.map((name) => `%${key(name)}%`);
@@ -45,7 +51,28 @@ function texts(): unknown {
 
 /** The schema of terapipe.json with the GPUs that it may name, and with values as their rules take them. */
 function schema(file: string): unknown {
-  return withRules(changed(parsed(file), (object) => (listsGpus(object) ? { ...object, enum: gpuPresetNames } : object)) as RootSchema);
+  return withRules(
+    changed(parsed(file), (object) =>
+      listsGpus(object) ? { ...object, enum: gpuPresetNames } : 'markdownEnumDescriptions' in object ? describedChoices(object) : object,
+    ) as RootSchema,
+  );
+}
+
+/** What code knows of each choice: schedules and runtimes have a text. */
+function describedChoices(object: Json): Json {
+  if (listsSchedules(object)) return { ...object, markdownEnumDescriptions: namedSchedules.map(scheduleText) };
+  if (listsRuntimes(object)) return { ...object, markdownEnumDescriptions: runtimes.map((runtime) => runtimeProfile({ runtime }).name) };
+  return object;
+}
+
+function scheduleText(name: ScheduleName): string {
+  const interleaved = interleavedKind(name);
+  const asked: readonly string[] = askedSchedules;
+  return [
+    say(scheduleDescriptions[name].text),
+    ...(interleaved === undefined ? [] : [`With \`layout.virtualStages\` above 1: ${interleaved.name}.`]),
+    ...(asked.includes(name) ? ['Planned only where it is asked for.'] : []),
+  ].join(' ');
 }
 
 /**

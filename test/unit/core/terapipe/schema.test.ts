@@ -14,7 +14,16 @@ const schemaFile = path.join(root, 'media/schemas/terapipe.schema.json');
 
 interface ObjectSchema {
   readonly properties: Readonly<
-    Record<string, { readonly markdownDescription?: string; readonly default?: unknown; readonly $ref?: string }>
+    Record<
+      string,
+      {
+        readonly markdownDescription?: string;
+        readonly default?: unknown;
+        readonly $ref?: string;
+        readonly enum?: readonly unknown[];
+        readonly markdownEnumDescriptions?: readonly string[];
+      }
+    >
   >;
 }
 const schema = JSON.parse(readFileSync(schemaFile, 'utf8')) as ObjectSchema & {
@@ -26,7 +35,7 @@ ajv.addSchema(schema, 'terapipe');
 
 function validator(pointer: string): ValidateFunction {
   const found = ajv.getSchema(`terapipe#${pointer}`);
-  assert.ok(found, pointer);
+  assert.ok(found, `${pointer} is not in the schema: run npm run docs -- --write`);
   return found;
 }
 
@@ -39,7 +48,7 @@ describe('terapipe.schema.json', () => {
   it('has exactly the keys that the reader knows', () => {
     for (const [section, keys] of Object.entries(terapipeKeys)) {
       const object = section === '' ? schema : schema.definitions[section.split('.').at(-1) ?? ''];
-      assert.deepEqual(Object.keys(object?.properties ?? {}).sort(), [...keys].sort(), section);
+      assert.deepEqual(Object.keys(object?.properties ?? {}).sort(), [...keys].sort(), `${section}: run npm run docs -- --write`);
     }
     assert.equal(Object.keys(schema.definitions).length, Object.keys(terapipeKeys).length - 1);
   });
@@ -48,6 +57,12 @@ describe('terapipe.schema.json', () => {
     for (const object of [schema, ...Object.values(schema.definitions)])
       for (const [key, { markdownDescription, $ref }] of Object.entries(object.properties))
         assert.ok(key === '$schema' || $ref !== undefined || (markdownDescription ?? '') !== '', key);
+  });
+
+  it('describes each choice of a key, or none', () => {
+    for (const [name, { properties }] of [['', schema] as const, ...Object.entries(schema.definitions)])
+      for (const [key, { enum: choices = [], markdownEnumDescriptions: texts }] of Object.entries(properties ?? {}))
+        if (texts !== undefined) assert.equal(texts.length, choices.length, `${name}.${key}`);
   });
 
   it('judges every value as the reader does', () => {
