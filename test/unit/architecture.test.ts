@@ -45,7 +45,7 @@ describe('architecture', () => {
 
   it('knows each feature, and lets none import another that its row does not name', () => {
     const folders = readdirSync(join(root, 'src/features'));
-    assert.deepEqual(folders.sort(), Object.keys(features).sort());
+    assert.deepEqual(folders.sort(), Object.keys(features).sort(), 'add its row to `features` in test/unit/rooms.ts');
     const featureOf = (file: string): string => /^src\/features\/[^/]+/.exec(file)?.[0].slice('src/'.length) ?? '';
     const offences = imports.filter(({ from, to }) => {
       const [here, there] = [featureOf(from), featureOf(to)];

@@ -71,7 +71,10 @@ describe('launchers', () => {
     });
 
     it(`${format}: is held to rules, offered to whoever names a file that none is, and opened by VS Code`, () => {
-      assert.ok(rules.some(({ formats }) => formats.includes(format)));
+      assert.ok(
+        rules.some(({ formats }) => formats.includes(format)),
+        `no rule of src/core/rules/checks names ${format}`,
+      );
       const unknown = unknownFormat('run.yaml', 'a: 1');
       assert.ok(unknown instanceof ExpectedError && say(unknown.remedy).includes(say(launchers[format].file)));
       const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {

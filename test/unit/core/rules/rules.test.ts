@@ -13,7 +13,8 @@ const formats = launcherFormats;
 describe('launch rules', () => {
   it('have a pair of examples each', () => {
     const ofLaunchers = rules.filter((rule) => formats.some((format) => rule.formats.includes(format)));
-    assert.deepEqual([...new Set(pairs.map(({ code }) => code))].sort(), ofLaunchers.map(({ code }) => code).sort()); // prettier-ignore
+    const codes = ofLaunchers.map(({ code }) => code);
+    assert.deepEqual([...new Set(pairs.map(({ code }) => code))].sort(), codes.sort(), 'add the pair to test/unit/core/rules/pairs.ts');
   });
 
   for (const { code, format, bad, ok, at, message, remedy, fixes } of pairs)
