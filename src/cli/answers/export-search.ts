@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
+import { withSource } from '../../core/export/launchers/launch-settings';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
@@ -160,7 +161,7 @@ async function written(
   texts: Map<string, string>,
 ): Promise<WrittenBest> {
   const { reading, to } = options;
-  if (to !== null) return newFile(result, found, to, reading);
+  if (to !== null) return newFile(config, result, found, to, reading);
   const { run, launcher, reread } = config;
   const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
   const applied = applyLayout({ run, editable }, result, found, result.launched, { startedElsewhere: true });
@@ -169,8 +170,14 @@ async function written(
 }
 
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
-async function newFile(result: SearchResult, found: FoundPlan, to: string, { shell }: ReadingOptions): Promise<WrittenBest> {
-  const plan = makePlan(toPlanRequest(result.request, found));
+async function newFile(
+  { launcher }: RunConfig,
+  result: SearchResult,
+  found: FoundPlan,
+  to: string,
+  { shell }: ReadingOptions,
+): Promise<WrittenBest> {
+  const plan = withSource(makePlan(toPlanRequest(result.request, found)), launcher);
   const { pieces, gaps, runs } = await exportFormatNamed(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);

@@ -3,7 +3,7 @@ import { closest } from '../../core/suggest';
 import type { LauncherReader } from '../../core/run/facts';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
-import { plannedStep } from '../../core/export/launchers/launch-settings';
+import { plannedStep, withSource } from '../../core/export/launchers/launch-settings';
 import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
@@ -58,7 +58,8 @@ interface ExportHost {
  */
 export async function exportAnswer(config: LoadedConfig, planned: Planned, options: ExportOptions, host: ExportHost): Promise<Answer> {
   const { findings } = planned;
-  const plan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
+  const chosenPlan = options.candidate === null ? planned.plan : withCandidate(planned.plan, options.candidate);
+  const plan = withSource(chosenPlan, config.launcher);
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) host.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, host.texts));

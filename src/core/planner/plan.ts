@@ -8,6 +8,7 @@ import type { Scheme } from '../domain/scheme';
 import type { PlanRequest } from '../domain/request';
 import type { Sentence, Value } from '../sentence';
 import type { OverLengths } from './lengths/lengths-result';
+import type { RunSettings } from '../run/run-settings';
 import type { StepTimes } from './explain/step-part-names';
 
 /**
@@ -133,6 +134,8 @@ export interface Plan {
   readonly overLengths?: OverLengths;
   /** One line each: why this plan. */
   readonly reasons: readonly Sentence[];
+  /** What the file of the planned run sets, for a file that is written of the plan; absent: the plan is not written, or there is none. */
+  readonly source?: RunSettings;
 }
 
 /** The candidate a plan chose. */

@@ -4,6 +4,7 @@ import type { Runtime } from '../domain/runtime';
 import type { ReadValues } from '../domain/settings/setting';
 import type { settingsByName } from '../domain/settings/table';
 import type { GivenAdapters } from './adapters';
+import type { RunSettings } from './run-settings';
 import type { CapabilitiesWith } from '../domain/capabilities';
 import type { ConfigFormat } from './config-format';
 
@@ -70,6 +71,8 @@ export interface LauncherFile {
   readonly purpose?: Purpose;
   /** Settings that may change what is planned and that are left out: unknown ones, and those that are not planned. */
   readonly leftOut?: readonly string[];
+  /** Everything that it sets, as written; absent: not listed. */
+  readonly written?: Omit<RunSettings, 'file'>;
   /** The run trains only adapters: gradients and optimizer states are those of few weights. */
   readonly adapters?: GivenAdapters;
   /** Settings that another script completes and starts: what is missing here is not a mistake. */

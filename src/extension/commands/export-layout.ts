@@ -11,7 +11,7 @@ import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
-import { plannedStep, stepOfFound, type PlannedStep } from '../../core/export/launchers/launch-settings';
+import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../../core/export/launchers/launch-settings';
 import { checkedNewLauncher, newFileLaunchers, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
@@ -61,7 +61,8 @@ export async function exportLayoutCommand(
   if (target === 'html') await report(commands, state, source);
   else if (target === 'patch') await showPatch(await planSource(commands, source));
   else if (typeof target === 'object') {
-    const { text, gaps } = await target.write(await planSource(commands, source), () => loadReader('megatron-shell', commands.shell));
+    const plan = withSource(await planSource(commands, source), state.launcher);
+    const { text, gaps } = await target.write(plan, () => loadReader('megatron-shell', commands.shell));
     await openUnsaved({ text, gaps }, target.language);
   } else await openUnsaved(await launcherText(commands, state, source, target), launchers[target].exported?.language ?? 'plaintext');
 }
@@ -75,9 +76,9 @@ async function launcherText(
 ): Promise<Pick<NewLauncher, 'text' | 'gaps'>> {
   const isOwn = launcher !== null && newFileLaunchers.some(({ format, edits }) => format === target && edits.includes(launcher.format));
   const editable = isOwn && reread !== null ? await editableFile(launcher, reread) : null;
-  if (editable !== null) return editedCopy(stepOf(source, plannedStep), editable);
-  const step = stepOf(source, (plan) => launchableStep(plan, target));
-  return checkedNewLauncher(step, await newFileWriter(target), await loadReader(target, shell));
+  if (editable !== null) return editedCopy(toStep(source, plannedStep), editable);
+  const { plan, ...step } = toStep(source, (whole) => launchableStep(whole, target));
+  return checkedNewLauncher({ ...step, plan: withSource(plan, launcher) }, await newFileWriter(target), await loadReader(target, shell));
 }
 
 /** What another extension or a test names; null: the user is asked. */
@@ -85,7 +86,7 @@ function targetNamed(asked: unknown): Target | null {
   return asked === 'patch' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
 }
 
-function stepOf(source: Source, ofPlan: (plan: Plan) => PlannedStep): PlannedStep {
+function toStep(source: Source, ofPlan: (plan: Plan) => PlannedStep): PlannedStep {
   return 'plan' in source ? ofPlan(source.plan) : stepOfFound(source.picked.result, source.picked.found);
 }
 

@@ -166,6 +166,31 @@ describe('terapipe export', () => {
     assert.deepEqual([set, text], [['tensor parallel size 4', 'pipeline parallel size 32'], readFileSync(at('tp4.sh'), 'utf8')]);
   });
 
+  it('takes over in a new script what the file of another launcher sets, and lists the rest', async () => {
+    mkdirSync(at('factory'));
+    cpSync(path.join(folder, 'configs/llama-tiny/config.json'), at('factory/config.json'));
+    const yaml = `model_name_or_path: ./factory
+finetuning_type: full
+template: llama3
+cutoff_len: 64
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 2
+learning_rate: 1.0e-5
+max_steps: 700
+lr_scheduler_type: cosine
+bf16: true
+`;
+    writeFileSync(at('factory/run.yaml'), yaml);
+    const { out, err, exitCode } = await run('export', at('factory/run.yaml'), '--to', 'megatron');
+    assert.notEqual(exitCode, 2, err);
+    assert.match(out, /^ {2}--lr 1\.0e-5\n {2}--train-iters 700\n {2}--lr-decay-style cosine\n/m);
+    assert.match(out, /^ {2}--tokenizer-model \.\/factory$/m);
+    assert.doesNotMatch(out, /TOKENIZER/);
+    const listed = 'ot written: other settings of run.yaml: template llama3: this launcher has no counterpart that is written';
+    assert.ok(err.includes(`n${listed}\n`), err);
+    assert.ok(out.includes(`# N${listed}.\n`), out);
+  });
+
   it('writes another candidate than the chosen one into a file, and its uneven stages', async () => {
     const same = original.replace('--num-layers 96', '--num-layers 8').replace('--hidden-size 12288', '--hidden-size 512');
     writeFileSync(script, same.replace('--num-attention-heads 96', '--num-attention-heads 8'));

@@ -14,6 +14,7 @@ import { ordersDiffer } from '../../cluster/boundaries';
 import { resolveRankOrder } from '../../domain/runtime';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
+import type { LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 
 /** A planned step and its launcher settings. */
@@ -23,6 +24,13 @@ export interface PlannedStep {
   readonly schedule: ScheduleName;
   readonly scheme: Scheme;
   readonly iterationMs: number;
+}
+
+/** A plan, or its launch settings, with what the launcher's file of its run sets, which a new file takes over. */
+export function withSource<T extends Plan | LaunchSettings>(plan: T, launcher: LauncherFile | null): T {
+  if (launcher === null) return plan;
+  const { file, written = { names: 'megatron', settings: null } } = launcher;
+  return { ...plan, source: { file, ...written } };
 }
 
 /** The plan's chosen candidate. @throws ExpectedError as `toLaunchSettings`. */
@@ -58,13 +66,14 @@ export function toLaunchSettings(plan: Plan): LaunchSettings {
       sentence`plan one kind of nodes, or set layout.stageLayers in the launcher and order hosts like stages`,
     );
   const chosen = chosenCandidate(plan);
-  return launchSettings(request, {
+  const settings = launchSettings(request, {
     ...chosen,
     stageLayers: resolvedStageLayers(request),
     peakBytes: candidatePeakBytes(chosen),
     usableBytes: chosen.memory.capacityBytes - chosen.memory.marginBytes,
     range: plan.cost.range,
   });
+  return plan.source === undefined ? settings : { ...settings, source: plan.source };
 }
 
 /** The same of a layout that a search found. */

@@ -3,7 +3,7 @@ import { ExpectedError } from '../../errors';
 import { launcherFormats, launchers } from '../../launchers/registry';
 import type { ConfigFormat, LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
-import type { NewFile } from '../../launchers/writing/editor';
+import type { Carried, NewFile } from '../../launchers/writing/editor';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
 import { sentence } from '../../sentence';
 import type { PlannedStep } from './launch-settings';
@@ -72,8 +72,27 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const reason = lacks?.(plan.model) ?? null;
   const missing = reason === null ? [] : [{ what: sentence`parts of the model`, reason }];
-  const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps];
-  return { text: write(plan, edits, all), fileName, gaps: all };
+  const carried = carriedBy(plan, writer);
+  const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps, ...notCarried(plan, carried)];
+  return { text: write(plan, edits, all, carried), fileName, gaps: all };
+}
+
+/** What a new file takes over from the file of the planned run. */
+function carriedBy(plan: LaunchSettings, { carries }: NewFile): Carried {
+  const { source } = plan;
+  if (source === undefined || source.settings === null) return { values: new Map(), left: [] };
+  const { settings } = source;
+  const left = settings.filter(({ isPlanned }) => !isPlanned).map(({ name, words }) => [name, ...(words ?? [])].join(' '));
+  return carries?.({ ...source, settings }, plan) ?? { values: new Map(), left };
+}
+
+/** Settings of the planned run's file that a new one does not have. */
+function notCarried({ source }: LaunchSettings, { left }: Carried): readonly Remark[] {
+  if (source === undefined) return [];
+  const what = sentence`other settings of ${source.file.slice(source.file.lastIndexOf('/') + 1)}`;
+  if (source.settings === null)
+    return [{ what, reason: sentence`learning rate, data and checkpoints of this kind of file are not taken over; write them yourself` }];
+  return left.length === 0 ? [] : [{ what, reason: sentence`${left.join(', ')}: this launcher has no counterpart that is written` }];
 }
 
 /**

@@ -8,6 +8,8 @@ import { parseDocument, type JsonDocument } from '../../languages/json/document'
 import { settingsOfJson } from './members';
 import { deepspeedKeys, precisionSwitches } from './settings';
 import { factNamed, factsOfSettings } from '../tables/table';
+import { settingsOfKeys } from '../tables/written-settings';
+import type { WrittenSetting } from '../../run/run-settings';
 import { fillTemplate, placeholderIn } from '../../languages/json/template';
 import { sentence } from '../../sentence';
 
@@ -32,6 +34,7 @@ interface DeepSpeedFacts {
   readonly open: readonly OpenSetting[];
   /** Whether Python's json module would read the text as it is. */
   readonly validJson: boolean;
+  readonly written: readonly WrittenSetting[];
 }
 
 /**
@@ -40,8 +43,9 @@ interface DeepSpeedFacts {
  * @throws ExpectedError for text that is not JSON even with its placeholders filled; see `parseDocument` and `readMembers`.
  */
 export function readDeepSpeed(file: string, text: string): LauncherFile {
-  const { facts, remarks, placeholders } = readEmbeddedDeepSpeed(text, file, 0);
-  return { file, format: 'deepspeed', text, place: firstPlace(file, facts), facts, remarks, modelFiles: [], placeholders };
+  const { facts, remarks, placeholders, written: settings } = readEmbeddedDeepSpeed(text, file, 0);
+  const written = { names: 'deepspeed', settings } as const;
+  return { file, format: 'deepspeed', text, place: firstPlace(file, facts), facts, remarks, modelFiles: [], placeholders, written };
 }
 
 /**
@@ -79,6 +83,7 @@ function readDeepSpeedFacts(text: string, file: string, offset: number): DeepSpe
     placeholders: [...new Set(names)].sort(),
     open,
     validJson: template.placeholders.size === 0 && broken === null,
+    written: settingsOfKeys(settings, (name) => factNamed(deepspeedKeys, name) !== undefined),
   };
 }
 

@@ -11,6 +11,7 @@ import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } fr
 import { row, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
+import { settingsOfYaml } from '../tables/written-settings';
 import { anyOf, word } from '../tables/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
@@ -71,6 +72,15 @@ const trainerKeys: Table = {
   ],
 };
 
+/** Keys that a plan has. */
+const planned: ReadonlySet<string> = new Set([
+  ...Object.values(trainerKeys).flatMap((rules) => rules.map(({ name }) => name)),
+  'deepspeed',
+  'fsdp',
+  'fsdp_config',
+  'finetuning_type',
+]);
+
 /** A DeepSpeed JSON is named by a path from where the launcher is started, so it is searched next to the file and above it. */
 export const trainerFiles: Composition = {
   findBases: (layer) => {
@@ -92,6 +102,7 @@ export const trainerFiles: Composition = {
       ...launcherFile(own, 'hf-trainer', facts, reader),
       program: detectTrainerProgram(own, facts, reader.one('pure_bf16', on(true))?.value === true),
       ...readTrainerAdapters(reader),
+      written: { names: 'trainer', settings: settingsOfYaml(own, (key) => planned.has(key)) },
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
     };
   },

@@ -10,6 +10,7 @@ import { sharedExperts, withoutIdleExperts } from '../tables/derived';
 import { joined, row, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
+import { settingsOfFlags } from '../tables/written-settings';
 import { environmentOnly, scalarValue } from '../../languages/yaml/references';
 import { entryRemovalRange } from '../../languages/yaml/removal';
 import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../../languages/yaml/document';
@@ -48,12 +49,11 @@ function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): L
   const given = entries.filter(({ value }) => value.kind !== 'scalar' || scalarValue(value) !== null);
   const flags = new Map(given.map((entry) => [flagKey(entry.key), entryFlag(document, entry)]));
   const facts = megatronFacts(flags);
-  return launcherFile(
-    document,
-    'megatron-yaml',
-    { ...defaultsFor(facts), ...facts },
-    { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholderNames(document, flags) },
-  );
+  const noticed = { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholderNames(document, flags) };
+  return {
+    ...launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, noticed),
+    written: { names: 'megatron', settings: settingsOfFlags(flags.values(), (key) => flagWords(key) !== undefined) },
+  };
 }
 
 function readConfig(document: YamlDocument): LauncherFile {

@@ -1,4 +1,6 @@
+import type { Carried } from '../writing/editor';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { isDataFlag } from './carried-flags';
 import { hybridLetters, modelFlags } from './model-flags';
 import { megatronDefaultValues } from './megatron-defaults';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
@@ -38,8 +40,8 @@ function issueFlags({
   ];
 }
 
-/** A launch script for Megatron-LM under Slurm: complete except for data, tokenizer and learning rate, which no plan knows. */
-export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
+/** A launch script for Megatron-LM under Slurm. Learning rate, data, tokenizer and checkpoints are those of the planned run's file. */
+export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], { values }: Carried): string {
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
@@ -47,6 +49,9 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
+  const isCarried = (keys: readonly string[]): boolean => keys.some((key) => values.has(key));
+  const carriedLines = (ofData: boolean): string[] => [...values].flatMap(([key, line]) => (isDataFlag(key) === ofData ? [line] : []));
+  const asked = askedData.filter(({ keys }) => !isCarried(keys));
   return `#!/usr/bin/env bash
 #SBATCH --job-name=${job}
 #SBATCH --nodes=${nodes}
@@ -61,12 +66,9 @@ set -euo pipefail
 
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 
-# What no plan knows: a clone of Megatron-LM, the data, the tokenizer, where to save.
+# What no plan knows: a clone of Megatron-LM${asked.length > 0 ? ', the data, the tokenizer, where to save' : ''}.
 MEGATRON=\${MEGATRON:-.}
-DATA_PATH=\${DATA_PATH:?set it to the prefix of the preprocessed data}
-TOKENIZER=\${TOKENIZER:?set it to the folder or name of the tokenizer}
-CHECKPOINTS=\${CHECKPOINTS:-checkpoints}
-
+${asked.map(({ variable }) => `${variable}\n`).join('')}
 GPUS_PER_NODE=${gpusPerNode}
 NNODES=\${SLURM_NNODES:-${nodes}}
 MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-localhost}" | head -n 1)}
@@ -83,16 +85,11 @@ ${lines([...words.filter((flag) => !isBatch(flag) && !isModel(flag)), ...issueFl
 
 TRAINING_ARGS=(
 ${lines(words.filter(isBatch))}
-  --train-iters 1000 # as long as you train
-  --lr 1.0e-4
-  --lr-decay-style cosine
+${lines([...trainingDefaults.filter(({ keys }) => !isCarried(keys)).flatMap(({ flags }) => flags), ...carriedLines(false)])}
 )
 
 DATA_ARGS=(
-  --data-path "$DATA_PATH"
-  --tokenizer-type HuggingFaceTokenizer
-  --tokenizer-model "$TOKENIZER"
-  --save "$CHECKPOINTS"
+${lines([...asked.flatMap(({ flags }) => flags), ...carriedLines(true)])}
 )
 
 srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
@@ -101,6 +98,28 @@ srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
   "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"
 `;
 }
+
+/** Flags that a script has where the planned run's file gives none of `keys`. */
+const trainingDefaults: readonly { readonly keys: readonly string[]; readonly flags: readonly string[] }[] = [
+  { keys: ['train-iters', 'train-samples'], flags: ['--train-iters 1000 # as long as you train'] },
+  { keys: ['lr'], flags: ['--lr 1.0e-4'] },
+  { keys: ['lr-decay-style'], flags: ['--lr-decay-style cosine'] },
+];
+
+/** The same of data, each with the variable that whoever starts the script sets. */
+const askedData: readonly ((typeof trainingDefaults)[number] & { readonly variable: string })[] = [
+  {
+    keys: ['data-path', 'train-data-path', 'data-args-path', 'per-split-data-args-path', 'mock-data'],
+    flags: ['--data-path "$DATA_PATH"'],
+    variable: 'DATA_PATH=${DATA_PATH:?set it to the prefix of the preprocessed data}',
+  },
+  {
+    keys: ['tokenizer-type'],
+    flags: ['--tokenizer-type HuggingFaceTokenizer', '--tokenizer-model "$TOKENIZER"'],
+    variable: 'TOKENIZER=${TOKENIZER:?set it to the folder or name of the tokenizer}',
+  },
+  { keys: ['save'], flags: ['--save "$CHECKPOINTS"'], variable: 'CHECKPOINTS=${CHECKPOINTS:-checkpoints}' },
+];
 
 /** Written always: without these flags Megatron-LM has dropout. */
 function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {

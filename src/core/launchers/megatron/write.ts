@@ -3,6 +3,7 @@ import { mapAt, type YamlDocument } from '../../languages/yaml/document';
 import type { Editor } from '../writing/editor';
 import { keysUnder } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
+import { carriedFlags } from './carried-flags';
 import { modelGaps } from './model-flags';
 import { megatronScript } from './new-script';
 import { megatronSettings } from './plan-settings';
@@ -27,6 +28,7 @@ export const megatronShellEditor: Editor = {
       const parts = modelGaps(model);
       return parts.length === 0 ? null : sentence`Megatron-LM's flags leave out ${listOf(parts)}`;
     },
+    carries: (source, { sliced }) => carriedFlags(source, sliced !== undefined),
     write: megatronScript,
   },
 };

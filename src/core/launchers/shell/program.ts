@@ -29,7 +29,7 @@ export interface ShellProgram {
   readonly read: (
     flags: ReadonlyMap<string, LocatedFlag>,
     layers: readonly Layer[],
-  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program'> & {
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program' | 'written'> & {
     readonly facts: Facts;
     /** Findings on a run that trains. */
     readonly notes?: readonly Finding[];

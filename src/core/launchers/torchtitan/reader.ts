@@ -6,7 +6,8 @@ import { firstPlace, type Settings } from '../tables/values';
 import { deriveFacts } from './derived';
 import { closestFlavor } from './flavors';
 import { titanKeys } from './settings';
-import { factsOfSettings } from '../tables/table';
+import { factNamed, factsOfSettings } from '../tables/table';
+import { settingsOfKeys } from '../tables/written-settings';
 import { parseToml } from './toml';
 import { sentence } from '../../sentence';
 
@@ -40,6 +41,7 @@ export function titanFile(file: string, text: string, settings: Settings): Launc
     facts,
     modelFiles,
     placeholders: [],
+    written: { names: 'torchtitan', settings: settingsOfKeys(settings, (name) => factNamed(titanKeys, name) !== undefined) },
     remarks: sizes === null ? remarks : [...remarks, sizes],
   };
 }

@@ -15,6 +15,7 @@ import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } fr
 import { factsOfTable, tableReads, row, rows, type FlagTable, lenient } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
+import { settingsOfFlags } from '../tables/written-settings';
 import { pathWord, torchDtypes, word } from '../tables/reads';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { isTrainerScript } from './recognise';
@@ -134,6 +135,12 @@ const known = new Map<string, FlagRead<unknown>['words']>([
   ...[...switches, ...deepspeedKeys, accelerateKey].map((key): [string, 'many'] => [key, 'many']),
 ]);
 
+/** Flags of `torchrun`, `deepspeed` and Slurm that no plan has. */
+const fromLauncher: ReadonlySet<string> = new Set(
+  `master-addr master-port node-rank rdzv-id rdzv-backend rdzv-endpoint max-restarts standalone tee hostfile include exclude module log-dir
+  machine-rank main-process-ip main-process-port job-name`.split(/\s+/),
+);
+
 /** Its launch flags have ZeRO and offloading too. */
 const openRlhf: Capabilities = {
   name: 'OpenRLHF',
@@ -176,7 +183,14 @@ export const trainerProgram: ShellProgram = {
     const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
     const facts = withCheckpointing({ ...written, ...zeroStageFromFileName(written, flags), ...metaseqFacts(written) });
     const adapters = readShellAdapters(flags);
-    return { facts, modelFiles: modelPath(facts), program: detectShellTrainer(facts, flags, layers), ...(adapters && { adapters }) };
+    const settings = settingsOfFlags(flags.values(), (key) => known.has(key) || fromLauncher.has(key));
+    return {
+      facts,
+      modelFiles: modelPath(facts),
+      program: detectShellTrainer(facts, flags, layers),
+      written: { names: 'trainer', settings },
+      ...(adapters && { adapters }),
+    };
   },
 };
 

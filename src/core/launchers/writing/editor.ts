@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../../domain/model';
 import type { Sentence } from '../../sentence';
 import type { FactName, LauncherFile, Program } from '../../run/facts';
+import type { ListedSettings } from '../../run/run-settings';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
 import type { LauncherTraits } from '../traits';
@@ -44,5 +45,15 @@ export interface NewFile {
   readonly sets?: readonly FactName[];
   /** Why the file does not have the whole model; null: it has. Absent: a config next to it has the model. */
   readonly lacks?: (model: ModelSpec) => Sentence | null;
-  readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]) => string;
+  /** What it takes over from the file of the planned run; absent: nothing. */
+  readonly carries?: (source: ListedSettings, plan: LaunchSettings) => Carried;
+  readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried) => string;
+}
+
+/** What a new file takes over from the file of the planned run that no plan has. */
+export interface Carried {
+  /** By name, as it is written. */
+  readonly values: ReadonlyMap<string, string>;
+  /** Settings of that file without a counterpart, as it writes them. */
+  readonly left: readonly string[];
 }

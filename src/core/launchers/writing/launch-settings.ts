@@ -1,5 +1,6 @@
 import type { ModelSpec } from '../../domain/model';
 import type { RankOrder } from '../../domain/runtime';
+import type { RunSettings } from '../../run/run-settings';
 import { gpusUsed, type Layout, type TrainingSpec } from '../../domain/request';
 import type { ScheduleName } from '../../domain/schedule-names';
 import type { SequenceSplit } from '../../domain/scheme';
@@ -63,6 +64,8 @@ export interface LaunchSettings extends Sizes, Omit<TrainingSpec, (typeof otherw
   readonly replaced?: Remark;
   /** The run trains only adapters, which only the launching file sets. */
   readonly trainsAdapters?: true;
+  /** What the file of the planned run sets; absent: the run has no launcher's file, or its settings are not listed. */
+  readonly source?: RunSettings;
   /** What the plan expects of it, in one line. */
   readonly predicted: string;
 }

@@ -93,7 +93,8 @@ describe('DeepSpeed JSON reader', () => {
   it('takes "auto" and null as unset', () => {
     const text =
       '{"train_batch_size": "auto", "zero_optimization": {"stage": null}, "bf16": {"enabled": "auto"}, "fp16": {"enabled": false}}';
-    assert.deepEqual(factsOf(text), { facts: {}, remarks: [], placeholders: [], open: [], validJson: true });
+    const written = [{ name: 'fp16.enabled', words: ['false'], isPlanned: true }];
+    assert.deepEqual(factsOf(text), { facts: {}, remarks: [], placeholders: [], open: [], validJson: true, written });
   });
 
   it('marks values that cannot be, and keeps the others', () => {
