@@ -11,7 +11,7 @@ import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError, configError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
 import { withBecause } from '../../core/export/plan-json';
-import { isEditable } from '../../core/launchers/registry';
+import { isEditable, launcherFormats, launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { readComposed } from '../../core/config-files/compose';
 import type { LoadedConfig } from '../../core/config-files/load-config';
@@ -25,7 +25,7 @@ import { exportFormatNamed, exportNames, type Exported } from '../export-formats
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, readReferenced, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
-import { say, sentence } from '../../core/sentence';
+import { anyOf, say, sentence } from '../../core/sentence';
 
 /** Options of `export` in addition to a file. */
 interface ExportOptions {
@@ -213,11 +213,14 @@ function withCandidate(plan: Plan, wanted: string): Plan {
   );
 }
 
+/** Programs whose files plans are written into. */
+const editableLaunchers = [...new Set(launcherFormats.filter(isEditable).map((format) => launchers[format].capabilities.name))];
+
 function notEditable(file: string): ExpectedError {
   return configError(
     'config-unknown-format',
     sentence`This is not a launcher that a plan can be written into`,
-    sentence`name a launcher of Megatron-LM, NeMo, Megatron-Bridge, TorchTitan or DeepSpeed`,
+    sentence`name a file of ${anyOf(editableLaunchers)}`,
     fileStart(file),
   );
 }
@@ -225,17 +228,16 @@ function notEditable(file: string): ExpectedError {
 /** The launcher that a file is of. @throws ExpectedError when it is none, or not the one asked for. */
 function resolveTarget({ file, text }: SourceText, to: string | null): { readonly name: string; readonly format: LauncherFormat } {
   const format = recogniseConfig(file, text, 'named');
-  const editable = format !== null && isEditable(format) ? format : null;
-  const name = exportNames.find((entry) => editable !== null && exportFormatNamed(entry).into.includes(editable));
-  if (editable === null || name === undefined) throw notEditable(file);
+  if (format === null || !isEditable(format)) throw notEditable(file);
+  const name = exportNames.find((entry) => exportFormatNamed(entry).into.includes(format)) ?? format;
   if (to !== null && to !== name)
     throw new ExpectedError(
       'export-other-format',
       sentence`${file} is a file of ${name}, not of ${to}`,
-      sentence`give --to ${name}, or leave it out`,
+      exportNames.includes(name) ? sentence`give --to ${name}, or leave it out` : sentence`leave --to out`,
       fileStart(file),
     );
-  return { name, format: editable };
+  return { name, format };
 }
 
 function editLines(

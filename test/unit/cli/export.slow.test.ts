@@ -128,6 +128,17 @@ describe('terapipe export', () => {
     assert.match(again.err, /nothing to change/);
   });
 
+  it('changes files of launchers that no new file is written for', async () => {
+    const changedLine = { 'nanotron.yaml': '+  micro_batch_size: 1', 'gpt-neox-plain.yml': '+train_micro_batch_size_per_gpu: 1' };
+    for (const [name, line] of Object.entries(changedLine)) {
+      const file = path.join(launchers, name);
+      const { err, out } = await run('export', file, '--into', file, '--set', 'training.microBatch=1');
+      assert.ok(out.split('\n').includes(line), `${out}${err}`);
+      const other = await run('export', file, '--into', file, '--to', 'nemo');
+      assert.match(other.err, /is a file of (?:nanotron|gpt-neox), not of nemo; leave --to out/);
+    }
+  });
+
   it('gives edits, gaps and the difference as JSON', async () => {
     fresh();
     const { out, err } = await run('export', plan, '--into', script, '--to', 'megatron', '--json');
