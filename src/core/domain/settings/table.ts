@@ -1,5 +1,6 @@
 import { kernels, optimizer, precision } from './arithmetic';
 import { batch } from './batch';
+import { checkpoints } from './checkpoints';
 import { communication } from './communication';
 import { layerKinds } from './layer-kinds';
 import { cluster, layout } from './layout';
@@ -12,7 +13,7 @@ import type { Setting } from './setting';
 export const settings = {
   model: { ...modelSizes, ...expertSizes, ...layerKinds },
   layout,
-  training: { ...batch, ...precision, ...optimizer, ...memory, ...kernels, ...communication },
+  training: { ...batch, ...precision, ...optimizer, ...memory, ...kernels, ...communication, ...checkpoints },
   cluster,
 };
 

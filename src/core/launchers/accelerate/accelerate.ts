@@ -7,6 +7,7 @@ import type { Facts, Program } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { isJson, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
 import { row, lenient, type Table } from '../tables/table';
+import { stateDictKeys } from '../tables/checkpoint-facts';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, word } from '../tables/reads';
@@ -55,6 +56,7 @@ const ofType: Readonly<Record<string, Table>> = {
       row('fsdp_config.sharding_strategy', fsdpStage),
       row('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
     ],
+    ...stateDictKeys('fsdp_config.fsdp_state_dict_type', 'fsdp_config.state_dict_type'),
     recomputeGranularity: [row('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
   },
   MEGATRON_LM: {

@@ -33,6 +33,8 @@ export const deepspeedKeys: ValueTable = {
     row('zero_optimization.offload_param.device', value(word, device)),
     row('zero_optimization.cpu_offload_params', value(boolean, whenOn('cpu'))),
   ],
+  loadCheckpoint: [row('checkpoint.load_universal', value(boolean, whenOn(true)))],
+  checkpointFormat: [row('checkpoint.load_universal', value(boolean, whenOn('universal')))],
   precision: [
     row(precisionSwitches[0], value(boolean, whenOn('fp16'))),
     ...rows(value(boolean, whenOn('bf16')), precisionSwitches[1], precisionSwitches[2]),

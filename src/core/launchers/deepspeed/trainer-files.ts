@@ -12,7 +12,7 @@ export function isJson({ file }: Pick<Layer, 'file'>): boolean {
 
 /** What the DeepSpeed JSON of a Trainer's run sets of sharding; the Trainer's own arguments decide the batch and the precision. */
 export function readShardingFacts(layer: Layer): Facts {
-  return deepSpeedFacts(layer, ['zeroStage', 'offloadOptimizer', 'offloadParameters', 'gradAccumulationFp32']);
+  return deepSpeedFacts(layer, ['zeroStage', 'offloadOptimizer', 'offloadParameters', 'gradAccumulationFp32', 'checkpointFormat']);
 }
 
 /** The optimizer of a DeepSpeed JSON, which goes before the one that the Trainer would make. */

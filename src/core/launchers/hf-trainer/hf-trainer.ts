@@ -8,7 +8,8 @@ import { axolotl, llamaFactory, buildTrainerProgram, trl } from './programs';
 import { count, fixed, on } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
-import { row, lenient, type Table } from '../tables/table';
+import { checkpointPath, stateDictKeys } from '../tables/checkpoint-facts';
+import { row, rows, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { settingsOfYaml } from '../tables/written-settings';
@@ -64,6 +65,8 @@ const trainerKeys: Table = {
     row('optim_args.rank', count(1)),
     row('optim_args', rankArgument),
   ],
+  loadCheckpoint: rows(checkpointPath, 'resume_from_checkpoint', 'auto_resume_from_checkpoints'),
+  ...stateDictKeys('fsdp_config.fsdp_state_dict_type', 'fsdp_config.state_dict_type'),
   tensor: [row('tensor_parallel_size', count(1))],
   context: [row('context_parallel_size', count(1))],
   recomputeGranularity: [

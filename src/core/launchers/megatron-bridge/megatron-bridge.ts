@@ -4,7 +4,8 @@ import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../../languages/python/as-settings';
 import { sharedExperts } from '../tables/derived';
-import { joined, row, lenient, under, written, type Table } from '../tables/table';
+import { checkpointPath, leavesOut, weightsOnlyFact } from '../tables/checkpoint-facts';
+import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { optimizerKeys } from '../tables/optimizer-facts';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -69,6 +70,10 @@ export const bridgeKeys: Table = joined(
         ),
       ),
     ],
+    loadCheckpoint: rows(checkpointPath, 'checkpoint.load', 'checkpoint.pretrained_checkpoint'),
+    checkpointFormat: [row('checkpoint.ckpt_format', word)],
+    loadOptimizerState: [row('checkpoint.finetune', leavesOut), row('checkpoint.load_optim', on(true))],
+    reshardableOptimizer: [row('checkpoint.dist_ckpt_optim_fully_reshardable', on(true))],
     asyncTensorParallel: [row('comm_overlap.tp_comm_overlap', on(true))],
     overlapP2p: [row('comm_overlap.overlap_p2p_comm', on(true))],
     // its setup writes this over what `ddp` gives
@@ -110,7 +115,7 @@ export function readMegatronBridge(file: string, text: string): LauncherFile {
 export function bridgeFile(document: YamlDocument, format: 'megatron-bridge' | 'bridge-python'): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const written = reader.facts(bridgeKeys);
-  const facts = { ...written, ...sharedExperts(written) };
+  const facts = { ...written, ...sharedExperts(written), ...weightsOnlyFact(written, /pretrained_checkpoint$/) };
   return launcherFile(document, format, facts, { ...reader, also: sizesRemark(document, facts) });
 }
 

@@ -5,6 +5,7 @@ import type { Fact, Facts } from '../../run/facts';
 import { isHybrid } from './hybrid';
 import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
 import { llama3Scaling } from './megatron-defaults';
+import { readCheckpointFlags } from './checkpoint-flags';
 import { emptied, paddedWidth, partitioned, readRopeScaling, readScheduleFlags, slicedFacts, wholeRecompute } from './derived-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
@@ -324,6 +325,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...readScheduleFlags(flags),
     ...readRopeScaling(facts, flags),
     ...slicedFacts(flags),
+    ...readCheckpointFlags(flags),
     ...(encoderLayers && { encoderLayers }),
     ...(encoderLayers && decoderLayers && { decoderLayers }),
     // Under a launcher of its own on every node, tasks are nodes.

@@ -9,6 +9,7 @@ import type { Facts, LauncherFile, Purpose } from '../../run/facts';
 import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, gated } from '../megatron/core-keys';
 import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
+import { checkpointPath, weightsOnlyFact } from '../tables/checkpoint-facts';
 import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -86,6 +87,12 @@ export const nemoKeys: Table = joined(
     splitRank: [row('model.pipeline_model_parallel_split_rank', count(0))],
     decoderSequenceLength: [row('model.decoder_seq_length', count(1)), row('model.data.seq_length_dec', count(1))],
     precision: [row('model.fp8', fixed('fp8')), ...precisionKeys],
+    loadCheckpoint: [
+      ...rows(checkpointPath, 'model.restore_from_path', 'model.resume_from_checkpoint', 'trainer.resume_from_checkpoint'),
+      row('exp_manager.resume_if_exists', on(true)),
+    ],
+    checkpointFormat: [row('model.dist_ckpt_format', word)],
+    reshardableOptimizer: [row('model.dist_ckpt_parallel_dist_opt', on(true))],
     nodes: [row('trainer.num_nodes', count(1))],
     gpusPerNode: [row('trainer.devices', devices)],
   },
@@ -108,7 +115,8 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const given = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
   const shared = sharedExperts(given);
-  const facts = { ...given, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given) };
+  const checkpoints = checkpointFacts(reader, given);
+  const facts = { ...given, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
   const purpose = purposeIn(document);
   return {
     ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
@@ -144,6 +152,18 @@ function attentionWithoutEngine(reader: KeyReader, facts: Facts): Pick<Facts, 'a
   const engine = reader.one('model.transformer_engine', on(true));
   if (facts.attention !== undefined || flash?.value !== false || engine?.value === true) return {};
   return { attention: { ...flash, value: 'unfused' } };
+}
+
+/** Checkpoints are Megatron Core's with `mcore_gpt`, whose optimizer state every layout loads by default; a `.nemo` holds weights only. */
+function checkpointFacts(reader: KeyReader, facts: Facts): Facts {
+  const { checkpointFormat, reshardableOptimizer } = facts;
+  const isCore = reader.one('model.mcore_gpt', on(true))?.value === true;
+  const ofRanks = byDefault('torch', sentence`without mcore_gpt NeMo writes a file for each rank`);
+  return {
+    checkpointFormat: isCore ? (checkpointFormat ?? byDefault('zarr', sentence`NeMo default: dist_ckpt_format zarr`)) : ofRanks,
+    reshardableOptimizer: reshardableOptimizer ?? byDefault(true, sentence`NeMo default: dist_ckpt_parallel_dist_opt true`),
+    ...weightsOnlyFact(facts, /restore_from_path$/),
+  };
 }
 
 function encoderLength({ encoderLayers, sequenceLength }: Facts): Pick<Facts, 'encoderSequenceLength'> {

@@ -4,6 +4,7 @@ import { isFp32 } from '../deepspeed/settings';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
 import { row, lenient, written, type Table, type NodeRead } from '../tables/table';
+import { checkpointPath, leavesOut } from '../tables/checkpoint-facts';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, word } from '../tables/reads';
@@ -109,6 +110,9 @@ export const neoxKeys: Table = {
   ],
   recomputeLayers: [row('checkpoint_num_layers', count(1))],
   cpuCheckpointing: [row('checkpoint_in_cpu', on(true))],
+  loadCheckpoint: [row('load', checkpointPath)],
+  checkpointFormat: [row('checkpoint.load_universal', fixed('universal'))],
+  loadOptimizerState: [row('finetune', leavesOut), row('no_load_optim', leavesOut)],
   attention: [row('attention_config', attentionKinds)],
   nodes: [row('num_nodes', some)],
   gpusPerNode: [row('num_gpus', some)],

@@ -7,6 +7,7 @@ import { coreKeys } from '../megatron/core-keys';
 import { recipePrecision } from '../megatron-bridge/megatron-bridge';
 import { count, on } from '../../languages/reads';
 import { titanFile } from '../torchtitan/reader';
+import { checkpointPath } from '../tables/checkpoint-facts';
 import { joined, row, type Table } from '../tables/table';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile, replacedKeys } from '../tables/launcher-file';
@@ -36,6 +37,8 @@ const bridgeKeys: Table = joined(
     batchSchedule: [row('rampup_batch_size', phrase)],
     precision: [row('precision_config', recipePrecision)],
     distributedOptimizer: [row('use_distributed_optimizer', on(true))],
+    loadCheckpoint: [row('load', checkpointPath)],
+    checkpointFormat: [row('ckpt_format', word)],
     stagesBeforeReplicas: [row('use_tp_pp_dp_mapping', on(true))],
     overlapGradReduce: [row('overlap_grad_reduce', on(true))],
     overlapParamGather: [row('overlap_param_gather', on(true))],

@@ -11,6 +11,17 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveData(facts);
   deriveRecompute(facts);
   deriveLoss(settings, facts);
+  deriveCheckpoint(settings, facts);
+}
+
+/** The first checkpoint is that of `initial_load_path`, of which only the weights are loaded by default. */
+function deriveCheckpoint(settings: Settings, facts: Draft): void {
+  const path = settings.get('checkpoint.initial_load_path');
+  if (facts.loadCheckpoint === undefined || path === undefined || path.value === '') return;
+  const { name, place, whole } = path;
+  const source = { kind: 'file', place, key: name } as const;
+  facts.loadCheckpoint = { value: true, source, name, whole };
+  facts.loadOptimizerState = { value: settings.get('checkpoint.initial_load_model_only')?.value === false, source, name };
 }
 
 /** By default TorchTitan recomputes every second layer. */

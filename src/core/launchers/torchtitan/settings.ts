@@ -100,6 +100,13 @@ export const titanKeys: ValueTable = {
   ],
   offloadParameters: [row('training.enable_cpu_offload', value(boolean, whenOn('cpu')))],
   offloadOptimizer: [row('training.enable_cpu_offload', value(boolean, whenOn('cpu')))],
+  loadCheckpoint: rows(value(boolean, whenOn(true)), 'checkpoint.enable', 'checkpoint.enable_checkpoint'),
+  loadDataPosition: [
+    row(
+      'checkpoint.exclude_from_loading',
+      value(words, (names) => ([names].flat().includes('dataloader') ? false : null)),
+    ),
+  ],
   recomputeGranularity: [row('activation_checkpoint.mode', value(word, filled))],
   compile: rows(value(boolean), 'compile.enable', 'training.compile'),
   recomputeOption: [row('activation_checkpoint.selective_ac_option', value(wordOrCount, String))],

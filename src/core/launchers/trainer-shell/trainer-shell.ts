@@ -12,6 +12,7 @@ import { flagKey } from '../megatron/megatron-flags';
 import { choice, count, nodeCount, processCount, type FlagRead } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
+import { checkpointPath, stateDictKeys } from '../tables/checkpoint-facts';
 import { factsOfTable, tableReads, row, rows, type FlagTable, lenient } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
@@ -112,6 +113,8 @@ const table: FlagTable = {
   optimizerRank: [...rows(sizes, 'galore-rank', 'apollo-rank'), row('optim-args', rankArgument)],
   offloadOptimizer: [row('offload-optimizer-device', offloaded), row('adam-offload', toggle('cpu'))],
   offloadParameters: [row('offload-param-device', offloaded)],
+  loadCheckpoint: [row('resume-from-checkpoint', checkpointPath)],
+  ...stateDictKeys('fsdp-state-dict-type'),
   tensor: [row('parallelism-config-tp-size', sizes)],
   context: [row('parallelism-config-cp-size', sizes)],
   dataReplicate: [row('parallelism-config-dp-replicate-size', sizes)],
