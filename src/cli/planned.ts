@@ -3,6 +3,8 @@ import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { formatPercent } from '../core/format';
 import { configFindings } from '../core/export/config-findings';
+import type { JudgedChange } from '../core/checkpoints/judge';
+import { plannedCheckpoint } from '../core/rules/plan/checkpoint-findings';
 import type { LoadedConfig } from '../core/config-files/load-config';
 import { notSuppressed } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
@@ -22,6 +24,8 @@ export interface Planned {
   readonly findings: readonly Finding[];
   /** Changes with which a plan fits that does not, cheapest first; left out: none were looked for. */
   readonly remedies?: readonly Remedy[];
+  /** Whether the checkpoint that the files load survives the planned layout; absent or null: it is theirs, or they load none. */
+  readonly checkpoint?: JudgedChange | null;
 }
 
 /**
@@ -41,7 +45,8 @@ export function planRun(
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
     const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found }));
-    return { run, plan, remedies, findings: judgedFindings(config, run, plan, remedies) };
+    const checkpoint = plannedCheckpoint(config, run, plan.request);
+    return { run, plan, remedies, checkpoint, findings: judgedFindings(config, run, plan, remedies) };
   } catch (error) {
     throw placed(error, run, () => judgedFindings(config, run, null));
   }

@@ -35,7 +35,8 @@ export async function readConfig(
 ): Promise<LoadedConfig> {
   texts.set(file, text);
   const config = await loadConfig(file, text, { read: referencedInto(texts), shell }, options);
-  return config.run === null ? config : { ...config, run: asAsked(config.run, machine, sets) };
+  const { run } = config;
+  return run === null ? config : { ...config, run: asAsked(run, machine, sets), fileRun: run };
 }
 
 /** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */

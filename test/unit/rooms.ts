@@ -64,6 +64,10 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       "launchers' files, read and written: a folder for each launcher, `registry` lists them; `tables/` lists which flag or key sets what, `shell/` finds what a script launches, `writing/` is what writing shares, `counts`, `layout-sizes` and `stage-layers` what sizes and stages follow from settings",
     imports: ['domain', 'model', 'schedules', 'languages', 'run', 'huggingface', 'terapipe', 'slice-runtimes'],
   },
+  checkpoints: {
+    about: 'whether a checkpoint loads at another layout: a file for what each launcher does, `registry` lists them',
+    imports: ['domain', 'run', 'launchers'],
+  },
   partition: {
     about: 'layers to stages and stages to nodes',
     imports: ['domain', 'model', 'cluster', 'schedules', 'time-model', 'memory-model', 'run'],
@@ -121,6 +125,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'terapipe',
       'slice-runtimes',
       'launchers',
+      'checkpoints',
       'partition',
       'planner',
       'layout-search',
@@ -145,6 +150,7 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
       'terapipe',
       'slice-runtimes',
       'launchers',
+      'checkpoints',
       'partition',
       'planner',
       'layout-search',

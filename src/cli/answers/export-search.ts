@@ -6,6 +6,9 @@ import type { Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
+import type { JudgedChange } from '../../core/checkpoints/judge';
+import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
+import { checkpointJson } from '../../core/export/checkpoint-json';
 import { searchJson } from '../../core/export/search-json';
 import { layoutText } from '../../core/layout-search/labels';
 import { listPlans } from '../../core/layout-search/plans';
@@ -56,6 +59,8 @@ interface WrittenBest {
   readonly gaps: readonly Remark[];
   /** The file planned again; null for a new file that leaves its model to another. */
   readonly again: Planned | null;
+  /** Whether the checkpoint that the file loads survives the new layout; null: nothing is known of one. */
+  readonly checkpoint: JudgedChange | null;
   /** The machine to start the file on, where it does not set one; null: it does. */
   readonly startOn: Machine | null;
 }
@@ -166,7 +171,8 @@ async function written(
   const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
   const applied = applyLayout({ run, editable }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
-  return { found, text, gaps: applied.remarks, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
+  const checkpoint = foundCheckpoint(config, run, toPlanRequest(result.request, found));
+  return { found, text, gaps: applied.remarks, checkpoint, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
 }
 
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
@@ -181,7 +187,7 @@ async function newFile(
   const { pieces, gaps, runs } = await exportFormatNamed(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
-  return { found, text: [...pieces].join(''), gaps, again: null, startOn: null };
+  return { found, text: [...pieces].join(''), gaps, again: null, checkpoint: null, startOn: null };
 }
 
 /**
@@ -278,7 +284,9 @@ export async function exportBestAnswer(
   await (write ? replaceFile(out, file.text) : writeNewFile(out, file.text));
   for (const line of [...passed, ...remarksOn(config, file, out)]) terminal.err(`${line}\n`);
   for (const finding of file.again?.findings ?? []) terminal.err(`${findingLine(printedFinding(finding, texts))}\n`);
-  const { found } = file;
+  const { found, checkpoint } = file;
+  if (checkpoint !== null)
+    terminal.err(`${printable(`checkpoint: ${say(checkpointText(checkpoint))}; ${say(checkpointRemedy(checkpoint))}`)}\n`);
   const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step`;
   return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode: 0 };
 }
@@ -312,6 +320,7 @@ function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings)
             plannedAgainMs: again?.iterationMs ?? null,
             nodes: file.startOn?.nodes ?? null,
             gaps: file.gaps.map(({ what, reason }) => ({ what: say(what), reason: say(reason) })),
+            ...checkpointJson(file.checkpoint),
           },
     refused: tried.map(({ found, why }) => ({ layout: say(layoutText(found.point)), iterationMs: found.iterationMs, why: say(why) })),
   };

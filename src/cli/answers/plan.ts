@@ -1,4 +1,5 @@
 import { runtimeProfile, sendsText } from '../../core/domain/runtime';
+import { checkpointJson } from '../../core/export/checkpoint-json';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { startErrors, type Finding } from '../../core/findings';
@@ -42,7 +43,7 @@ import { say, sentence, type Value } from '../../core/sentence';
 
 /** `terapipe plan`: the chosen way to run the step, compared with the others. */
 export function planAnswer(
-  { plan, findings, remedies = [] }: Planned,
+  { plan, findings, remedies = [], checkpoint = null }: Planned,
   texts: Texts,
   own: PlanSettings = {},
   used: UsedLog | null = null,
@@ -55,6 +56,7 @@ export function planAnswer(
       ...planJson(plan, own),
       ...logJson(log),
       ...remediesJson(remedies),
+      ...checkpointJson(checkpoint),
       starts: startErrors(findings).length === 0,
       findings: printed,
     },

@@ -42,6 +42,8 @@ export interface LoadedConfig {
   readonly model: LauncherFile | null;
   /** What is planned; null when no file gives the model's sizes, for which `noRun` is the error. */
   readonly run: Run | null;
+  /** The same before settings of a command line; absent: there are none. */
+  readonly fileRun?: Run;
   readonly noRun: ExpectedError | null;
   /** What is wrong in the launch, before anything is planned; without a run also in a terapipe.json. */
   readonly findings: readonly Finding[];

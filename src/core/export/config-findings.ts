@@ -7,6 +7,7 @@ import type { Remedy } from '../rules/plan/remedy';
 import { runFindings } from '../rules/run-findings';
 import type { EditableFile } from './launchers/edit-launcher';
 import { settingEdits } from './launchers/memory-fixes';
+import { checkpointFindings } from '../rules/plan/checkpoint-findings';
 import { formatFindings } from '../rules/plan/format-findings';
 import { memoryFindings } from '../rules/plan/memory-findings';
 import { sliceFindings } from './slices/slice-findings';
@@ -18,14 +19,16 @@ import { sliceFindings } from './slices/slice-findings';
  * @param remedies of a plan that does not fit, as `findRemedies` finds them. @param editable what quick fixes of a launcher's file need.
  */
 export function configFindings(
-  { format, findings }: Pick<LoadedConfig, 'format' | 'findings'>,
+  config: Pick<LoadedConfig, 'format' | 'findings' | 'launcher' | 'fileRun'>,
   run: Run | null,
   plan: Plan | null,
   remedies: readonly Remedy[] = [],
   editable: EditableFile | null = null,
 ): readonly Finding[] {
+  const { format, findings } = config;
   if (run === null) return findings;
-  if (isLauncher(format)) return [...findings, ...launchedFindings(run, plan, remedies, editable)];
+  const ofCheckpoint = plan === null ? [] : checkpointFindings(config, run, plan.request);
+  if (isLauncher(format)) return [...findings, ...ofCheckpoint, ...launchedFindings(run, plan, remedies, editable)];
   // that a kind of model is not planned is not true of a run that freezes layers, which plans it
   return runFindings(run, plan, remedies).filter(({ code }) => code !== 'model-not-planned' || !isElastic(run));
 }

@@ -4,6 +4,9 @@ import { ExpectedError } from '../../core/errors';
 import { applyLayout } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { formatDuration, plural } from '../../core/format';
+import type { JudgedChange } from '../../core/checkpoints/judge';
+import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
+import { toPlanRequest } from '../../core/layout-search/request-of';
 import { listPlans } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { layoutText } from '../../core/layout-search/labels';
@@ -53,13 +56,20 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     result,
     found,
     applied.remarks.map(({ what, reason }) => `${say(what, vscode.l10n.t)}: ${say(reason, vscode.l10n.t)}`),
+    foundCheckpoint({ launcher }, run, toPlanRequest(result.request, found)),
   );
 }
 
 /**
  * Shows what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown.
  */
-function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: FoundPlan, remarks: readonly string[]): void {
+function offer(
+  { diffs }: ApplyCommands,
+  { launched }: SearchResult,
+  found: FoundPlan,
+  remarks: readonly string[],
+  checkpoint: JudgedChange | null,
+): void {
   const [apply, discard] = [vscode.l10n.t('Apply'), vscode.l10n.t('Discard')];
   const after = formatDuration(found.iterationMs);
   const text =
@@ -72,7 +82,9 @@ function offer({ diffs }: ApplyCommands, { launched }: SearchResult, found: Foun
         );
   const left =
     remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
-  void showInformationMessage(text + left, apply, discard).then((answer) => {
+  const loading =
+    checkpoint === null ? '' : ` ${say(checkpointText(checkpoint), vscode.l10n.t)}; ${say(checkpointRemedy(checkpoint), vscode.l10n.t)}.`;
+  void showInformationMessage(text + left + loading, apply, discard).then((answer) => {
     if (answer === apply) void vscode.commands.executeCommand('terapipe.acceptLayout');
     else if (answer === discard) void diffs.discard(undefined);
   });

@@ -47,7 +47,7 @@ describe("a launcher's file whose plan does not fit", () => {
 
   /** Those on the plan, which the file's own rules do not report. */
   const findingsOn = (run: Run, plan: Plan, remedies: readonly Remedy[] = [], file: EditableFile | null = null) =>
-    configFindings({ format: 'megatron-shell', findings: [] }, run, plan, remedies, file);
+    configFindings({ format: 'megatron-shell', launcher: null, findings: [] }, run, plan, remedies, file);
 
   const planOf = (run: Run): Plan => makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
 
