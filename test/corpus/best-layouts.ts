@@ -40,7 +40,7 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
   });
   const watcher = { progress: () => undefined, signal: deadline(limitMs), clock: () => 0 };
   try {
-    const options = { reading, defaults, free: null, to: null };
+    const options = { reading, defaults, free: null, to: null, choice: null };
     const { result, written, tried } = await bestFile({ ...config, run: config.run } satisfies RunConfig, options, watcher, texts);
     if (!result.best.fits) return outcome('nothing fits', say(layoutText(result.best.point)));
     if (written === null) return outcome('refused', tried.map(({ found, why }) => `${say(layoutText(found.point))}: ${say(why)}`)[0] ?? '');

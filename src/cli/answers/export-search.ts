@@ -34,6 +34,7 @@ import { exportFormatNamed } from '../export-formats';
 import { planRun, type Planned } from '../planned';
 import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
+import { chosenLayout, type SearchChoice } from '../search-choice';
 import { replaceFile, writeNewFile } from '../write-file';
 import { searchLayouts } from './search';
 
@@ -50,6 +51,8 @@ interface BestOptions {
   readonly free: readonly SearchKey[] | null;
   /** A launcher to write a new file for; null: the file is edited. */
   readonly to: string | null;
+  /** The layout to write; null: the best that can be written. */
+  readonly choice: SearchChoice | null;
 }
 
 /** A layout that a file was written for, and what the file is when it is read and planned again. */
@@ -93,7 +96,8 @@ export async function bestFile(
   const result = await searchedWhereItFits(config, options, watcher);
   requireGpus(config, result);
   const tried: TriedLayout[] = [];
-  for (const found of fittingLayouts(result).slice(0, mostTried))
+  const layouts = options.choice === null ? fittingLayouts(result).slice(0, mostTried) : [chosenLayout(result, options.choice)];
+  for (const found of layouts)
     try {
       return { result, written: await written(config, result, found, options, texts), tried };
     } catch (error) {
@@ -276,7 +280,9 @@ export async function exportBestAnswer(
   if (file === null) {
     const { best: least, gpus, request } = result;
     const text = least.fits
-      ? 'No layout that fits can be written into this file'
+      ? options.choice === null
+        ? 'No layout that fits can be written into this file'
+        : 'This layout cannot be written into this file'
       : `No layout fits ${formatCount(gpus)} ${request.cluster.gpu.name}: ${say(layoutText(least.point))}, which needs the least memory, takes ${usedText(least.verdict)}`;
     for (const line of passed) terminal.err(`${line}\n`);
     return { json: { version: 1, written: null, ...bestJson(best, own) }, text, exitCode: 1 };

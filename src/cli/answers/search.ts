@@ -1,11 +1,11 @@
 import type { CancelSignal } from '../../core/errors';
 import { searchJson } from '../../core/export/search-json';
-import type { PlanSettings } from '../../core/export/settings-of-plan';
+import { settingsOfFound, settingTexts, type PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import { runFindings } from '../../core/rules/run-findings';
-import { lengthsText, type ResolveDefaults } from '../../core/plan-request/scenario';
+import { assumedGpuName, lengthsText, type ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
@@ -26,12 +26,14 @@ import {
   stageLayersText,
   runtimesNeeded,
 } from '../../core/layout-search/labels';
+import { applyOverrides } from '../../core/terapipe/overrides';
 import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
-import { placed } from '../planned';
-import { requireRun } from '../read-config';
+import { placed, planNearby, type Planned } from '../planned';
+import { requireRun, type RunConfig } from '../read-config';
+import { chosenLayout, type SearchChoice } from '../search-choice';
 import type { Terminal } from '../terminal';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
@@ -66,6 +68,19 @@ export async function searchAnswer(
 ): Promise<Answer> {
   const result = await searchLayouts(config, defaults, options, watcher);
   return { json: searchJson(result, options.own), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+}
+
+/** A layout of a search that is not the best, planned with the settings that give it. @throws as `chosenLayout` and `planNearby`. */
+export async function plannedChoice(
+  config: RunConfig,
+  defaults: ResolveDefaults,
+  { own, choice, ...options }: SearchingOptions & { readonly choice: SearchChoice },
+  terminal: Terminal,
+): Promise<{ readonly planned: Planned; readonly settings: PlanSettings }> {
+  const result = await searchLayouts(config, defaults, options, terminal);
+  const settings = settingsOfFound(result, chosenLayout(result, choice), own ?? {});
+  const run = applyOverrides(config.run, settingTexts(settings), assumedGpuName);
+  return { planned: await planNearby({ ...config, run }, defaults, terminal.status), settings };
 }
 
 /** Searches the layouts of a run. @throws ExpectedError of the planner and the search, placed; CancelledError. */
@@ -126,7 +141,7 @@ function searchText(result: SearchResult): string {
     indented(table(bestRows(result), [1])),
     ...section('Why', whyText(result)),
     ...section('As launched', launchedText(result)),
-    ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront))),
+    ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront), 'numbered')),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(
       `Not run by ${runtimeProfile(result.request.training).shortName}`,
@@ -194,19 +209,20 @@ function bestRows({ best, cost, tokenBudget }: SearchResult): string[][] {
 }
 
 /** Plans as rows; where two have the same words, with the layers of their stages, in which they differ. */
-function planTable(plans: readonly FoundPlan[]): string {
+function planTable(plans: readonly FoundPlan[], rows: 'numbered' | 'plain' = 'plain'): string {
   const layoutLabel = ({ point, name }: FoundPlan): string => `${say(layoutText(point))}, ${say(name)}`;
   const words = plans.map(layoutLabel);
   const isTwice = (plan: FoundPlan): boolean => words.filter((each) => each === layoutLabel(plan)).length > 1;
   return table(
-    plans.map((plan) => [
+    plans.map((plan, index) => [
+      ...(rows === 'numbered' ? [`${String(index + 1).padStart(2)}.`] : []),
       `${plan.tie ? '~' : ' '} ${column.duration(plan.iterationMs)}`,
       column.bytes(plan.peakBytes),
       column.percent(plan.bubbleRate),
       say(layoutText(plan.point)),
       isTwice(plan) ? `${say(plan.name)}, ${say(stageLayersText(plan.point))}` : say(plan.name),
     ]),
-    [3, 4],
+    rows === 'numbered' ? [4, 5] : [3, 4],
   );
 }
 

@@ -4,6 +4,7 @@ import { exportBestAnswer } from '../answers/export-search';
 import { defineCommand, parseChoice, refuseBoth, usage, type Given, type Line, type Run } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { exportFormatNamed, exportNames } from '../export-formats';
+import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { planNearby } from '../planned';
 import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
@@ -16,7 +17,7 @@ const options = {
   measured,
   to: { value: 'FORMAT', help: exportNames.map((name) => `${`${name}:`.padEnd(longestName + 2)}${exportFormatNamed(name).description}`) },
   schedule,
-  candidate: { value: 'NAME', help: 'write this candidate of the plan, not the one it chose' },
+  ...searchChoice,
   into: {
     value: 'EXISTING',
     help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
@@ -39,7 +40,7 @@ export const exportCommand = defineCommand({
     const line = withSchedules(plainLine, given.schedules);
     const to = format === undefined ? null : parseChoice(exportNames, format, 'nothing to export to');
     if (given.search === true) return searched(withSchedule(line, named), given, to);
-    const misplaced = (['free', 'schedules'] as const).find((option) => given[option] !== undefined);
+    const misplaced = (['free', 'schedules', 'row'] as const).find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of a search`, sentence`give --search too`);
     if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
     if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
@@ -57,7 +58,8 @@ export const exportCommand = defineCommand({
 
 /** `export FILE --search --out PATH`. */
 function searched(line: Line, given: Given<typeof options>, to: string | null): Run {
-  for (const option of ['candidate', 'into'] as const) refuseBoth(given, option, 'search');
+  refuseBoth(given, 'into', 'search');
+  const choice = parseSearchChoice(given);
   const { out, write = false } = given;
   if (out === undefined) throw usage(sentence`export --search needs a file to write`, sentence`give --out PATH`);
   const format = to === null ? null : exportFormatNamed(to);
@@ -73,7 +75,7 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
     const { sets, machine, profile, defaults } = asked;
     const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
-    const asBest = { reading, defaults, free: given.free === undefined ? null : parseFreeKeys(given.free), to: isOwn ? null : to };
+    const asBest = { reading, defaults, free: given.free === undefined ? null : parseFreeKeys(given.free), to: isOwn ? null : to, choice };
     return exportBestAnswer(config, asBest, { out, write }, terminal, texts);
   };
 }

@@ -4,8 +4,9 @@ import { compareOptions, comparedAnswer, comparedFiles } from '../../features/co
 import { isSearchedSide } from '../../features/compare/cli/search-answer';
 import { planAnswer } from '../answers/plan';
 import { parseLoss, recoveryAnswer, recoveryOptions, findStraggler } from '../../features/recovery/cli';
-import { searchAnswer } from '../answers/search';
+import { plannedChoice, searchAnswer } from '../answers/search';
 import { defineCommand, refuseBoth, usage, type Line } from '../command';
+import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { configOptions, measured, schedule, settingsOfLine, withSchedule } from '../common-options';
 import { planNearby } from '../planned';
@@ -26,6 +27,7 @@ export const planCommand = defineCommand({
     },
     free,
     schedules,
+    ...searchChoice,
     ...recoveryOptions,
     lengths: {
       value: 'PATH',
@@ -45,7 +47,8 @@ export const planCommand = defineCommand({
     for (const option of ['without', 'slow'] as const) for (const other of ['search', 'compare'] as const) refuseBoth(given, option, other);
     const loss = parseLoss(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
-    const searched = (['quick', 'tokens', 'free'] as const).filter((option) => option !== 'free' || !isFreeCompared);
+    const choice = parseSearchChoice(given);
+    const searched = (['quick', 'tokens', 'free', 'row', 'candidate'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const misplaced = search === true ? undefined : searched.find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of plan --search`, sentence`give --search too`);
     const free = written === undefined ? null : parseFreeKeys(written);
@@ -57,9 +60,14 @@ export const planCommand = defineCommand({
       const { config, line: asked, used } = read;
       if (search === true || loss !== null) sayDifferences(read, terminal);
       if (other !== undefined) return comparedAnswer(config, asked, { other, free }, terminal, texts);
-      if (search === true) return searchAnswer(config, asked.defaults, { ...options, own: settingsOfLine(asked) }, terminal);
+      const own = settingsOfLine(asked);
+      if (search === true && choice === null) return searchAnswer(config, asked.defaults, { ...options, own }, terminal);
+      if (choice !== null) {
+        const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
+        return planAnswer(chosen.planned, texts, chosen.settings, used);
+      }
       const planned = await planNearby(config, asked.defaults, terminal.status);
-      if (loss === null) return planAnswer(planned, texts, settingsOfLine(asked), used);
+      if (loss === null) return planAnswer(planned, texts, own, used);
       return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);
     };
   },

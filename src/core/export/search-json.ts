@@ -25,6 +25,8 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
   const free = keptFreeText(result);
   const against = launchedAgainstBest(result);
   const ofPlan = (found: FoundPlan): object => foundJson(found, request);
+  const settable = (found: FoundPlan): object => ({ set: settingsOfFound(result, found, own), ...ofPlan(found) });
+  const front = paretoFront.map((found, index) => ({ row: index + 1, ...settable(found) }));
   return {
     version: 1,
     plan: {
@@ -60,11 +62,11 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
           ? null
           : { share: keptFree.share, best: keptFree.best, slowdown: keptFree.slowdown ?? null, says: free === null ? null : say(free) },
       launched: against === null ? null : { ...ofPlan(against.launched), speedup: against.speedup, says: say(against.summary) },
-      paretoFront: paretoFront.map(ofPlan),
+      paretoFront: front,
       // the name that it had first
-      front: paretoFront.map(ofPlan),
-      perSchedule: perSchedule.map(ofPlan),
-      runnersUp: runnersUp.map(({ plan, why }) => ({ ...ofPlan(plan), why: say(why) })),
+      front,
+      perSchedule: perSchedule.map(settable),
+      runnersUp: runnersUp.map(({ plan, why }) => ({ ...settable(plan), why: say(why) })),
       notFitting: notFitting.map((large) => ({ ...large, layout: say(large.layout), why: say(large.why) })),
       improvements: improvements.map(({ change, method, plan, speedup, summary }) => ({
         change: say(change),

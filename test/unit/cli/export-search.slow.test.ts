@@ -74,6 +74,27 @@ describe('export --search', () => {
     assert.match(readFileSync(at('gpt.sh'), 'utf8'), /--num-layers 4/);
   });
 
+  it('writes and plans a row of the search or the best of a schedule, and lists what exists', async () => {
+    writeFileSync(at('rows.sh'), script(8, 1024));
+    const options = ['--search', '--schedules', '1F1B', '--json'];
+    const { search: found } = JSON.parse((await cli.run(['plan', 'rows.sh', '--quick', ...options])).out) as {
+      readonly search: { readonly front: readonly { readonly row: number; readonly iterationMs: number }[] };
+    };
+    const last = found.front.at(-1);
+    assert.ok(last !== undefined && last.row > 1 && last.row === found.front.length);
+    const planned = JSON.parse((await cli.run(['plan', 'rows.sh', '--row', String(last.row), ...options])).out) as {
+      readonly plan: { readonly iterationMs: number };
+    };
+    assert.ok(Math.abs(planned.plan.iterationMs / last.iterationMs - 1) < 1e-9);
+    const { exitCode, answer } = await search('rows.sh', '--row', String(last.row), '--out', 'row.sh');
+    assert.deepEqual([exitCode, answer.export?.iterationMs], [0, last.iterationMs]);
+    assert.equal((await search('rows.sh', '--candidate', '1f1b', '--out', 'candidate.sh')).exitCode, 0);
+    const none = await search('rows.sh', '--row', '99', '--out', 'none.sh');
+    assert.deepEqual([none.exitCode, none.answer.error?.code], [2, 'search-no-row']);
+    const other = await search('rows.sh', '--candidate', 'ZBVZeroBubble', '--out', 'none.sh');
+    assert.deepEqual([other.exitCode, other.answer.error?.code, existsSync(at('none.sh'))], [2, 'search-no-candidate', false]);
+  });
+
   it('needs a file to write', async () => {
     const { exitCode, err } = await cli.run(['export', 'run.sh', '--search']);
     assert.equal(exitCode, 2);
