@@ -5,7 +5,7 @@ import type { Scheme } from '../../domain/scheme';
 import { counted, sentence, type Sentence } from '../../sentence';
 import type { Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
-import { bestCut, type BestSlices, type SlicingListener } from './terapipe-slices';
+import { bestSlices, type BestSlices, type SlicingListener } from './terapipe-slices';
 
 /** Every number of sequences up to this many is a round that is tried; of more, only even splits of the batch. */
 const mostSizes = 8;
@@ -38,7 +38,7 @@ export function roundsSpec(
   if (most === 0 || most >= batch) return null;
   const rounds = roundSizes(batch, most).flatMap((sequences): Round[] => {
     throwIfCancelled(listener.signal);
-    const best = bestCut(request, pipeline, sequences, listener);
+    const best = bestSlices(request, pipeline, sequences, listener);
     return best.fits ? [{ sequences, best }] : [];
   });
   const chosen = cheapest(rounds, batch);

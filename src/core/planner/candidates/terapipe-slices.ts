@@ -48,7 +48,7 @@ const structuredVisitBudget = 4 * visitBudget;
 export function slicedSpecs(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): CandidateSpec[] {
   const tokens = request.training.sequenceLength;
   const kind = pipeline.schedules.TeraPipe;
-  const { scheme, certificate, uniform } = bestCut(request, pipeline, batch, listener);
+  const { scheme, certificate, uniform } = bestSlices(request, pipeline, batch, listener);
   return [
     { id: 'terapipe', name: 'TeraPipe', kind, scheme, certificate },
     {
@@ -73,11 +73,11 @@ export interface BestSlices {
   readonly uniform: readonly number[];
 }
 
-/** The best cut of `batch` sequences that go through the pipeline together. @throws CancelledError. */
-export function bestCut(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): BestSlices {
+/** The best slices of `batch` sequences that go through the pipeline together. @throws CancelledError. */
+export function bestSlices(request: PlanRequest, pipeline: Pipeline, batch: number, listener: SlicingListener): BestSlices {
   const solved = solveGrid(request, pipeline, batch, listener);
   const { solution, grid } = solved;
-  const best = fastestCut(request, pipeline, batch, solved, listener);
+  const best = fastestSlices(request, pipeline, batch, solved, listener);
   return {
     scheme: best.scheme,
     certificate: {
@@ -205,7 +205,13 @@ const rounding = 1e-9;
  * forward and backward of a slice wait for the same one, so that where stages differ another cut can win. In addition to the optimum of eq.
  * 5 there are those of units twice, four times, ... as long, so that a finer unit never loses, and on each of these the baselines.
  */
-function fastestCut(request: PlanRequest, pipeline: Pipeline, batch: number, first: SolvedGrid, listener: SlicingListener): FastestSlices {
+function fastestSlices(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  batch: number,
+  first: SolvedGrid,
+  listener: SlicingListener,
+): FastestSlices {
   const { grid, solution } = first;
   const timeMs = slicedStepTime(pipeline);
   const solvedMs = timeMs(solution.scheme);
