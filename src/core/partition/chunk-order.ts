@@ -6,7 +6,7 @@ import { countMemory, fitsGpuMemory, passMemory } from '../memory-model/count';
 import type { MemoryInputs } from '../domain/request';
 import type { GpuMemory, MemoryProfile } from '../memory-model/profile';
 import type { ChunkPasses } from '../schedules/kind';
-import { isUnmet, scheduleOn, unitCount } from '../schedules/on-layout';
+import { scheduleOn, unitCount, unlessUnmet } from '../schedules/on-layout';
 import { generateSchedule, toScheduleProblem } from '../schedules/registry';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { scheduleChunks, type Chunks } from './chunks';
@@ -70,22 +70,12 @@ const maximumJudgedOperations = 2 ** 20;
 
 /** Peak memory of a schedule on the layout's stages; null when it cannot run there, or has too many operations to look. */
 export function peakMemory(inputs: MemoryInputs, schedule: ScheduleName, scheme: Scheme, gpuMemory: GpuMemory): MemoryProfile | null {
-  try {
-    return judged(scheduleChunks(inputs, scheduleOn(schedule, inputs.layout)), scheme, gpuMemory, countMemory);
-  } catch (error) {
-    if (isUnmet(error)) return null;
-    throw error;
-  }
+  return unlessUnmet(() => judged(scheduleChunks(inputs, scheduleOn(schedule, inputs.layout)), scheme, gpuMemory, countMemory));
 }
 
 /** Whether the memory of a scheme on chunks fits; false where it cannot run, or has too many operations to look. */
 export function fitsOn(chunks: Chunks, scheme: Scheme, gpuMemory: GpuMemory): boolean {
-  try {
-    return judged(chunks, scheme, gpuMemory, fitsGpuMemory) ?? false;
-  } catch (error) {
-    if (isUnmet(error)) return false;
-    throw error;
-  }
+  return unlessUnmet(() => judged(chunks, scheme, gpuMemory, fitsGpuMemory)) ?? false;
 }
 
 function judged<T>(

@@ -83,3 +83,13 @@ export function unitCount(scheme: Scheme): number {
 export function isUnmet(error: unknown): error is ExpectedError {
   return error instanceof ExpectedError && error.code === 'schedule-unmet';
 }
+
+/** What `run` returns; null where its schedule cannot run on its stages, layers or micro-batches. */
+export function unlessUnmet<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch (error) {
+    if (isUnmet(error)) return null;
+    throw error;
+  }
+}

@@ -2,7 +2,7 @@ import { ExpectedError, type CancelSignal } from '../../core/errors';
 import { formatCount, formatNumber } from '../../core/format';
 import { memoryVerdict } from '../../core/memory-model/verdict';
 import { layerMatrixParameters } from '../../core/model/parameters';
-import { isUnmet, scheduleOn } from '../../core/schedules/on-layout';
+import { scheduleOn, unlessUnmet } from '../../core/schedules/on-layout';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { buildPipeline, type Pipeline } from '../../core/planner/predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
@@ -259,18 +259,8 @@ function withStages({ layout }: PlanRequest, pipeline: number): PlanRequest['lay
 
 function predictCutStep(request: PlanRequest, spec: CandidateSpec, signal: CancelSignal | undefined): CutStep | null {
   const pipeline = buildPipeline(request);
-  const step = measureIfRunnable(pipeline, spec, signal);
+  const step = unlessUnmet(() => measure(pipeline, spec, signal));
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
-}
-
-/** As `measure`; null for a schedule that cannot run on the stages. */
-function measureIfRunnable(...given: Parameters<typeof measure>): Prediction | null {
-  try {
-    return measure(...given);
-  } catch (error) {
-    if (isUnmet(error)) return null;
-    throw error;
-  }
 }
 
 /** The cut on which a slow stage holds fewer layers, each of which goes to the stage with least: the fastest of all that leave it one. */
@@ -286,7 +276,7 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
     const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slowness(question) : 1));
-    const step = measureIfRunnable(pipeline, spec, signal);
+    const step = unlessUnmet(() => measure(pipeline, spec, signal));
     if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
   }
   return best;

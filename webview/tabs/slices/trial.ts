@@ -2,7 +2,7 @@ import { predict } from '../../../src/core/planner/predict/predict';
 import { buildPipeline, type Pipeline } from '../../../src/core/planner/predict/pipeline';
 import type { Candidate, BaselineSlicing, Plan } from '../../../src/core/planner/plan';
 import { sliceWork } from '../../../src/core/slicing/chunk-rules';
-import { isUnmet } from '../../../src/core/schedules/on-layout';
+import { unlessUnmet } from '../../../src/core/schedules/on-layout';
 import { scheduleKind } from '../../../src/core/schedules/registry';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { ScheduleName } from '../../../src/core/domain/schedule-names';
@@ -61,12 +61,9 @@ const pipelines = new WeakMap<PlanRequest, Pipeline>();
 export function tryScheme({ request }: Pick<Plan, 'request'>, schedule: ScheduleName, scheme: Scheme): Candidate | null {
   const pipeline = pipelines.get(request) ?? buildPipeline(request);
   pipelines.set(request, pipeline);
-  try {
-    return predict(pipeline, { id: 'given', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null });
-  } catch (error) {
-    if (isUnmet(error)) return null;
-    throw error;
-  }
+  return unlessUnmet(() =>
+    predict(pipeline, { id: 'given', name: schedule, kind: pipeline.schedules[schedule], scheme, certificate: null }),
+  );
 }
 
 /** The schedule that runs slices in the place of one that does not. */

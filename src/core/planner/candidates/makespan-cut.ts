@@ -9,7 +9,7 @@ import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
 import { tableKinks } from '../../time-model/table';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
-import { isUnmet, operationCount, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { operationCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
 import { idBySchedule, type Certificate, type BaselineSlicing } from '../plan';
@@ -69,7 +69,9 @@ export function shortestCut(
     equalWorkLengths(tokens, index + 1, unit, sliceWork(request.model)),
   ).flatMap((cut) => (cut === null ? [] : [cut]));
   const known = [[tokens], ...equalWork, ...cuts.filter((cut) => cut.length <= slices)];
-  const problem = problemWhereMet(pipeline, kind, { microBatches, microBatch, tokens, unit, mostSlices: slices, contextKinks, known });
+  const problem = unlessUnmet(() =>
+    makespanProblem(pipeline, kind, { microBatches, microBatch, tokens, unit, mostSlices: slices, contextKinks, known }),
+  );
   if (problem === null) return null;
   const { mostSteps, tolerance } = effort;
   const chunks = pipeline.chunksOn(kind);
@@ -94,16 +96,6 @@ export function shortestCut(
       note: sentence`${gapText(solution)} for slices in multiples of ${unit} tokens, ${numbersText(fewest, slices)}, all sequences cut alike`,
     }),
   };
-}
-
-/** Null for a schedule that cannot run on the stages. */
-function problemWhereMet(...of: Parameters<typeof makespanProblem>): MakespanProblem | null {
-  try {
-    return makespanProblem(...of);
-  } catch (error) {
-    if (isUnmet(error)) return null;
-    throw error;
-  }
 }
 
 function numbersText(fewest: number, most: number): Sentence {

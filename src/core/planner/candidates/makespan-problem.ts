@@ -1,7 +1,7 @@
 import { generateSchedule, toScheduleProblem } from '../../schedules/registry';
 import type { Scheme } from '../../domain/scheme';
 import type { SliceCost } from '../../domain/slice-cost';
-import { isUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { passGraph, type ChunkTimes } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../slicing/makespan/problem';
 import { cachedBySlice } from '../../time-model/layer-time';
@@ -84,13 +84,10 @@ export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batc
         const [sendForward, sendBackward] = perChunk === true ? [firstSend + 2 * chunk, firstSend + 2 * chunk + 1] : [firstSend, firstSend];
         return { ...own, sendForward, sendBackward };
       });
-      try {
+      return unlessUnmet(() => {
         const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, kind.chunks));
         return passGraph(made, slices, times, withSends, mode === 'fill-and-drain' ? 'fill-and-drain' : 'all');
-      } catch (error) {
-        if (isUnmet(error)) return null;
-        throw error;
-      }
+      });
     },
     known,
   };

@@ -15,7 +15,7 @@ import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../schedules/simulate/transfers';
 import type { Scheme } from '../../domain/scheme';
 import { candidatePeakBytes, type Candidate, type CandidateId, type Certificate } from '../plan';
-import { isPostValidated, isUnmet, operationCount, unitCount, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { isPostValidated, isUnmet, operationCount, unitCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { scheduleOfChunks, type PlannedFor } from '../../partition/chunk-order';
 import { maximumOperations, maximumUnits } from '../refusals';
 import { type Pipeline, type PipelineChunks, type Stage } from './pipeline';
@@ -136,12 +136,7 @@ function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readon
 
 /** Ms of a step of a schedule whose order is fixed, without its memory; null where the schedule cannot run. @throws CancelledError. */
 export function stepMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec, 'kind' | 'scheme'>, signal?: CancelSignal): number | null {
-  try {
-    return timeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal).times.iterationMs;
-  } catch (error) {
-    if (isUnmet(error)) return null;
-    throw error;
-  }
+  return unlessUnmet(() => timeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal).times.iterationMs);
 }
 
 /** Makes the order of a kind on the chunks of a schedule, which keeps its name, and times it. */
