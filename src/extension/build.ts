@@ -4,7 +4,7 @@ import { comparisonHost } from '../features/compare/vscode/comparison-context';
 import { createComparisons } from '../features/compare/vscode/comparisons';
 import { toPageComparison } from '../features/compare/vscode/page';
 import type { Commands } from './commands/commands';
-import { welcomeToSample } from './commands/open-sample';
+import { welcomeToSample } from './commands/sample-window';
 import { registerExplorer } from './views/explorer';
 import { followFiles } from './sessions/follow-files';
 import { createLayoutDiffs } from './sessions/layout-diff';

@@ -8,12 +8,8 @@ import { planDefaults } from '../platform/settings';
 import { showQuickPick } from '../platform/ui';
 import { newConfigText } from '../sessions/new-config';
 import { uriBaseName } from '../sessions/sources';
+import { openFirstFile, samples, welcomeNextWindow } from './sample-window';
 import { toUri } from './target';
-
-const pending = 'terapipe.openSampleFile';
-/** Samples that can be opened by themselves. */
-const samples = ['gpt3-175b'] as const;
-const firstFile = [samples[0], 'terapipe.json'] as const;
 
 /**
  * Copies the sample workspace to a folder and opens it. With a folder (URI or path) as argument nothing is asked; else the extension's own
@@ -32,7 +28,7 @@ export async function openSampleCommand(context: vscode.ExtensionContext, argume
     await openFirstFile(target);
     return;
   }
-  await context.globalState.update(pending, target.toString());
+  await welcomeNextWindow(context, target);
   const newWindow = folders.length > 0 && vscode.env.uiKind === vscode.UIKind.Desktop;
   await vscode.commands.executeCommand('vscode.openFolder', target, { forceNewWindow: newWindow, forceReuseWindow: !newWindow });
 }
@@ -42,20 +38,6 @@ async function openSample(context: vscode.ExtensionContext, sample: (typeof samp
   const target = vscode.Uri.joinPath(context.globalStorageUri, 'samples');
   await copyMissing(vscode.Uri.joinPath(context.extensionUri, 'media', 'samples', sample), vscode.Uri.joinPath(target, sample));
   await openFirstFile(target);
-}
-
-/** In the window that `openSampleCommand` opened: shows the first config and its schedule, once. */
-export async function welcomeToSample(context: vscode.ExtensionContext): Promise<void> {
-  const target = context.globalState.get<unknown>(pending);
-  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.toString() === target);
-  if (folder === undefined) return;
-  await context.globalState.update(pending, undefined);
-  await openFirstFile(folder.uri);
-}
-
-async function openFirstFile(folder: vscode.Uri): Promise<void> {
-  await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, ...firstFile), { preview: false });
-  await vscode.commands.executeCommand('terapipe.schedule.focus');
 }
 
 async function askFolder(storage: vscode.Uri): Promise<vscode.Uri> {
