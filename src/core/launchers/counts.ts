@@ -5,14 +5,10 @@ const maximumCount = 1e9;
 
 type CountName = { [K in FactName]: FactValues[K] extends number ? K : never }[FactName];
 
-/** A whole number from 1 to 10^9 that the facts give; null when they do not, or give something no run can have. */
-export function countOf(facts: Facts, name: CountName): number | null {
-  return wholeNumber(facts, name, 1);
-}
-
-/** As `countOf`, 0 included. */
-export function countOrZeroOf(facts: Facts, name: CountName): number | null {
-  return wholeNumber(facts, name, 0);
+/** A whole number from `least` to 10^9 that the facts give; null when they do not, or give something no run can have. */
+export function countOf(facts: Facts, name: CountName, least = 1): number | null {
+  const value = facts[name]?.value;
+  return value !== undefined && Number.isInteger(value) && value >= least && value <= maximumCount ? value : null;
 }
 
 /** GPUs in all: as given, or nodes x GPUs per node. */
@@ -45,9 +41,4 @@ export function quotient(total: number | null, part: number | null): number | nu
 /** Whether two divisions have the same layers in every stage; null is none. */
 export function sameStageLayers(a: readonly number[] | null, b: readonly number[]): boolean {
   return a?.length === b.length && a.every((count, index) => count === b[index]);
-}
-
-function wholeNumber(facts: Facts, name: CountName, minimum: number): number | null {
-  const value = facts[name]?.value;
-  return value !== undefined && Number.isInteger(value) && value >= minimum && value <= maximumCount ? value : null;
 }

@@ -1,5 +1,5 @@
 import type { Facts } from '../../run/facts';
-import { countOf, countOrZeroOf, quotient } from '../counts';
+import { countOf, quotient } from '../counts';
 
 /**
  * TorchTitan's stages over all ranks: as listed, or ceil((layers + those that embedding and head count as) / layers per stage); null when
@@ -22,8 +22,8 @@ export function titanAssignedLayers(facts: Facts): number | null {
 /** Layers that the embedding and the head count as, 1 each unless given; null: given, but not a count. */
 function endLayers(facts: Facts): readonly [first: number | null, last: number | null] {
   return [
-    facts.firstStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'firstStageLessLayers'),
-    facts.lastStageLessLayers === undefined ? 1 : countOrZeroOf(facts, 'lastStageLessLayers'),
+    facts.firstStageLessLayers === undefined ? 1 : countOf(facts, 'firstStageLessLayers', 0),
+    facts.lastStageLessLayers === undefined ? 1 : countOf(facts, 'lastStageLessLayers', 0),
   ];
 }
 

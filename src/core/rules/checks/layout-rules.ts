@@ -3,7 +3,7 @@ import type { Fact, Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
-import { countOf, countOrZeroOf, assignedLayers, product, worldSize } from '../../launchers/counts';
+import { countOf, assignedLayers, product, worldSize } from '../../launchers/counts';
 import { gpusPerReplica, parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
@@ -115,7 +115,7 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const layers = assignedLayers(facts);
   const stages = parallelSize(facts, format, 'pipeline');
   const ends = (['firstStageLayers', 'lastStageLayers'] as const).filter((name) => facts[name] !== undefined);
-  const given = ends.map((name) => countOrZeroOf(facts, name));
+  const given = ends.map((name) => countOf(facts, name, 0));
   if (layers === null || stages === null || ends.length === 0 || facts.pipelineLayout !== undefined || given.includes(null)) return null;
   const middle = layers - given.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const between = stages - ends.length;

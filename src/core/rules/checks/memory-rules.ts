@@ -6,7 +6,7 @@ import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../domain/model';
 import { listDivisors } from '../../numbers';
-import { countOf, countOrZeroOf } from '../../launchers/counts';
+import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
 import { titanAssignedLayers } from '../../launchers/torchtitan/stage-layers';
 import { megatronFormats, withTorchtitan } from '../formats';
@@ -83,10 +83,10 @@ function fullestStages(
     const middle = (titanAssignedLayers(facts) ?? layers) / stages;
     return {
       middle,
-      end: middle - Math.min(countOrZeroOf(facts, 'firstStageLessLayers') ?? 1, countOrZeroOf(facts, 'lastStageLessLayers') ?? 1),
+      end: middle - Math.min(countOf(facts, 'firstStageLessLayers', 0) ?? 1, countOf(facts, 'lastStageLessLayers', 0) ?? 1),
     };
   }
-  const given = (['firstStageLayers', 'lastStageLayers'] as const).map((name) => countOrZeroOf(facts, name));
+  const given = (['firstStageLayers', 'lastStageLayers'] as const).map((name) => countOf(facts, name, 0));
   const fixed = given.filter((count) => count !== null);
   if (fixed.length > 0) {
     const middle = (layers - fixed.reduce((sum, count) => sum + count, 0)) / (stages - fixed.length);

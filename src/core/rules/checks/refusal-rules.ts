@@ -12,7 +12,7 @@ import {
   type RefusedSize,
   type RefusedSizes,
 } from '../../domain/capabilities';
-import { countOf, countOrZeroOf } from '../../launchers/counts';
+import { countOf } from '../../launchers/counts';
 import { isInterleaved, parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
 import { megatronLmFormats, runFormats } from '../formats';
 import { isWritten, many, setTo, type Issue, type Rule } from '../rule';
@@ -98,7 +98,7 @@ function refusedSizes({ facts, format }: ConfigView): RefusedSizes {
   return {
     ...known,
     virtualStages: virtualStagesPerGpu(facts, format) ?? (isInterleaved(facts, format) ? 2 : 1),
-    zeroStage: countOrZeroOf(facts, 'zeroStage') ?? 0,
+    zeroStage: countOf(facts, 'zeroStage', 0) ?? 0,
   };
 }
 
