@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { formerCodes } from '../../src/core/rules/switched-off';
 import { rules } from '../../src/core/rules/table';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -35,13 +36,16 @@ export function findingPages(): readonly FindingPage[] {
   const byCode = new Map(pages.map((page) => [page.code, page]));
   const twice = pages.find((page) => byCode.get(page.code) !== page);
   if (twice !== undefined) throw new Error(`two comments have "@finding ${twice.code}"`);
-  const ofRules = rules.map(({ code, alias }) => {
+  const ofRules = rules.map(({ code }) => {
     const page = byCode.get(code);
     if (page === undefined) throw new Error(`no comment has "@finding ${code}": write one above the check of the rule`);
-    const former = alias === undefined ? '' : ` It was called \`${alias}\`, which \`terapipe-ignore\` and settings take too.`;
-    return { ...page, doc: page.doc + former };
+    return page;
   });
-  return [...ofRules, ...pages.filter(({ code }) => !rules.some((rule) => rule.code === code))];
+  return [...ofRules, ...pages.filter(({ code }) => !rules.some((rule) => rule.code === code))].map((page) => {
+    const former = formerCodes.get(page.code);
+    const sentence = former === undefined ? '' : ` It was called \`${former}\`, which \`terapipe-ignore\` and settings take too.`;
+    return { ...page, doc: page.doc + sentence };
+  });
 }
 
 /** `@finding CODE` and what it means, `@example`, `@source` and `@ignore`, in the comments of a text. */

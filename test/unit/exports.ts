@@ -5,6 +5,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/cluster/presets#gpuTitle',
     'src/core/errors#configErrorCodes',
     'src/core/launchers/megatron/forks#forks',
+    'src/core/rules/switched-off#formerCodes',
     'src/core/measured-profile/schema#profileParts',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/terapipe/overrides#overrideKeys',

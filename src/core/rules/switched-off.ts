@@ -8,7 +8,7 @@ const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]
 const key = /"terapipe-ignore"\s*:\s*("[^"\n]*"|\[[^\]]*\])/g;
 
 /** Former codes by the codes of today. */
-const formerCodes = new Map([
+export const formerCodes: ReadonlyMap<string, string> = new Map([
   ...rules.flatMap(({ code, alias }) => (alias === undefined ? [] : [[code, alias] as const])),
   ['memory-over-capacity', 'layout-too-large'],
 ]);
