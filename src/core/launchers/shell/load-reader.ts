@@ -1,7 +1,8 @@
 import type { LauncherReader } from '../../run/facts';
 
 /**
- * Loads the reader of shell scripts, code and grammar, at the first call, and keeps it: the grammar is a megabyte of WebAssembly.
+ * Loads the reader of shell scripts, code and grammar, at the first call, and keeps it: the grammar is a megabyte of WebAssembly. After
+ * a failure the next call loads again.
  * @param bytes the content of a file next to the program's code, by its name.
  */
 export function shellReaderFrom(bytes: (name: string) => PromiseLike<Uint8Array>): () => Promise<LauncherReader> {
@@ -15,5 +16,9 @@ export function shellReaderFrom(bytes: (name: string) => PromiseLike<Uint8Array>
     ]);
     return createShellReader(await loadShellParser({ runtime, bash }));
   };
-  return () => (reader ??= load());
+  return () =>
+    (reader ??= load().catch((error: unknown) => {
+      reader = undefined;
+      throw error;
+    }));
 }
