@@ -21,7 +21,7 @@ import { whereText, type PrintedFinding } from './answer';
 import { counted, say, sentence } from '../core/sentence';
 
 /** A file made of a plan. */
-export interface Exported {
+export interface ExportedFile {
   /** Of its text, in order: what a long one is made of is never whole in memory. Taken once. */
   readonly pieces: Iterable<string>;
   /** What the format does not support. */
@@ -39,7 +39,11 @@ interface ExportFormat {
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
    */
-  readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Exported | Promise<Exported>;
+  readonly create: (
+    plan: Plan,
+    findings: readonly PrintedFinding[],
+    shell: () => Promise<LauncherReader>,
+  ) => ExportedFile | Promise<ExportedFile>;
   /** Files that `--into` takes for it; empty: none. */
   readonly into: readonly ConfigFormat[];
 }
@@ -93,7 +97,7 @@ function notEditable(description: string, create: ExportFormat['create']): Expor
   return { description, create, into: [] };
 }
 
-function report(plan: Plan, findings: readonly PrintedFinding[]): Exported {
+function report(plan: Plan, findings: readonly PrintedFinding[]): ExportedFile {
   const shown = findings.map((finding) => ({ ...finding, where: whereText(finding) }));
   return { pieces: [planHtml(plan, shown)], gaps: [] };
 }
@@ -102,7 +106,7 @@ function ofTimeline(
   description: string,
   write: (timeline: Timeline, candidate: Candidate, plan: Plan) => string | Iterable<string>,
 ): ExportFormat {
-  return notEditable(description, (plan): Exported => {
+  return notEditable(description, (plan): ExportedFile => {
     const candidate = chosenCandidate(plan);
     if (candidate.timeline === null)
       throw new ExpectedError(

@@ -21,7 +21,7 @@ import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { withVirtualStages } from '../../core/planner/candidates/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
-import { exportFormatNamed, exportNames, type Exported } from '../export-formats';
+import { exportFormatNamed, exportNames, type ExportedFile } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, readReferenced, type SourceText } from '../read-file';
 import { editFile, replaceFile, writeNewFile } from '../write-file';
@@ -135,7 +135,7 @@ async function newFile(
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
-function writtenRun(plan: Plan, runs: Exported['runs'] = chosenCandidate(plan)): object {
+function writtenRun(plan: Plan, runs: ExportedFile['runs'] = chosenCandidate(plan)): object {
   const { name, schedule, iterationMs, scheme } = runs;
   const [first] = scheme;
   return { name, schedule, iterationMs, slices: first?.tokens ?? [] };
@@ -259,7 +259,7 @@ function gapJson({ what, reason }: Remark): object {
 }
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
-function gapLines(plan: Plan, gaps: readonly Remark[], runs?: Exported['runs']): readonly string[] {
+function gapLines(plan: Plan, gaps: readonly Remark[], runs?: ExportedFile['runs']): readonly string[] {
   const lines = gaps.map(({ what, reason }) => printable(`not written: ${say(what)}: ${say(reason)}`));
   const chosen = chosenCandidate(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');

@@ -31,7 +31,7 @@ export function glanceAt(text: string): Glance {
 }
 
 /** A new file of a launcher, as it is offered. */
-interface Exported {
+interface NewFileOffer {
   /** As `export --to` takes it. */
   readonly id: string;
   /** The program that starts it: `Megatron-LM`. */
@@ -63,7 +63,7 @@ export interface Launcher {
   /** Loads how plans are written into its files; absent: they are not. */
   readonly editor?: () => Promise<Editor>;
   /** What `export` writes from nothing, with the `newFile` of the editor. */
-  readonly exported?: Exported;
+  readonly exported?: NewFileOffer;
   readonly traits: LauncherTraits;
   readonly capabilities: Capabilities;
   /** The model that a flavour or class of its own means. */
