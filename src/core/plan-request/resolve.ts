@@ -13,7 +13,7 @@ import { toTrainedModel } from '../run/written-model';
 import { isLauncher } from '../launchers/registry';
 import { runAbilities } from '../layout-search/abilities';
 import { chooseProfile, profileMismatch } from '../measured-profile/match';
-import { schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
+import { listProblem, schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
 import { splitName } from '../domain/scheme';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
 import { scheduleOn } from '../schedules/on-layout';
@@ -164,12 +164,21 @@ function requestedSlicing(run: Run, request: Pick<PlanRequest, 'model' | 'traini
     const tokens = request.training.sequenceLength;
     const multiple = sliceMultiple(request);
     const { place } = source.kind === 'file' ? source : run;
-    throw new ExpectedError(
-      'slices-not-cut',
-      sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${splitName(split)}${multiple > 1 ? sentence` of multiples of ${multiple} tokens` : ''}`,
-      sentence`use a number of slices that divides the sequence, or slices of equal work`,
-      place,
-    );
+    const problem = split.rule === 'list' ? listProblem(request, split) : null;
+    const cut = sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${splitName(split)}`;
+    throw problem === null
+      ? new ExpectedError(
+          'slices-not-cut',
+          sentence`${cut}${multiple > 1 ? sentence` of multiples of ${multiple} tokens` : ''}`,
+          sentence`use a number of slices that divides the sequence, or slices of equal work`,
+          place,
+        )
+      : new ExpectedError(
+          'slices-not-cut',
+          sentence`${cut}: ${problem}`,
+          sentence`give as many lengths as slices, which add up to it`,
+          place,
+        );
   }
   const scheme = schemeAlike(request, lengths);
   if (scheme === null) throw nothingToPlan(request);

@@ -1,11 +1,8 @@
 import type { SplitRule } from '../domain/scheme';
 import { sliceRuntimes } from './registry';
-import type { FlagWord, SliceRuntime } from './slice-runtime';
+import { rulesOfFlags, type FlagWord, type SliceRuntime } from './slice-runtime';
 
 const unique = (flags: readonly string[]): readonly string[] => [...new Set(flags)];
-
-/** The word of a rule that splits by a fit to measured times, which no file shows. */
-const fitted = { linear_fit: null } as const;
 
 /** The flags of all runtimes, by what they say. */
 export const sliceFlags: {
@@ -29,7 +26,8 @@ function flagWordRules(flag: string): Readonly<Record<string, SplitRule | 'list'
   for (const { rule, lengths } of sliceRuntimes) {
     if (rule?.flag !== flag) continue;
     for (const [name, word] of Object.entries(rule.words)) words[word] = name as SplitRule;
-    if (lengths?.word !== undefined && lengths.word !== null) Object.assign(words, { [lengths.word]: 'list' }, fitted);
+    if (lengths?.word !== undefined && lengths.word !== null) words[lengths.word] = 'list';
+    for (const word of rule.unread ?? []) words[word] = null;
   }
   return words;
 }
@@ -50,11 +48,18 @@ interface FlagWords {
 
 /** The runtime that runs slices with these flags, by `flagKey`; null: none is asked for. */
 export function readSliceFlags(flags: ReadonlyMap<string, FlagWords>): SlicesOfFlags | null {
-  const runtime = sliceRuntimes.find(({ on, splits }) => (on === null ? flags.has(splits.flag) : isGiven(flags, on)));
+  const runtime = sliceRuntimes.find((each) => isAsked(flags, each));
   // a schedule by name that is another one runs no slices
   if (runtime === undefined || (runtime.on === null && flags.has('schedule-method'))) return null;
   const at = flags.has(runtime.splits.flag) ? runtime.splits.flag : (runtime.on?.flag ?? runtime.splits.flag);
   return { runtime, at, missing: runtime.needs.filter((need) => !isGiven(flags, need)).map(asWritten) };
+}
+
+/** One whose flags are written only for lists is asked for by a list. */
+function isAsked(flags: ReadonlyMap<string, FlagWords>, runtime: SliceRuntime): boolean {
+  const { on, splits, lengths } = runtime;
+  if (on !== null) return isGiven(flags, on);
+  return flags.has(splits.flag) && (rulesOfFlags(runtime).length > 0 || (lengths !== null && flags.has(lengths.flag)));
 }
 
 function isGiven(flags: ReadonlyMap<string, FlagWords>, { flag, word }: FlagWord): boolean {

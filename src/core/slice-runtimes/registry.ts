@@ -3,11 +3,12 @@ import { hcu } from './hcu';
 import { mindspeed } from './mindspeed';
 import { seq1f1b } from './seq1f1b';
 import { seq1f1bCore } from './seq1f1b-core';
+import { seq1f1bManual } from './seq1f1b-manual';
 import type { SliceRuntime } from './slice-runtime';
 import { zeroBubble } from './zero-bubble';
 
 /** Everything of the Megatron-LM family that runs token slices. Of those with the same flags first the one that needs another one too. */
-export const sliceRuntimes: readonly SliceRuntime[] = [hcu, seq1f1b, mindspeed, seq1f1bCore, zeroBubble, chunkedPipeline];
+export const sliceRuntimes: readonly SliceRuntime[] = [hcu, seq1f1bManual, seq1f1b, mindspeed, seq1f1bCore, zeroBubble, chunkedPipeline];
 
 /** @returns undefined for an id that is none. */
 export function findSliceRuntime(id: string): SliceRuntime | undefined {

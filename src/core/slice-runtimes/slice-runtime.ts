@@ -1,4 +1,4 @@
-import type { SplitRule } from '../domain/scheme';
+import { splitRules, type SplitRule } from '../domain/scheme';
 
 /** A flag by `flagKey` and the word that it must have; null: a switch. */
 export interface FlagWord {
@@ -6,8 +6,12 @@ export interface FlagWord {
   readonly word: string | null;
 }
 
-/** What a runtime does not run together with slices. */
-export type SliceLimit = 'micro-batch' | 'context' | 'recompute' | 'experts';
+/**
+ * What a runtime does not run together with slices. `gated-width`: it computes the width of a gated feed-forward itself, whatever the
+ * flags set.
+ */
+export type SliceLimit =
+  'micro-batch' | 'context' | 'recompute' | 'core-recompute' | 'experts' | 'latent' | 'tied' | 'unfused' | 'gated-width';
 
 /** A fork of Megatron-LM that runs 1F1B over token slices: a folder for each, which `registry.ts` lists. Flags are by `flagKey`. */
 export interface SliceRuntime {
@@ -15,21 +19,56 @@ export interface SliceRuntime {
   readonly id: string;
   /** As its makers call it. */
   readonly name: string;
-  /** Where its source is, at which commit, and the lines that the rest here rests on. */
+  /** Its repository and commit, whose flags are written. */
+  readonly version: string;
+  /** Files and lines of it that the rest here rests on. */
   readonly source: string;
   /** What switches slices on, where their number does not. */
   readonly on: FlagWord | null;
   /** The flag of the number of slices, and how many there are where it is left out. */
   readonly splits: { readonly flag: string; readonly usual: number };
-  /** The flag of the rule, with the word for each; null: only equal slices. Left out it is `average`. */
-  readonly rule: { readonly flag: string; readonly words: Readonly<Record<SplitRule, string>> } | null;
-  /** The flag of a list of lengths, and the word of `rule` that has it read; null: there is none. */
-  readonly lengths: FlagWord | null;
+  /** The flag of the rule; null: only equal slices. */
+  readonly rule: RuleFlag | null;
+  /**
+   * The flag of a list of lengths, the word of `rule` that has it read, and what each length is a multiple of where the sequence is one;
+   * null: there is none.
+   */
+  readonly lengths: (FlagWord & { readonly multiple: number }) | null;
   /** Flags without which it stops where there are slices. */
   readonly needs: readonly FlagWord[];
-  /** Flags of newer versions that it does not know, with the value that is as good as none; null: there is no such value. */
+  /**
+   * Flags of Megatron-LM that it does not know, or that change nothing in it, with the value that is as good as none; null: there is no
+   * such value.
+   */
   readonly lacks: Readonly<Record<string, string | null>>;
+  /** Its own names of Megatron-LM's flags. */
+  readonly spells: Readonly<Record<string, string>>;
+  /** Values of flags for which it takes fewer than Megatron-LM does; of a flag that no plan decides the first is written. */
+  readonly takes: Readonly<Record<string, readonly string[]>>;
   readonly limits: readonly SliceLimit[];
-  /** The end of the path of the file whose function returns the lengths. */
-  readonly splitsFile: string | null;
+  /** It runs on other hardware than any plan is for: no new script is written, scripts of its own are read and edited. */
+  readonly hardware: SliceHardware | null;
+}
+
+interface RuleFlag {
+  readonly flag: string;
+  /** The word for each rule that is written; without any only lists are. */
+  readonly words: Readonly<Partial<Record<SplitRule, string>>>;
+  /** What it is where the flag is left out. */
+  readonly usual: SplitRule;
+  /** Words of rules that depend on what no file shows. */
+  readonly unread?: readonly string[];
+}
+
+interface SliceHardware {
+  readonly name: string;
+  /** What starts its processes. */
+  readonly launcher: string;
+  /** Tokens of a slice below which its makers measured no gain. */
+  readonly shortest: number;
+}
+
+/** Rules that the flags of a runtime can be set to. */
+export function rulesOfFlags({ rule }: Pick<SliceRuntime, 'rule'>): readonly SplitRule[] {
+  return rule === null ? ['average'] : splitRules.filter((each) => rule.words[each] !== undefined);
 }

@@ -34,7 +34,10 @@ export function launchableStep(plan: Plan, format: LauncherFormat): PlannedStep 
   };
   const instead = isOfSchedule ? predict(buildPipeline(asked), { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
   const step = plannedStep({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
-  const replaced = replacedBy(chosen, instead, launchers[format].capabilities.name);
-  const what = scheduleKind(chosen.schedule).sliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;
+  const { name } = launchers[format].capabilities;
+  const isSliced = scheduleKind(chosen.schedule).sliced;
+  const why = isSliced ? sentence`${name} runs whole micro-batches` : sentence`${name} has no such schedule`;
+  const replaced = replacedBy(chosen, instead, why);
+  const what = isSliced ? sentence`token slices (${chosen.schedule})` : sentence`schedule ${chosen.schedule}`;
   return { ...step, plan: { ...step.plan, replaced: { ...replaced, what } } };
 }

@@ -3,8 +3,9 @@ import { dpResults } from './dp-results';
 import type { SliceExport, WrittenSlices } from './slice-export';
 import type { LauncherReader } from '../../run/facts';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import { formatCount } from '../../format';
 import { allOf, sentence } from '../../sentence';
-import type { Plan } from '../../planner/plan';
+import { chosenCandidate, type Plan } from '../../planner/plan';
 import { plannedStep } from '../launchers/launch-settings';
 import { checkedNewLauncher, newFileWriter, type NewFileWriter } from '../launchers/new-launcher';
 import { refused, runnableBy } from './runs';
@@ -24,6 +25,7 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
 }
 
 function written(plan: Plan, runtime: SliceRuntime, writer: NewFileWriter, read: LauncherReader): WrittenSlices {
+  requireHardware(plan, runtime);
   const { plan: runs, replaced } = runnableBy(plan, runtime);
   const step = plannedStep(runs);
   const settings = { ...step.plan, ...(replaced === null ? {} : { replaced }) };
@@ -32,12 +34,36 @@ function written(plan: Plan, runtime: SliceRuntime, writer: NewFileWriter, read:
   return { text, fileName, gaps, runs };
 }
 
-/** Refuses a script with flags that the runtime's argparse would stop at. @throws ExpectedError `export-slices`. */
-function requireKnown(text: string, { name, lacks }: SliceRuntime): void {
+/** Refuses a plan for GPUs where the runtime is for other hardware. @throws ExpectedError `export-slices`. */
+function requireHardware(plan: Plan, { name, hardware }: SliceRuntime): void {
+  if (hardware === null) return;
+  const { gpu } = plan.request.cluster;
+  const shortest = Math.min(...chosenCandidate(plan).scheme.flatMap(({ tokens }) => tokens));
+  const place = sentence`its token slices run on ${hardware.name}, started by ${hardware.launcher}, and this plan is for ${gpu.name}`;
+  const length = sentence`they gain from ${formatCount(hardware.shortest)} tokens a slice, and the shortest here has ${formatCount(shortest)}`;
+  throw refused(
+    name,
+    shortest < hardware.shortest ? sentence`${place}; ${length}` : place,
+    sentence`plan a script of ${name} itself, whose flags are then edited, or export for another runtime`,
+  );
+}
+
+/** Refuses a script with flags or values that the runtime's argparse would stop at, or that change nothing in it. @throws ExpectedError `export-slices`. */
+function requireKnown(text: string, { name, lacks, takes }: SliceRuntime): void {
   const command = text.replace(/^#.*$/gm, '');
+  const written = [...command.matchAll(/(?<=\s)--([\w-]+)(?: ([\w.-]+))?/g)];
   const unknown = [
-    ...new Set([...command.matchAll(/(?<=\s)--([\w-]+)/g)].flatMap(([, flag = '']) => (Object.hasOwn(lacks, flag) ? [`--${flag}`] : []))),
+    ...new Set(
+      written.flatMap(([, flag = '', value = '']) => {
+        if (Object.hasOwn(lacks, flag)) return [`--${flag}`];
+        return takes[flag]?.includes(value) === false ? [`--${flag} ${value}`] : [];
+      }),
+    ),
   ];
   if (unknown.length > 0)
-    throw refused(name, sentence`it has no ${allOf(unknown)}`, sentence`plan without these settings, or for another runtime`);
+    throw refused(
+      name,
+      sentence`it stops at ${allOf(unknown)}, or ignores it`,
+      sentence`plan without these settings, or for another runtime`,
+    );
 }

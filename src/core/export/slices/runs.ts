@@ -1,19 +1,28 @@
 import { ExpectedError } from '../../errors';
 import { without } from '../../records';
 import { scheduleOn } from '../../schedules/on-layout';
-import { formatDuration } from '../../format';
+import { formatCount, formatDuration } from '../../format';
 import { sliceRuntimes } from '../../slice-runtimes/registry';
 import { seq1f1b } from '../../slice-runtimes/seq1f1b';
-import type { SliceLimit, SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import { rulesOfFlags, type SliceLimit, type SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { buildPipeline } from '../../planner/predict/pipeline';
 import { predict } from '../../planner/predict/predict';
 import { slowdownText } from '../../planner/explain/slower';
 import { withOpenStages } from '../../planner/candidates/virtual-stages';
-import { bestList, bestSplit, schemeAlike, splitLengths, splitSpec, type PredictedSplit } from '../../planner/candidates/splits';
+import {
+  bestList,
+  bestSplit,
+  listProblem,
+  schemeAlike,
+  splitLengths,
+  splitSpec,
+  type PredictedSplit,
+} from '../../planner/candidates/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
-import { splitRules, type SequenceSplit } from '../../domain/scheme';
+import { isRecomputed } from '../../domain/recompute';
+import type { SequenceSplit } from '../../domain/scheme';
 import { runtimeProfile, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
 import type { Remark } from '../../launchers/writing/launch-settings';
 
@@ -38,7 +47,8 @@ interface RunnablePlan {
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
   const chosen = chosenCandidate(plan);
   const open = withOpenStages(plan.request);
-  requireRunnable(open, runtime);
+  // the source that is patched may be a later fork's, which leaves the width as it is set
+  requireRunnable(open, by === 'flags' ? runtime : { ...runtime, limits: runtime.limits.filter((limit) => limit !== 'gated-width') });
   const request = asRuntimeRuns(open, runtime);
   const own = ownSplit(request, chosen, runtime, by === 'patch' || runtime.lengths !== null);
   if (own !== null && (by === 'flags' || own.rule === 'list')) return { ...planned(plan, request, own), replaced: null };
@@ -57,7 +67,7 @@ export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'pat
       sentence`plan longer sequences, of a multiple of 128 tokens`,
     );
   const made = planned(plan, best.request, best.split);
-  return { ...made, replaced: replacedBy(chosen, chosenCandidate(made.plan), runtime.name) };
+  return { ...made, replaced: replacedBy(chosen, chosenCandidate(made.plan), replacementReason(request, chosen, runtime)) };
 }
 
 /**
@@ -79,14 +89,33 @@ function fastest<T extends PredictedSplit>(found: readonly T[]): T | null {
   );
 }
 
-/** Why another candidate than the plan's is written, with both times. */
-export function replacedBy(chosen: Candidate, instead: Candidate, runtime: string): Remark {
+/** Which candidate is written in place of the plan's, with both times. @param why the plan's is not. */
+export function replacedBy(chosen: Candidate, instead: Candidate, why: Sentence): Remark {
   const [before, now] = [formatDuration(chosen.iterationMs), formatDuration(instead.iterationMs)];
   const apart = slowdownText(instead.iterationMs / chosen.iterationMs - 1);
   return {
-    what: sentence`${chosen.name}`,
-    reason: sentence`${runtime} does not run it; written and predicted here is ${instead.name}: ${now} per step, not ${before} (${apart})`,
+    what: sentence`the plan's ${chosen.name}`,
+    reason: sentence`${why}; this file runs ${instead.name} in its place, ${now} per step where the plan takes ${before} (${apart})`,
   };
+}
+
+/** Why a runtime does not run the slices of a candidate. */
+function replacementReason(
+  request: PlanRequest,
+  { schedule, scheme }: Candidate,
+  { id, name, rule, lengths, limits }: SliceRuntime,
+): Sentence {
+  if (schedule !== request.schedule) return sentence`${name} runs slices only in the order of Seq1F1B`;
+  if (new Set(scheme.map(({ batch, tokens }) => `${batch}:${tokens.join()}`)).size > 1)
+    return sentence`${name} cuts all micro-batches alike`;
+  if (limits.includes('micro-batch') && request.training.microBatch > 1) return sentence`${name} takes micro-batches of one sequence`;
+  const slices = scheme[0]?.tokens ?? [];
+  if (slices.length < 2) return sentence`${name} runs two slices or more`;
+  const problem = lengths === null ? null : listProblem(request, { runtime: id, slices: slices.length, lengths: slices });
+  if (problem !== null) return sentence`${name} stops at these slices, because ${problem}`;
+  return rule === null
+    ? sentence`${name} cuts sequences into equal slices`
+    : sentence`the flags of ${name} set only equal slices, or slices of equal work`;
 }
 
 /** The request as a fork of Megatron-LM runs it. */
@@ -144,13 +173,12 @@ export function ownSplit(
   const { tokens: lengths, batch } = first;
   const isAlike = scheme.every((each) => each.batch === batch && each.tokens.join() === lengths.join());
   if (!isAlike || batch !== request.training.microBatch || lengths.length < 2) return null;
+  if (batch > 1 && runtime.limits.includes('micro-batch')) return null;
   const slices = lengths.length;
-  const rules = runtime.rule === null ? (['average'] as const) : splitRules;
-  const rule = rules.find((each) => splitLengths(request, { slices, rule: each, lengths: [] })?.join() === lengths.join());
+  const rule = rulesOfFlags(runtime).find((each) => splitLengths(request, { slices, rule: each, lengths: [] })?.join() === lengths.join());
   if (rule !== undefined) return { runtime: runtime.id, slices, rule, lengths };
-  return lists && splitLengths(request, { slices, rule: 'list', lengths }) !== null
-    ? { runtime: runtime.id, slices, rule: 'list', lengths }
-    : null;
+  const listed = { runtime: runtime.id, slices, rule: 'list', lengths } as const;
+  return lists && splitLengths(request, listed) !== null ? listed : null;
 }
 
 function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { readonly plan: Plan; readonly split: SequenceSplit } {
@@ -160,31 +188,55 @@ function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { read
   return { plan: { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null }, split };
 }
 
-const limitTexts: Readonly<Record<SliceLimit, Sentence>> = {
-  'micro-batch': sentence`its micro-batches have several sequences`,
-  context: sentence`it has context parallelism`,
-  recompute: sentence`it recomputes activations`,
-  experts: sentence`its model has experts`,
-};
+/** What is wrong, and what to do. */
+type Refusal = readonly [isBroken: boolean, what: Sentence, remedy?: Sentence];
+
+/** What each limit rules out of a plan. */
+function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Record<SliceLimit, Refusal>> {
+  const gatedFfn = computedWidth(model.hidden);
+  return {
+    // one sequence is planned instead
+    'micro-batch': [false, sentence`its micro-batches have several sequences`],
+    context: [layout.context > 1, sentence`it has context parallelism`],
+    recompute: [training.recompute !== 'none', sentence`it recomputes activations`],
+    'core-recompute': [isRecomputed(training, 'core_attn'), sentence`it recomputes the attention core`],
+    experts: [model.experts !== null, sentence`its model has experts`],
+    latent: [(model.latent ?? null) !== null, sentence`its model has latent attention`],
+    tied: [model.tiedEmbeddings && model.vocab > 0, sentence`it ties embedding and head`],
+    unfused: [
+      training.attention !== 'flash',
+      sentence`its attention is unfused, and slices need FlashAttention`,
+      sentence`set training.attention to "flash"`,
+    ],
+    'gated-width': [
+      model.gatedMlp && model.ffn !== gatedFfn,
+      sentence`its gated feed-forward is ${formatCount(model.ffn)} wide, and this runtime makes any of this hidden size ${formatCount(gatedFfn)} wide`,
+      sentence`set the feed-forward to ${formatCount(gatedFfn)}, or export for another runtime`,
+    ],
+  };
+}
+
+/** Of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 254 of 2023). */
+function computedWidth(hidden: number): number {
+  return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
+}
 
 /** @throws ExpectedError `export-slices`. */
-function requireRunnable({ model, training, layout, cluster, costTable }: PlanRequest, { name, limits, needs }: SliceRuntime): void {
-  const broken: Readonly<Record<SliceLimit, boolean>> = {
-    // one sequence is planned instead
-    'micro-batch': false,
-    context: layout.context > 1,
-    recompute: training.recompute !== 'none',
-    experts: model.experts !== null,
-  };
-  const limit = limits.find((each) => broken[each]);
-  if (limit !== undefined) throw refused(name, limitTexts[limit], sentence`plan without that, or for another runtime`);
-  if (training.attention !== 'flash' && needs.some(({ flag }) => flag === 'use-flash-attn'))
-    throw refused(name, sentence`its attention is unfused, and slices need FlashAttention`, sentence`set training.attention to "flash"`);
-  if (layout.pipeline === 1) throw refused(name, sentence`it has one stage`, sentence`plan two stages or more`);
-  if (layout.virtualStages > 1)
-    throw refused(name, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`);
-  if (model.stacks !== undefined) throw refused(name, sentence`its model has an encoder`, sentence`plan whole sequences`);
-  if (cluster.groups !== undefined) throw refused(name, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`);
-  if (costTable !== null && training.microBatch > 1)
-    throw refused(name, sentence`its measured times are of one sequence at a time`, sentence`set training.microBatch to 1`);
+function requireRunnable(request: PlanRequest, { name, limits }: SliceRuntime): void {
+  const { model, training, layout, cluster, costTable } = request;
+  const ruledOut = limitRefusals(request);
+  const refusals: readonly Refusal[] = [
+    ...limits.map((limit) => ruledOut[limit]),
+    [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
+    [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
+    [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],
+    [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
+    [
+      costTable !== null && training.microBatch > 1,
+      sentence`its measured times are of one sequence at a time`,
+      sentence`set training.microBatch to 1`,
+    ],
+  ];
+  const found = refusals.find(([isBroken]) => isBroken);
+  if (found !== undefined) throw refused(name, found[1], found[2] ?? sentence`plan without that, or for another runtime`);
 }

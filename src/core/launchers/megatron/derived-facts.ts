@@ -1,8 +1,10 @@
 import { sentence } from '../../sentence';
-import { byDefault } from '../../domain/located';
+import { byDefault, type Located } from '../../domain/located';
+import type { SplitRule } from '../../domain/scheme';
 import type { Facts } from '../../run/facts';
 import { choice, count, numbers, on, positiveNumber, text } from '../../languages/reads';
 import { readSliceFlags, sliceFlags } from '../../slice-runtimes/flags';
+import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import { type LocatedFlag, flagFact, placeOfValue } from '../tables/located-flag';
 
 /** The schedule that flags of forks pick. */
@@ -40,11 +42,17 @@ export function slicedFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
     ...(isPiped && {
       schedule: { ...here, value: 'Seq1F1B' },
       sliceRuntime: { ...here, value: runtime.id },
-      sliceRule: given ?? byDefault('average', sentence`${runtime.name} cuts equal slices by default`),
+      sliceRule: given ?? usualRule(runtime),
       ...(missing.length > 0 && { sliceNeeds: { ...here, value: missing } }),
     }),
     ...(listed && { sliceLengths: listed }),
   };
+}
+
+function usualRule({ name, rule }: SliceRuntime): Located<SplitRule> {
+  return rule?.usual === 'equal-work'
+    ? byDefault('equal-work', sentence`${name} cuts slices of equal work by default`)
+    : byDefault('average', sentence`${name} cuts equal slices by default`);
 }
 
 /** Llama 3's scaling with a factor of its own, or positions divided by a number. */

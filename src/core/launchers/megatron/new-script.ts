@@ -49,9 +49,10 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
+  const runtime = findSliceRuntime(plan.sliced?.runtime ?? '');
   const isCarried = (keys: readonly string[]): boolean => keys.some((key) => values.has(key));
   const carriedLines = (ofData: boolean): string[] => [...values].flatMap(([key, line]) => (isDataFlag(key) === ofData ? [line] : []));
-  const asked = askedData.filter(({ keys }) => !isCarried(keys));
+  const asked = askedData(runtime?.takes['tokenizer-type']?.[0]).filter(({ keys }) => !isCarried(keys));
   return `#!/usr/bin/env bash
 #SBATCH --job-name=${job}
 #SBATCH --nodes=${nodes}
@@ -66,7 +67,7 @@ set -euo pipefail
 
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 
-# What no plan knows: a clone of Megatron-LM${asked.length > 0 ? ', the data, the tokenizer, where to save' : ''}.
+# What no plan knows: a clone of ${runtime?.version ?? 'Megatron-LM'}${asked.length > 0 ? ', the data, the tokenizer, where to save' : ''}.
 MEGATRON=\${MEGATRON:-.}
 ${asked.map(({ variable }) => `${variable}\n`).join('')}
 GPUS_PER_NODE=${gpusPerNode}
@@ -75,7 +76,16 @@ MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-lo
 MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
-${lines([...modelFlags(model, isPatterned).filter((flag) => !isGoodAsNone(plan, flag)), ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')), `--max-position-embeddings ${positions}`, ...attentionFlag(plan), ...dropoutFlags(plan), ...lossFlags(plan)])}
+${lines([
+  ...modelFlags(model, isPatterned)
+    .filter((flag) => !isGoodAsNone(plan, flag))
+    .map((flag) => spelled(plan, flag)),
+  ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')),
+  `--max-position-embeddings ${positions}`,
+  ...attentionFlag(plan),
+  ...dropoutFlags(plan),
+  ...lossFlags(plan),
+])}
 )
 
 # Data parallelism is what these sizes leave of the GPUs.
@@ -107,19 +117,30 @@ const trainingDefaults: readonly { readonly keys: readonly string[]; readonly fl
 ];
 
 /** The same of data, each with the variable that whoever starts the script sets. */
-const askedData: readonly ((typeof trainingDefaults)[number] & { readonly variable: string })[] = [
-  {
-    keys: ['data-path', 'train-data-path', 'data-args-path', 'per-split-data-args-path', 'mock-data'],
-    flags: ['--data-path "$DATA_PATH"'],
-    variable: 'DATA_PATH=${DATA_PATH:?set it to the prefix of the preprocessed data}',
-  },
-  {
-    keys: ['tokenizer-type'],
-    flags: ['--tokenizer-type HuggingFaceTokenizer', '--tokenizer-model "$TOKENIZER"'],
-    variable: 'TOKENIZER=${TOKENIZER:?set it to the folder or name of the tokenizer}',
-  },
-  { keys: ['save'], flags: ['--save "$CHECKPOINTS"'], variable: 'CHECKPOINTS=${CHECKPOINTS:-checkpoints}' },
-];
+type AskedData = (typeof trainingDefaults)[number] & { readonly variable: string };
+
+const usualTokenizer = 'HuggingFaceTokenizer';
+
+function askedData(tokenizer = usualTokenizer): readonly AskedData[] {
+  const model = tokenizer === usualTokenizer ? 'folder or name' : 'SentencePiece model';
+  return [
+    {
+      keys: ['data-path', 'train-data-path', 'data-args-path', 'per-split-data-args-path', 'mock-data'],
+      flags: ['--data-path "$DATA_PATH"'],
+      variable: 'DATA_PATH=${DATA_PATH:?set it to the prefix of the preprocessed data}',
+    },
+    {
+      keys: ['tokenizer-type'],
+      flags: [`--tokenizer-type ${tokenizer}`, '--tokenizer-model "$TOKENIZER"'],
+      variable: `TOKENIZER=\${TOKENIZER:?set it to the ${model} of the tokenizer}`,
+    },
+    {
+      keys: ['save'],
+      flags: ['--save "$CHECKPOINTS"', '--save-interval 500 # without it, --save stops the run'],
+      variable: 'CHECKPOINTS=${CHECKPOINTS:-checkpoints}',
+    },
+  ];
+}
 
 /** Written always: without these flags Megatron-LM has dropout. */
 function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {
@@ -145,6 +166,13 @@ function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
   const lacks = lackedBy(plan);
   const key = flag.replace(/^--/, '');
   return Object.hasOwn(lacks, key) && lacks[key] === value;
+}
+
+/** A flag in the words of the runtime of slices. */
+function spelled({ sliced }: LaunchSettings, written: string): string {
+  const { spells = {} } = findSliceRuntime(sliced?.runtime ?? '') ?? {};
+  const [flag = '', ...values] = written.replace(/^--/, '').split(' ');
+  return [`--${spells[flag] ?? flag}`, ...values].join(' ');
 }
 
 /** Flags that the runtime of slices does not know, with the value that is as good as none. */

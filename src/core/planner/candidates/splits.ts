@@ -1,5 +1,5 @@
 import { findSliceRuntime } from '../../slice-runtimes/registry';
-import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import { rulesOfFlags, type SliceRuntime } from '../../slice-runtimes/slice-runtime';
 import type { CancelSignal } from '../../errors';
 import { equalWorkLengths, forwardWork } from '../../slicing/chunk-rules';
 import type { PlanRequest } from '../../domain/request';
@@ -8,8 +8,9 @@ import type { ScheduleOnLayout } from '../../schedules/on-layout';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import { solvedAlike } from './terapipe-slices';
-import { sum } from '../../numbers';
-import { sentence } from '../../sentence';
+import { leastCommonMultiple, sum } from '../../numbers';
+import { formatCount } from '../../format';
+import { counted, sentence, type Sentence } from '../../sentence';
 
 /** The part of a request that decides how a runtime splits a sequence. */
 type SplitRequest = Pick<PlanRequest, 'model' | 'training' | 'layout'>;
@@ -19,6 +20,27 @@ export function sliceMultiple({ training, layout }: Pick<SplitRequest, 'training
   return training.sequenceParallel ? layout.tensor : 1;
 }
 
+/** The same of a list of lengths, for which a runtime may ask a multiple where the sequence is one. */
+function listMultiple(request: Pick<SplitRequest, 'training' | 'layout'>, runtime: string | undefined): number {
+  const asked = findSliceRuntime(runtime ?? '')?.lengths?.multiple ?? 1;
+  const own = sliceMultiple(request);
+  return request.training.sequenceLength % asked === 0 ? leastCommonMultiple(asked, own) : own;
+}
+
+/** Why a runtime stops at a list of lengths; null: it does not. */
+export function listProblem(
+  request: Pick<SplitRequest, 'training' | 'layout'>,
+  { runtime, slices, lengths }: Pick<SequenceSplit, 'slices' | 'lengths'> & { readonly runtime?: string },
+): Sentence | null {
+  const tokens = request.training.sequenceLength;
+  const multiple = listMultiple(request, runtime);
+  const odd = lengths.find((length) => length <= 0 || length % multiple !== 0);
+  if (lengths.length !== slices) return sentence`the list has ${counted(lengths.length, 'length')} for ${counted(slices, 'slice')}`;
+  if (odd !== undefined) return sentence`the length ${formatCount(odd)} is not a multiple of ${multiple}`;
+  const total = sum(lengths);
+  return total === tokens ? null : sentence`the lengths add up to ${formatCount(total)} of ${formatCount(tokens)} tokens`;
+}
+
 /**
  * The tokens of each slice, as `get_splits` of Seq1F1B and the forks after it gives them: equal ones, or those of equal arithmetic by its
  * own count, which knows neither gates nor grouped heads, rounded down to what sequence parallelism divides; the first takes the rest.
@@ -26,13 +48,13 @@ export function sliceMultiple({ training, layout }: Pick<SplitRequest, 'training
  */
 export function splitLengths(
   { model, training, layout }: SplitRequest,
-  { slices, rule, lengths, ffn }: Omit<SequenceSplit, 'runtime'>,
+  { runtime, slices, rule, lengths, ffn }: Omit<SequenceSplit, 'runtime'> & { readonly runtime?: string },
 ): readonly number[] | null {
   const tokens = training.sequenceLength;
   const multiple = sliceMultiple({ training, layout });
   const fits = (cut: readonly number[]): boolean =>
     cut.length === slices && cut.every((length) => length > 0 && length % multiple === 0) && sum(cut) === tokens;
-  if (rule === 'list') return fits(lengths) ? lengths : null;
+  if (rule === 'list') return listProblem({ training, layout }, { slices, lengths, ...(runtime && { runtime }) }) === null ? lengths : null;
   if (rule === 'average') {
     const cut = Array.from({ length: slices }, () => Math.floor(tokens / slices));
     return fits(cut) ? cut : null;
@@ -81,11 +103,13 @@ export function bestSplit(
   runtime: SliceRuntime,
   listener: { readonly signal?: CancelSignal | undefined } = {},
 ): PredictedSplit | null {
-  const rules: readonly SplitRule[] = runtime.rule === null ? ['average'] : splitRules;
   const ffn = request.slicing.split?.ffn;
-  const byRule = rules.flatMap((rule) => splitsBy(request, rule, runtime, ffn));
+  const rules = rulesOfFlags(runtime);
+  const byRule = (rules.length === 0 ? splitRules : rules).flatMap((rule) => splitsBy(request, rule, runtime, ffn));
   const listed = runtime.lengths === null ? [] : solvedSplits(request, pipeline, runtime.id, listener);
-  return fastestSplit(predictedSplits(request, pipeline, [...byRule, ...listed], listener));
+  const shortest = runtime.hardware?.shortest ?? 1;
+  const tried = [...byRule, ...listed].filter(({ lengths }) => Math.min(...lengths) >= shortest);
+  return fastestSplit(predictedSplits(request, pipeline, tried, listener));
 }
 
 /** The best list of lengths that is known for the schedule, whatever a runtime's flags can express. */
@@ -98,10 +122,16 @@ export function bestList(
   return fastestSplit(predictedSplits(request, pipeline, solvedSplits(request, pipeline, runtime, listener), listener));
 }
 
-function splitsBy(request: PlanRequest, rule: SplitRule, { id }: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
+/** Splits by a rule; as lists where only these can be set. */
+function splitsBy(request: PlanRequest, rule: SplitRule, runtime: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
+  const { id } = runtime;
+  const width = ffn === undefined ? {} : { ffn };
+  const isListed = !rulesOfFlags(runtime).includes(rule);
   return triedSlices.flatMap((slices): SequenceSplit[] => {
-    const lengths = splitLengths(request, { slices, rule, lengths: [], ...(ffn === undefined ? {} : { ffn }) });
-    return lengths === null ? [] : [{ runtime: id, slices, rule, lengths: [...lengths], ...(ffn === undefined ? {} : { ffn }) }];
+    const lengths = splitLengths(request, { slices, rule, lengths: [], ...width });
+    if (lengths === null) return [];
+    const split = { runtime: id, slices, rule: isListed ? 'list' : rule, lengths: [...lengths], ...width } as const;
+    return isListed && listProblem(request, split) !== null ? [] : [split];
   });
 }
 
@@ -113,7 +143,7 @@ function solvedSplits(
   listener: { readonly signal?: CancelSignal | undefined },
 ): SequenceSplit[] {
   const lists = new Map<string, readonly number[]>();
-  for (const lengths of solvedAlike(request, pipeline, sliceMultiple(request), listener)) lists.set(lengths.join(), lengths);
+  for (const lengths of solvedAlike(request, pipeline, listMultiple(request, runtime), listener)) lists.set(lengths.join(), lengths);
   return [...lists.values()]
     .filter((lengths) => lengths.length > 1)
     .map((lengths) => ({ runtime, slices: lengths.length, rule: 'list', lengths }));

@@ -56,13 +56,15 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
 /**
  * @finding slices-runtime
  * A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context
- * parallelism, hcu-megatron does not recompute with slices, and the first Seq1F1B knows neither context parallelism nor experts.
- * @source MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines
+ * parallelism, hcu-megatron does not recompute with slices, thunlp/Seq1F1B knows neither context parallelism nor experts, on Megatron Core
+ * it does not recompute the attention core, and Megatron-LM's chunked pipeline has no latent attention.
+ * @source MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines; thunlp/Seq1F1B at c62b9496,
+ * `megatron/core/transformer/attention.py`, "no checkpointing"; NVIDIA/Megatron-LM, pull request 3116, its limitations
  */
 function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   const runtime = findSliceRuntime(facts.sliceRuntime?.value ?? '');
   if (runtime === undefined) return [];
-  const issues: Readonly<Record<SliceLimit, () => Issue | null>> = {
+  const issues: Readonly<Partial<Record<SliceLimit, () => Issue | null>>> = {
     'micro-batch': () => {
       const size = countOf(facts, 'microBatch');
       if (size === null || size === 1) return null;
@@ -80,7 +82,14 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
         ? null
         : withoutIt([...names, 'slices'], sentence`recompute`, remove(...names.filter((name) => isWritten(facts, name))));
     },
+    'core-recompute': () => {
+      const modules = facts.recomputeModules?.value ?? ['core_attn'];
+      const isOfCore = facts.recomputeGranularity?.value === 'selective' && modules.includes('core_attn');
+      return isOfCore ? withoutIt(['recomputeGranularity', 'slices'], sentence`recompute of the attention core`, []) : null;
+    },
     experts: () => (facts.experts === undefined ? null : withoutIt(['experts', 'slices'], sentence`experts`, [])),
+    tied: () => (facts.tiedEmbeddings?.value === true ? withoutIt(['tiedEmbeddings', 'slices'], sentence`tied embeddings`, []) : null),
+    latent: () => (facts.latentAttention?.value === true ? withoutIt(['latentAttention', 'slices'], sentence`latent attention`, []) : null),
   };
   const withoutIt = (at: Issue['at'], what: Sentence, changes: readonly Change[]): Issue => ({
     at,
@@ -88,7 +97,7 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
     remedy: sentence`train without ${what}, or whole sequences`,
     changes,
   });
-  return runtime.limits.flatMap((limit) => issues[limit]() ?? []);
+  return runtime.limits.flatMap((limit) => issues[limit]?.() ?? []);
 }
 
 /**

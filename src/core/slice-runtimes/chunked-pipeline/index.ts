@@ -4,13 +4,17 @@ import type { SliceRuntime } from '../slice-runtime';
 export const chunkedPipeline: SliceRuntime = {
   id: 'chunked-pipeline',
   name: "Megatron-LM's chunked pipeline",
-  source: 'NVIDIA/Megatron-LM, pull request 3116: megatron/core/pipeline_parallel/chunked_pipeline_parallel_utils.py, `_get_span`',
+  version: 'Megatron-LM with pull request 3116, at 2f852f81',
+  source:
+    'megatron/core/chunked_pipeline_parallel_utils.py, `_get_span`; its limitations are in its description; the flag is that of the field in the config, as `ArgumentGroupFactory` makes them',
   on: null,
   splits: { flag: 'chunked-pipeline-model-parallel-splits', usual: 1 },
   rule: null,
   lengths: null,
   needs: [],
   lacks: {},
-  limits: [],
-  splitsFile: 'megatron/core/pipeline_parallel/chunked_pipeline_parallel_utils.py',
+  spells: {},
+  takes: {},
+  limits: ['latent'],
+  hardware: null,
 };

@@ -1,16 +1,31 @@
+import { noSuchFlags } from '../no-such-flags';
 import type { SliceRuntime } from '../slice-runtime';
 
 /** The same on Megatron Core: takes a list of lengths too (`fix`). */
 export const seq1f1bCore: SliceRuntime = {
   id: 'seq1f1b-core',
-  name: 'Seq1F1B on Megatron Core',
-  source: 'thunlp/Seq1F1B at c62b9496: megatron/core/pipeline_parallel/sequence_split.py, `SplitSolver.get_splits`',
+  name: 'thunlp/Seq1F1B on Megatron Core',
+  version: 'thunlp/Seq1F1B at c62b9496',
+  source:
+    'megatron/core/pipeline_parallel/sequence_split.py, `SplitSolver.get_splits`; megatron/training/arguments.py, `--seq1f1b-*`; megatron/core/transformer/attention.py, where slices meet recompute ("no checkpointing")',
   on: null,
   splits: { flag: 'seq1f1b-splits', usual: 1 },
-  rule: { flag: 'seq1f1b-balance-method', words: { average: 'average', 'equal-work': 'uniform_comp' } },
-  lengths: { flag: 'seq1f1b-fix-splits', word: 'fix' },
+  rule: {
+    flag: 'seq1f1b-balance-method',
+    words: { average: 'average', 'equal-work': 'uniform_comp' },
+    usual: 'equal-work',
+    unread: ['linear_fit'],
+  },
+  lengths: { flag: 'seq1f1b-fix-splits', word: 'fix', multiple: 1 },
   needs: [],
-  lacks: {},
-  limits: [],
-  splitsFile: 'megatron/core/pipeline_parallel/sequence_split.py',
+  lacks: noSuchFlags(
+    'attention-output-gate experimental-attention-variant linear-attention-freq linear-conv-kernel-dim linear-key-head-dim',
+    'linear-num-key-heads linear-num-value-heads linear-value-head-dim mamba-num-heads moe-latent-size',
+    'cpu-offloading-num-layers cuda-graph-impl fp4-format hybrid-layer-pattern moe-flex-dispatcher-backend',
+    'overlap-moe-expert-parallel-comm pipeline-model-parallel-layout',
+  ),
+  spells: {},
+  takes: { 'fp8-recipe': ['tensorwise', 'delayed', 'mxfp8'] },
+  limits: ['core-recompute'],
+  hardware: null,
 };

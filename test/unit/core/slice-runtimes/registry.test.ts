@@ -50,6 +50,15 @@ describe('runtimes of token slices', () => {
       null,
       ['--reset-attention-mask'],
     ]);
+    assert.deepEqual(factsOf('--seq1f1b-splits 3').slice(1, 4), ['seq1f1b-core', 3, 'equal-work']);
+    assert.deepEqual(factsOf('--pipe-sp-splits 3 --pipe-sp-strategy manual --pipe-sp-manual-splits 16384,8192,8192'), [
+      'Seq1F1B',
+      'seq1f1b-manual',
+      3,
+      'list',
+      [16384, 8192, 8192],
+      null,
+    ]);
     assert.deepEqual(factsOf('--seq1f1b-splits 3 --seq1f1b-balance-method fix --seq1f1b-fix-splits 16384,8192,8192').slice(1, 5), [
       'seq1f1b-core',
       3,
@@ -72,7 +81,7 @@ describe('runtimes of token slices', () => {
     assert.equal(factsOf('--pipe-sp-splits 8 --schedule-method dualpipev')[0], 'DualPipeV');
     assert.deepEqual(
       read('run.sh', script('--pipe-sp-splits 8 --pipe-sp-strategy fix')).remarks.map(({ code, remedy }) => [code, say(remedy)]),
-      [['flag-invalid-value', 'give it average or uniform_comp']],
+      [['flag-invalid-value', 'give it average, uniform_comp, manual or hybrid_comp']],
     );
   });
 
@@ -99,6 +108,19 @@ describe('runtimes of token slices', () => {
     });
   });
 
+  it('that take lengths as they are stop at other lists, each with its reason', async () => {
+    const manual = (splits: number, list: string): Promise<string> =>
+      requestOf(script(`--pipe-sp-splits ${splits} --pipe-sp-strategy manual --pipe-sp-manual-splits ${list}`)).then(
+        ({ slicing }) => slicing.scheme?.[0]?.tokens.join() ?? '',
+        (error: unknown) => (error instanceof ExpectedError ? say(error.what) : String(error)),
+      );
+    // the example of its own help
+    assert.equal(await manual(4, '8320,8192,8192,8064'), '8320,8192,8192,8064');
+    assert.match(await manual(3, '8320,8192,8192,8064'), /cannot be cut into 3 slices: the list has 4 lengths for 3 slices$/);
+    assert.match(await manual(4, '8320,8192,8192,8000'), /: the length 8,000 is not a multiple of 128$/);
+    assert.match(await manual(4, '8320,8192,8192,8192'), /: the lengths add up to 32,896 of 32,768 tokens$/);
+  });
+
   it('read scripts as people write them', async () => {
     const seq1f1b = readFileSync(path.join(fixtures, 'seq1f1b.sh'), 'utf8');
     const request = await requestOf(seq1f1b);
@@ -109,8 +131,9 @@ describe('runtimes of token slices', () => {
 
   it('have ids and flags of their own, and show where these are', () => {
     assert.equal(new Set(sliceRuntimes.map(({ id }) => id)).size, sliceRuntimes.length);
-    for (const { source, rule, lengths } of sliceRuntimes) {
-      assert.match(source, /[/\w-]+.*:/);
+    for (const { version, source, rule, lengths } of sliceRuntimes) {
+      assert.match(version, /\S (?:at|of) \w+/);
+      assert.match(source, /\.py|page/);
       assert.ok(lengths === null || rule !== null, 'a list is a rule of its own');
     }
   });

@@ -55,7 +55,11 @@ function runnable(plan: Plan): { readonly runs: Plan; readonly replaced: Remark 
   const candidate = predict(pipeline, spec);
   const asked = { ...request, slicing: { unit: request.slicing.unit, scheme: spec.scheme } };
   const runs: Plan = { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null };
-  return { runs, replaced: own === null ? replacedBy(chosen, candidate, name) : null };
+  const why =
+    chosen.schedule === request.schedule
+      ? sentence`${name} cuts all chunks alike, in one round`
+      : sentence`${name} runs slices only in TeraPipe's order`;
+  return { runs, replaced: own === null ? replacedBy(chosen, candidate, why) : null };
 }
 
 function isOneScheme(scheme: Scheme): boolean {

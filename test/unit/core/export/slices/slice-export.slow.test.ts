@@ -13,6 +13,7 @@ import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { measure } from '../../../../../src/core/planner/predict/predict';
 import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
+import { listedSlices } from '../../../../../src/core/export/slices/runs';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -62,6 +63,8 @@ async function requestOf(given: Settings): Promise<PlanRequest> {
       ffn: 512 * heads,
       gatedMlp: false,
       vocab: 32000,
+      maxPositions: units * 512,
+      tiedEmbeddings: false,
       ...more,
     },
     cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: tensor * pipeline * data },
@@ -139,6 +142,7 @@ describe('slices in files of runtimes', () => {
       fc.asyncProperty(anySettings, async (given) => {
         const plan = makePlan(await requestOf(given));
         for (const { id, write } of sliceExports) {
+          if (id === 'mindspeed') continue;
           const { text, runs } = await write(plan, shell);
           const ran = chosenCandidate(runs);
           if (id === 'dp-results') {
@@ -170,13 +174,22 @@ describe('slices in files of runtimes', () => {
     const plan = asked([1536, 1280, 1280]);
     const listed = await of('seq1f1b-core').write(plan, shell);
     assert.deepEqual(chosenCandidate(listed.runs).scheme, chosenCandidate(plan).scheme);
-    assert.ok(!listed.gaps.some(({ what }) => what === chosenCandidate(plan).name));
+    assert.ok(!listed.gaps.some(({ what }) => toText(what).startsWith("the plan's")));
     assert.match(listed.text, /^ {2}--seq1f1b-fix-splits 1536,1280,1280$/m);
+    const manual = await of('seq1f1b-manual').write(plan, shell);
+    assert.deepEqual(chosenCandidate(manual.runs).scheme, chosenCandidate(plan).scheme);
+    assert.match(manual.text, /^ {2}--pipe-sp-splits 3\n {2}--pipe-sp-strategy manual\n {2}--pipe-sp-manual-splits 1536,1280,1280$/m);
+    const odd = await of('seq1f1b-manual').write(asked([1500, 1300, 1296]), shell);
+    assert.ok(chosenCandidate(odd.runs).scheme[0]?.tokens.every((tokens) => tokens % 128 === 0));
+    assert.match(odd.text, /zwx119\/Seq1F1B stops at these slices, because the length 1,500 is not a multiple of 128; this file runs /);
     const { gaps, runs } = await of('zero-bubble').write(plan, shell);
     const fallback = chosenCandidate(runs);
     assert.equal(new Set(fallback.scheme[0]?.tokens).size, 1, 'only equal slices');
-    const reason = gaps.find(({ what }) => toText(what) === toText(chosenCandidate(plan).name))?.reason ?? '';
-    assert.match(toText(reason), /written and predicted here is Seq1F1B, \d+ equal slices/);
+    const reason = gaps.find(({ what }) => toText(what) === `the plan's ${toText(chosenCandidate(plan).name)}`)?.reason ?? '';
+    assert.match(
+      toText(reason),
+      /^sail-sg\/zero-bubble-pipeline-parallelism cuts sequences into equal slices; this file runs Seq1F1B, \d+ equal slices in its place, .* per step where the plan takes .* (?:slower|faster)\)$/,
+    );
     for (const other of [2, 4, 8]) {
       const equal = chosenCandidate(asked(Array.from({ length: other }, () => 4096 / other)));
       assert.ok(fallback.iterationMs <= equal.iterationMs * (1 + 2e-3), `${other} equal slices are no faster`);
@@ -185,9 +198,8 @@ describe('slices in files of runtimes', () => {
 
   it('keep micro-batches of one sequence for MindSpeed-LLM, and one scheme for TeraPipe', async () => {
     const plan = makePlan(await requestOf({ ...usual, microBatch: 2 }));
-    const { text } = await of('mindspeed').write(plan, shell);
-    assert.match(text, /^ {2}--micro-batch-size 1$/m);
-    assert.match(text, /^ {2}--reset-attention-mask$/m);
+    const long = makePlan(await requestOf({ ...usual, schedule: 'Seq1F1B', microBatch: 2, heads: 32, units: 64 }));
+    assert.equal(chosenCandidate(listedSlices(long, 'mindspeed').runs).scheme[0]?.batch, 1);
     const mixed = makePlan({
       ...plan.request,
       slicing: {
@@ -200,7 +212,10 @@ describe('slices in files of runtimes', () => {
     });
     const { runs, gaps } = await of('dp-results').write(mixed, shell);
     assert.equal(new Set(chosenCandidate(runs).scheme.map(({ tokens }) => tokens.join())).size, 1);
-    assert.match(gaps.map(({ reason }) => toText(reason)).join(), /written and predicted here is TeraPipe, one scheme of/);
+    assert.match(
+      gaps.map(({ reason }) => toText(reason)).join(),
+      /cuts all chunks alike, in one round; this file runs TeraPipe, one scheme of/,
+    );
   });
 
   it('are refused where the runtime runs no such plan', async () => {
@@ -218,10 +233,24 @@ describe('slices in files of runtimes', () => {
         );
     };
     assert.match(await refusal('hcu-megatron', { training: { recompute: 'full' } }), /export-slices: hcu-megatron .*recomputes/);
-    assert.match(await refusal('seq1f1b', { training: { attention: 'unfused' } }), /needs? FlashAttention/);
+    const halves = Array.from({ length: 4 }, () => ({ batch: 1, tokens: [2048, 2048] }));
+    const unfused = { training: { attention: 'unfused' } };
+    for (const id of ['seq1f1b', 'seq1f1b-manual', 'hcu-megatron', 'zero-bubble'])
+      assert.match(await refusal(id, unfused), /its attention is unfused, and slices need FlashAttention/, id);
+    for (const id of ['seq1f1b-core', 'chunked-pipeline']) assert.equal(await refusal(id, unfused), 'written', id);
+    assert.match(
+      await refusal('mindspeed', { schedule: 'Seq1F1B' }, (request) => ({ ...request, slicing: { unit: null, scheme: halves } })),
+      /run on Ascend NPUs, started by msrun, and this plan is for A100-80GB; they gain from 4,096 tokens a slice, and the shortest here has 2,048$/,
+    );
+    assert.match(
+      await refusal('seq1f1b', { more: { gatedMlp: true } }),
+      /its gated feed-forward is 4,096 wide, and this runtime makes any of this hidden size 2,688 wide/,
+    );
+    assert.match(await refusal('zero-bubble', { more: { tiedEmbeddings: true } }), /it ties embedding and head/);
+    assert.match(await refusal('seq1f1b-core', { training: { recompute: 'selective' } }), /it recomputes the attention core/);
     assert.match(await refusal('dp-results', { more: { gatedMlp: true } }), /export-slices: TeraPipe's own runtime .*feed-forward/);
     assert.match(await refusal('dp-results', { more: { kvHeads: 2 } }), /heads share keys and values/);
-    assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /no --qk-layernorm/);
+    assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /stops at --qk-layernorm, or ignores it/);
     assert.equal(await refusal('seq1f1b', {}), 'written');
   });
 
