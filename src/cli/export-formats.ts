@@ -15,6 +15,7 @@ import { formatCount } from '../core/format';
 import { loadReader } from '../core/config-files/readers';
 import { chosenCandidate, type Candidate, type Plan } from '../core/planner/plan';
 import { maximumTimelineOperations } from '../core/planner/predict/predict';
+import { scheduleKind } from '../core/schedules/registry';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
 import { whereText, type PrintedFinding } from './answer';
@@ -124,8 +125,9 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
   const csv = ofTimeline(description, write);
   const create: ExportFormat['create'] = async (plan, ...others) => {
     const made = await csv.create(plan, ...others);
-    const { name, units } = chosenCandidate(plan).timeline ?? { name: '', units: [] };
-    if (!hasSlices(units)) return made;
+    const { schedule, timeline } = chosenCandidate(plan);
+    const { name, units } = timeline ?? { name: '', units: [] };
+    if (!scheduleKind(schedule).sliced && !hasSlices(units)) return made;
     const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
     const reason = sentence`PyTorch has no token slices: this CSV counts them as micro-batches; --out also writes a file *${slicesEnding}`;
     return { ...made, gaps: [...made.gaps, { what, reason }], second: { ending: slicesEnding, text: slicesText(name, units) } };

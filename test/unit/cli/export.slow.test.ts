@@ -261,6 +261,17 @@ bf16: true
     const place = { file: 's.csv.slices.json', range: { start: 0, end: 0 } };
     const units = readSlices(readFileSync(at('s.csv.slices.json'), 'utf8'), place);
     assert.match(readFileSync(at('s.csv'), 'utf8'), new RegExp(`0F${units.length - 1}\\b`));
+    for (const scheme of ['[[1,[512,512]],[1,[512,512]]]', '[[1,[1024]],[1,[1024]]]']) {
+      const slim = ['schedule=SlimPipe', 'training.microBatch=1', 'training.globalBatch=2', 'layout.data=1'].flatMap((set) => [
+        '--set',
+        set,
+      ]);
+      const name = `slim-${scheme.length}.csv`;
+      const made = await run('export', plan, '--to', 'pytorch-csv', ...slim, '--set', `slicing.scheme=${scheme}`, '--out', at(name));
+      assert.equal(made.exitCode, 0, made.err);
+      const slices = readSlices(readFileSync(at(`${name}.slices.json`), 'utf8'), place);
+      assert.deepEqual(JSON.stringify(slices.map(({ tokens }) => tokens)), JSON.stringify(scheme.match(/512|1024/g)?.map(Number)));
+    }
     const whole = await run('export', plan, '--to', 'pytorch-csv', '--set', 'schedule=1F1B', '--out', at('w.csv'));
     assert.deepEqual([whole.err.includes('lengths of'), existsSync(at('w.csv.slices.json'))], [false, false]);
   });
