@@ -19,7 +19,7 @@ distributed-backend distributed-timeout-minutes empty-unused-memory-level`;
 const dataFlags = `
 data-path split train-data-path valid-data-path test-data-path data-cache-path num-workers dataloader-type reset-position-ids!
 reset-attention-mask! eod-mask-loss! tokenizer-type tokenizer-model vocab-file merge-file vocab-extra-ids save load save-interval
-no-save-optim! no-save-rng! no-load-optim! no-load-rng! finetune! pretrained-checkpoint use-checkpoint-args! exit-on-missing-checkpoint!
+no-save-optim! no-save-rng! no-load-optim! no-load-rng! finetune! use-checkpoint-args! exit-on-missing-checkpoint!
 eval-interval eval-iters log-interval log-params-norm! log-num-zeros-in-grad! log-memory-to-tensorboard! log-timers-to-tensorboard!
 log-validation-ppl-to-tensorboard! log-world-size-to-tensorboard! timing-log-level timing-log-option tensorboard-dir
 tensorboard-log-interval tensorboard-queue-size`;
@@ -30,7 +30,7 @@ lr-warmup-init lr-wsd-decay-style lr-wsd-decay-iters lr-wsd-decay-samples decoup
 calculate-per-token-loss! manual-gc! manual-gc-interval no-check-for-nan-in-loss-and-grad!`;
 const newerDataFlags = `
 data-args-path per-split-data-args-path mock-data! no-mmap-bin-files! num-dataset-builder-threads no-create-attention-mask-in-dataloader!
-ckpt-step ckpt-format use-dist-ckpt! async-save! ckpt-fully-parallel-save! dist-ckpt-strictness auto-detect-ckpt-format!
+pretrained-checkpoint ckpt-step ckpt-format use-dist-ckpt! async-save! ckpt-fully-parallel-save! dist-ckpt-strictness auto-detect-ckpt-format!
 save-retain-interval non-persistent-save-interval non-persistent-ckpt-type log-throughput! log-progress! log-loss-scale-to-tensorboard!
 wandb-project wandb-exp-name wandb-save-dir wandb-entity`;
 
