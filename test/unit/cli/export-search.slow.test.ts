@@ -52,6 +52,20 @@ describe('export --search', () => {
     assert.ok(iterationMs > 1.2 * (plain.answer.export?.iterationMs ?? Infinity));
   });
 
+  it('reports whether the checkpoint that the file loads survives the new layout', async () => {
+    writeFileSync(at('loads.sh'), script(8, 1024).replace('--bf16', '--bf16 --use-distributed-optimizer --load $CKPT'));
+    const { exitCode, out, err } = await cli.run(['export', 'loads.sh', '--search', '--schedules', '1F1B', '--out', 'loaded.sh', '--json']);
+    assert.equal(exitCode, 0, err);
+    const { checkpoint } = (JSON.parse(out) as { export: { checkpoint?: { verdict: string; changed: string[]; command: string } } }).export;
+    assert.equal(checkpoint?.verdict, 'loads-after-conversion');
+    assert.ok(checkpoint.changed.includes('tensor') || checkpoint.changed.includes('pipeline'));
+    assert.match(
+      err,
+      /^checkpoint: The optimizer state of a torch_dist checkpoint .* does not load .*--dist-ckpt-optim-fully-reshardable/m,
+    );
+    assert.match(readFileSync(at('loaded.sh'), 'utf8'), /--load \$CKPT/);
+  });
+
   it('leaves an existing file unchanged unless --write is given', async () => {
     writeFileSync(at('there.sh'), 'mine');
     const { exitCode, answer } = await search('run.sh', '--out', 'there.sh');
