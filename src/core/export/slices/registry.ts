@@ -48,7 +48,10 @@ function requireHardware(plan: Plan, { name, hardware }: SliceRuntime): void {
   );
 }
 
-/** Refuses a script with flags or values that the runtime's argparse would stop at, or that change nothing in it. @throws ExpectedError `export-slices`. */
+/**
+ * Refuses a script with flags or values that the runtime's argparse would stop at, or that change nothing in it.
+ * @throws ExpectedError `export-slices`.
+ */
 function requireKnown(text: string, { name, lacks, takes }: SliceRuntime): void {
   const command = text.replace(/^#.*$/gm, '');
   const written = [...command.matchAll(/(?<=\s)--([\w-]+)(?: ([\w.-]+))?/g)];

@@ -4,6 +4,8 @@ import path from 'node:path';
 import type { LauncherReader } from '../../../../src/core/run/facts';
 import { sliceRuntimes } from '../../../../src/core/slice-runtimes/registry';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { bestSplit } from '../../../../src/core/planner/candidates/splits';
+import { buildPipeline } from '../../../../src/core/planner/predict/pipeline';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { ExpectedError } from '../../../../src/core/errors';
 import { say, sentence } from '../../../../src/core/sentence';
@@ -127,6 +129,15 @@ describe('runtimes of token slices', () => {
     assert.deepEqual([request.slicing.split?.slices, request.slicing.split?.rule], [8, 'equal-work']);
     const mindspeed = await requestOf(readFileSync(path.join(fixtures, 'mindspeed.sh'), 'utf8'));
     assert.deepEqual([mindspeed.slicing.split?.runtime, mindspeed.slicing.split?.slices], ['mindspeed', 4]);
+    const best = bestSplit(
+      mindspeed,
+      buildPipeline(mindspeed),
+      sliceRuntimes.find(({ id }) => id === 'mindspeed')!,
+    );
+    assert.ok(
+      best!.split.lengths.every((tokens) => tokens >= 4096),
+      'shorter ones gain nothing there',
+    );
   });
 
   it('have ids and flags of their own, and show where these are', () => {

@@ -56,7 +56,7 @@ describe('flags for runtimes of slices', () => {
         );
       for (const [flag, values] of Object.entries(takes))
         for (const value of values) assert.ok(own.get(flag)?.includes(value), `${id}: ${value}`);
-      const words = [...Object.values(rule?.words ?? {}), ...(rule?.unread ?? []), ...(lengths?.word == null ? [] : [lengths.word])];
+      const words = [...Object.values(rule?.words ?? {}), ...(rule?.unread ?? []), ...[lengths?.word ?? []].flat()];
       assert.ok(own.has(splits.flag) && (lengths === null || own.has(lengths.flag)), id);
       for (const word of words) assert.ok(rule === null || own.get(rule.flag)?.includes(word), `${id}: ${word}`);
     }
