@@ -12,7 +12,7 @@ const watch = process.argv.includes('--watch');
 
 const { resolve } = createRequire(import.meta.url);
 
-/** WebAssembly that the faces load beside the bundles: the engine and the grammar of shell scripts. */
+/** WebAssembly that lies next to the bundles, which load it: the engine and the grammar of shell scripts. */
 const modules = [resolve('web-tree-sitter/web-tree-sitter.wasm'), resolve('tree-sitter-bash/tree-sitter-bash.wasm')];
 
 /** @type {import('esbuild').BuildOptions} */
@@ -61,7 +61,7 @@ const report = {
 };
 
 /**
- * Writes the parts of a split bundle as CommonJS: esbuild splits modules alone, and VS Code before 1.100 loads no extension that is one.
+ * Writes the parts of a split bundle as CommonJS: esbuild splits only ES modules, and VS Code before 1.100 loads no extension that is one.
  */
 const asCommonJs = {
   name: 'as-common-js',

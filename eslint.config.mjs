@@ -1,7 +1,7 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
-// Properties and elements stand where they belong; one to a line is fine.
+// A literal's properties and elements are written where they belong; one to a line is fine.
 const spreadLiterals = [
   { selector: 'SpreadElement > ObjectExpression', message: 'Write the properties without spreading a literal.' },
   { selector: 'SpreadElement > ArrayExpression', message: 'Write the elements without spreading a literal.' },

@@ -19,7 +19,7 @@ const longestSubject = 72;
 const mostWithoutBody = 2;
 /** Bodies are asked for from 2026-11-27 on: commits that were under way when the rule came did not know it. */
 const bodiesFromSeconds = Date.UTC(2026, 10, 27) / 1000;
-/** Words that are no verb. */
+/** Words that are not verbs. */
 const noVerb =
   /^(?:an?|the|th[eo]se|this|that|its?|one|two|not?|all|each|every|some|any|more|less|now|new|and|or|of|in|on|to|for|from|with|without|when|where|what)$/;
 /** Verbs with the endings of other forms. */
@@ -39,7 +39,7 @@ export function problemsOf({ seconds, message, files }) {
   return [
     ...(subject.length > longestSubject ? [`the subject has ${subject.length} characters, at most ${longestSubject} are allowed`] : []),
     ...(isImperative ? [] : ['the subject is not "area: verb what", with the verb in the imperative']),
-    ...(needsBody && body.every((line) => line.trim() === '') ? [`${files} files change, but no body says why`] : []),
+    ...(needsBody && body.every((line) => line.trim() === '') ? [`${files} files change, but no body explains why`] : []),
   ];
 }
 

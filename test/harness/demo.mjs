@@ -60,7 +60,7 @@ await runMain(async () => {
   await ensureDependencies();
   const tools = await ensureTools();
   await ensureBuild();
-  if (!existsSync(path.join(root, sample))) throw missing(`${sample} is not there`, 'check out the whole repository');
+  if (!existsSync(path.join(root, sample))) throw missing(`${sample} does not exist`, 'check out the whole repository');
   const workspace = path.join(temporaryFolder('terapipe-demo'), path.basename(sample));
   cpSync(path.join(root, sample), workspace, { recursive: true });
   const server = await startCodeServer(tools, {

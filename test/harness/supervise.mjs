@@ -10,7 +10,7 @@ import { say, secondsSince } from './steps.mjs';
  *
  * @typedef {object} Tier
  * @property {string} name
- * @property {number} quietMinutes it is stopped when nothing has started or finished for so long
+ * @property {number} quietMinutes it is stopped when nothing has started or finished for this many minutes
  * @property {(emit: Emit) => { readonly done: Promise<void>, readonly stop: () => Promise<void>, readonly left?: () => string }} start
  *   `done` rejects when the tier could not run; `stop` ends it and makes `done` settle; `left` names what else is waiting, like `12 of 180
  *   files`

@@ -78,7 +78,7 @@ async function runTiers(names, kind) {
   return summaries;
 }
 
-/** Empties out/, but for what makes the next run quicker. */
+/** Empties out/, except for what makes the next run quicker. */
 function cleanOut() {
   mkdirSync(cache, { recursive: true });
   for (const entry of readdirSync(out)) if (entry !== path.basename(cache)) rmSync(path.join(out, entry), { recursive: true });

@@ -75,9 +75,8 @@ async function compileLogWriter(vscode, node, env) {
 }
 
 /**
- * Installs code-server and its Node.js into `.tools/` (TERAPIPE_TOOLS names another folder) unless they are there. Half a minute and 800
- * MB, once.
- * Install scripts stay off: they would fetch from elsewhere. The one native part that shows is compiled where that can be done.
+ * Installs code-server and its Node.js into `.tools/` (TERAPIPE_TOOLS names another folder) unless they exist. Half a minute and 800 MB,
+ * once. Install scripts stay off: they would fetch from elsewhere. The one native part that shows is compiled where that can be done.
  * @returns {Promise<Tools>}
  */
 export async function ensureTools() {

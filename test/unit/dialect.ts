@@ -79,15 +79,13 @@ export function countNames(): Counts {
   return { src: count('src'), webview: count('webview'), test: count('test') };
 }
 
-/** Uses of each word in the houses, as `FILE: WORD, write "..."`. */
+/** Uses of each word in the houses and in the scripts of the repository, as `FILE: WORD, write "..."`. */
 export function dialectInSources(): readonly string[] {
-  return houses
-    .flatMap(sourcesOf)
-    .flatMap(({ file, text }) =>
-      Object.entries(patterns).flatMap(([word, { pattern, instead }]) =>
-        isAllowed(file, word) || text.match(pattern) === null ? [] : [`${file}: ${word}, write "${instead}"`],
-      ),
-    );
+  return [...houses.flatMap(sourcesOf), ...scripts()].flatMap(({ file, text }) =>
+    Object.entries(patterns).flatMap(([word, { pattern, instead }]) =>
+      isAllowed(file, word) || text.match(pattern) === null ? [] : [`${file}: ${word}, write "${instead}"`],
+    ),
+  );
 }
 
 /**
@@ -123,10 +121,27 @@ export function recordedCounts(): Counts {
   return (JSON.parse(readFileSync(countsFile, 'utf8')) as Readonly<Record<typeof countedNames, Counts>>)[countedNames];
 }
 
-function sourcesOf(house: House): readonly { readonly file: string; readonly text: string }[] {
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+function sourcesOf(house: House): readonly Source[] {
   return readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => ({ file: `${house}/${name.replaceAll('\\', '/')}`, text: readFileSync(join(root, house, name), 'utf8') }));
+}
+
+/** Scripts, and what builds and checks; fixtures are other people's. */
+function scripts(): readonly Source[] {
+  const inside = ['.ci', 'media', 'src', 'test', 'webview'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
+  );
+  return [...inside, ...readdirSync(root)]
+    .filter(
+      (file) => /\.(?:mjs|cjs|js|py|sh)$|^\.ci\/run$/.test(file) && !file.startsWith('test/fixtures/') && !file.includes('node_modules'),
+    )
+    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 }
 
 function isAllowed(file: string, word: string): boolean {

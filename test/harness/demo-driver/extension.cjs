@@ -4,7 +4,7 @@ const vscode = require('vscode');
 
 const run = vscode.commands.executeCommand;
 
-/** The sample's file on the left, its timeline beside it, the plan in the side panel; the cursor is in the file. */
+/** The sample's file on the left, its timeline on the right, the plan in the side panel; the cursor is in the file. */
 exports.activate = async function activate(/** @type {vscode.ExtensionContext} */ { extensionUri }) {
   const [file] = await vscode.workspace.findFiles('terapipe.json', null, 1);
   if (file === undefined) return;
