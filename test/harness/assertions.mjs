@@ -4,17 +4,17 @@
 import assert, { AssertionError } from 'node:assert';
 import { readFileSync } from 'node:fs';
 
-const { ok } = assert.strict;
-
 /**
  * @param {unknown} value
- * @param {[message?: string | Error]} message
+ * @param {string | Error} [message]
  */
-function okWithLine(value, ...message) {
-  if (value || message.length > 0) return ok(value, ...message);
+function okWithLine(value, message) {
+  if (value) return;
+  if (message instanceof Error) throw message;
   const caller = { stack: '' };
   Error.captureStackTrace(caller, okWithLine);
-  throw new AssertionError({ message: firstLine(caller.stack), actual: value, expected: true, operator: '==', stackStartFn: okWithLine });
+  const shown = message ?? firstLine(caller.stack);
+  throw new AssertionError({ message: shown, actual: value, expected: true, operator: '==', stackStartFn: okWithLine });
 }
 
 /** @param {string} stack */
