@@ -21,8 +21,8 @@ interface FileWithCheckpoint {
  * @param run what is planned, with settings of a command line.
  *
  * @finding checkpoint-layout
- * The file loads a checkpoint, and the layout that is planned is not the file's. If the checkpoint was written at the file's layout: an
- * error where the launcher stops, a warning where it goes ahead with weights that are initialised or mixed up, information where it loads.
+ * The file loads a checkpoint, and the layout that is planned is not the file's. If the checkpoint was written at the file's layout: a
+ * warning where the launcher stops or goes ahead with weights that are initialised or mixed up, information where it loads.
  * Weights and optimizer state are judged apart; the finding is about the worse of both, and at the setting that names the checkpoint. The
  * remedy is what makes it load. [checkpoints.md](checkpoints.md) has every verdict.
  * @example `terapipe plan run.sh --set layout.tensor=4` on a script with `--load`, `--use-distributed-optimizer` and a tensor size of 8. "A
@@ -67,9 +67,10 @@ function withoutUsualCut(stageLayers: readonly number[] | null, { model, trainin
   return JSON.stringify(stageLayers) === JSON.stringify(usualCut(model, training, stageLayers.length)) ? null : stageLayers;
 }
 
+/** Never an error: whether there is a checkpoint, and of which layout, no file shows. */
 function severityBy({ verdict }: JudgedChange): Severity {
   const { outcome } = decidingPart(verdict);
-  return outcome === 'stops' ? 'error' : outcome === 'initialises' ? 'warning' : 'information';
+  return outcome === 'stops' || outcome === 'initialises' ? 'warning' : 'information';
 }
 
 /** What happens to the checkpoint, with the reason and where the launcher's source shows it. */
