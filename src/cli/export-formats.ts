@@ -25,6 +25,8 @@ import { counted, say, sentence } from '../core/sentence';
 export interface ExportedFile {
   /** Of its text, in order: what a long one is made of is never whole in memory. Taken once. */
   readonly pieces: Iterable<string>;
+  /** A name that its launcher or runtime knows it by. */
+  readonly fileName?: string;
   /** What the format does not support. */
   readonly gaps: readonly Remark[];
   /** A second file of the export, under the same name with its own ending. */
@@ -88,8 +90,8 @@ function sliceFormat({ description, write }: SliceExport): ExportFormat {
 function launcherFile({ format, id, name, what, edits }: (typeof newFileLaunchers)[number]): [string, ExportFormat] {
   const create: ExportFormat['create'] = async (plan, _, shell) => {
     const step = launchableStep(plan, format);
-    const { text, gaps } = checkedNewLauncher(step, await newFileWriter(format), await loadReader(format, shell));
-    return { pieces: [text], gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
+    const { text, gaps, fileName } = checkedNewLauncher(step, await newFileWriter(format), await loadReader(format, shell));
+    return { pieces: [text], fileName, gaps, ...(step.plan.replaced === undefined ? {} : { runs: { ...step, name: step.schedule } }) };
   };
   return [id, { description: `${say(what)} of ${name}`, create, into: edits }];
 }

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { notWritten, systemCode } from '../files/system-reason';
 import { writeWhole } from '../files/write-whole';
@@ -6,6 +7,21 @@ import { sentence } from '../core/sentence';
 
 /** A text, or its pieces in order. */
 type Content = string | Iterable<string>;
+
+/**
+ * The file that `--out` names: a path, or in a folder the file of this name. A folder that ends with a slash is made.
+ * @throws ExpectedError `export-not-saved`.
+ */
+export async function outFile(out: string, name: string): Promise<string> {
+  try {
+    if (/[/\\]$/.test(out)) await mkdir(out, { recursive: true });
+    else if (!(await stat(out)).isDirectory()) return out;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return out;
+    throw notWritten('export-not-saved', out, error);
+  }
+  return path.join(out, name);
+}
 
 /**
  * Writes a new file; one that exists stays as it is.

@@ -18,7 +18,7 @@ import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
 import type { Run } from '../../core/run/run';
 import { makePlan } from '../../core/planner/make-plan';
 import { chosenCandidate } from '../../core/planner/plan';
-import { usedText } from '../../core/memory-model/verdict';
+import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { mostAssumedNodes } from '../../core/plan-request/first-layout';
 import { noMachine, type Machine } from '../../core/plan-request/machine';
@@ -35,7 +35,7 @@ import { planRun, type Planned } from '../planned';
 import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
 import { chosenLayout, type SearchChoice } from '../search-choice';
-import { replaceFile, writeNewFile } from '../write-file';
+import { outFile, replaceFile, writeNewFile } from '../write-file';
 import { searchLayouts } from './search';
 
 /** Largest difference between a file that is planned again and the layout that the search found. */
@@ -58,6 +58,8 @@ interface BestOptions {
 /** A layout that a file was written for, and what the file is when it is read and planned again. */
 interface WrittenBest {
   readonly found: FoundPlan;
+  /** Its name in a folder. */
+  readonly name: string;
   readonly text: string;
   readonly gaps: readonly Remark[];
   /** The file planned again; null for a new file that leaves its model to another. */
@@ -176,7 +178,14 @@ async function written(
   const applied = applyLayout({ run, editable }, result, found, result.launched, { startedElsewhere: true });
   const text = headedFile(run.format, applied.text, applied.remarks);
   const checkpoint = foundCheckpoint(config, run, toPlanRequest(result.request, found));
-  return { found, text, gaps: applied.remarks, checkpoint, ...(await plannedAgain(config, result, { found, text }, options, texts)) };
+  return {
+    found,
+    name: path.basename(run.file),
+    text,
+    gaps: applied.remarks,
+    checkpoint,
+    ...(await plannedAgain(config, result, { found, text }, options, texts)),
+  };
 }
 
 /** Read back by the writer, with the plan's model where the launcher leaves it to its code. */
@@ -188,10 +197,10 @@ async function newFile(
   { shell }: ReadingOptions,
 ): Promise<WrittenBest> {
   const plan = withSource(makePlan(toPlanRequest(result.request, found)), launcher);
-  const { pieces, gaps, runs } = await exportFormatNamed(to).create(plan, [], shell);
+  const { pieces, gaps, runs, fileName = to } = await exportFormatNamed(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
-  return { found, text: [...pieces].join(''), gaps, again: null, checkpoint: null, startOn: null };
+  return { found, name: fileName, text: [...pieces].join(''), gaps, again: null, checkpoint: null, startOn: null };
 }
 
 /**
@@ -260,6 +269,7 @@ function isOfMachine(set: string): boolean {
 
 /** How `export --search` writes its file. */
 interface BestTarget {
+  /** A file or a folder. */
   readonly out: string;
   /** Replace a file that exists. */
   readonly write: boolean;
@@ -269,7 +279,7 @@ interface BestTarget {
 export async function exportBestAnswer(
   config: RunConfig,
   options: BestOptions,
-  { out, write }: BestTarget,
+  target: BestTarget,
   terminal: Terminal,
   texts: Map<string, string>,
 ): Promise<Answer> {
@@ -287,13 +297,15 @@ export async function exportBestAnswer(
     for (const line of passed) terminal.err(`${line}\n`);
     return { json: { version: 1, written: null, ...bestJson(best, own) }, text, exitCode: 1 };
   }
-  await (write ? replaceFile(out, file.text) : writeNewFile(out, file.text));
+  const out = await outFile(target.out, file.name);
+  await (target.write ? replaceFile(out, file.text) : writeNewFile(out, file.text));
   for (const line of [...passed, ...remarksOn(config, file, out)]) terminal.err(`${line}\n`);
   for (const finding of file.again?.findings ?? []) terminal.err(`${findingLine(printedFinding(finding, texts))}\n`);
   const { found, checkpoint } = file;
   if (checkpoint !== null)
     terminal.err(`${printable(`checkpoint: ${say(checkpointText(checkpoint))}; ${say(checkpointRemedy(checkpoint))}`)}\n`);
-  const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step`;
+  const memory = `${usedText(found.verdict)}, ${say(verdictText(found.verdict))}`;
+  const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step, ${memory}`;
   return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode: 0 };
 }
 

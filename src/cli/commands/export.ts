@@ -22,7 +22,7 @@ const options = {
     value: 'EXISTING',
     help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
   },
-  out: { value: 'PATH', help: 'write to a new file, instead of printing' },
+  out: { value: 'PATH', help: 'write to a new file, instead of printing; with --search, a folder too' },
   write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
   search: {
     help: "write the best layout that FILE's launcher (or that of --to) can express, planned again from the written file; needs --out",
@@ -61,7 +61,7 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
   refuseBoth(given, 'into', 'search');
   const choice = parseSearchChoice(given);
   const { out, write = false } = given;
-  if (out === undefined) throw usage(sentence`export --search needs a file to write`, sentence`give --out PATH`);
+  if (out === undefined) throw usage(sentence`export --search needs a file or folder to write`, sentence`give --out PATH`);
   const format = to === null ? null : exportFormatNamed(to);
   if (format !== null && format.into.length === 0)
     throw usage(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openCommandLine } from './command-line';
 
@@ -107,6 +107,20 @@ describe('export --search', () => {
     assert.deepEqual([none.exitCode, none.answer.error?.code], [2, 'search-no-row']);
     const other = await search('rows.sh', '--candidate', 'ZBVZeroBubble', '--out', 'none.sh');
     assert.deepEqual([other.exitCode, other.answer.error?.code, existsSync(at('none.sh'))], [2, 'search-no-candidate', false]);
+  });
+
+  it('writes into a folder, and prints layout, step and memory in one line', async () => {
+    writeFileSync(at('run.sh'), script(8, 1024));
+    mkdirSync(at('folder'));
+    const args = ['export', 'run.sh', '--search', '--schedules', '1F1B'];
+    const { out, err } = await cli.run([...args, '--out', 'folder']);
+    assert.match(
+      out,
+      /^Wrote folder\/run\.sh: tensor \d+ x .*, 1F1B, [\d.]+ m?s a step, [\d.]+ \/ [\d.]+ GiB, fits, [\d.]+ GiB to spare\n$/,
+      err,
+    );
+    await cli.run([...args, '--to', 'torchtitan', '--out', 'made/']);
+    assert.deepEqual([readdirSync(at('folder')), readdirSync(at('made')).length], [['run.sh'], 1]);
   });
 
   it('needs a file to write', async () => {
