@@ -8,7 +8,14 @@ import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { toPlanRequest } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
 import { settingAt } from '../rules/settings';
-import { editLauncher, requireEdited, writtenInto, type EditableFile, type EditedLauncher } from './launchers/edit-launcher';
+import {
+  decidedBySearch,
+  editLauncher,
+  requireEdited,
+  writtenInto,
+  type EditableFile,
+  type EditedLauncher,
+} from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound, type PlannedStep } from './launchers/launch-settings';
 import type { Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
@@ -65,8 +72,9 @@ export function applyLayout(
   if (editable === null) throw notThisFile(run);
   const { launcher } = editable;
   const step = stepOfFound(result, found);
-  const edited = writtenInto(step.plan, editable);
-  const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), editable).gaps;
+  const asked = decidedBySearch(step.plan, editable);
+  const edited = writtenInto(step.plan, editable, asked);
+  const never = launched === null ? [] : writtenInto(launchSettingsOfFound(result, launched), editable, asked).gaps;
   refuseGaps(edited, never, startedElsewhere);
   if (edited.alongside.length > 0)
     throw new ExpectedError(
@@ -74,7 +82,7 @@ export function applyLayout(
       sentence`The layout would change other settings too, since they take the same variable: ${edited.alongside.join('; ')}`,
       sentence`give them variables of their own first, or export the layout as a new file`,
     );
-  requireEdited(step, edited, editable);
+  requireEdited(step, edited, editable, asked);
   const { edits, text, gaps } = edited;
   return { file: launcher.file, before: launcher.text, text, edits, remarks: gaps };
 }
@@ -155,10 +163,17 @@ function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boo
 /** Formats whose files have no comments that all their readers take. */
 const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'huggingface', 'onnx'];
 
-/** A file with a comment at its top for each thing that a layout needs and the file does not have; a first line `#!` stays first. */
+/**
+ * A file with a comment at its top for each thing that a layout needs and the file does not have, in place of earlier comments of TeraPipe;
+ * a byte order mark and a first line `#!` stay first.
+ */
 export function headedFile(format: ConfigFormat, text: string, gaps: readonly Remark[]): string {
-  if (gaps.length === 0 || withoutComments.includes(format)) return text;
-  const lines = gaps.map(({ what, reason }) => `# TeraPipe, not written: ${printable(`${say(what)}: ${say(reason)}`)}\n`).join('');
-  const [shebang = ''] = /^#!.*\r?\n/.exec(text) ?? [];
-  return shebang + lines + text.slice(shebang.length);
+  if (withoutComments.includes(format)) return text;
+  const [first = ''] = /^\uFEFF?(?:#!.*\r?\n)?/.exec(text) ?? [];
+  const rest = text.slice(first.length).replace(/^(?:# TeraPipe, not written: .*\r?\n)+/, '');
+  const lineBreak = text.includes('\r\n') ? '\r\n' : '\n';
+  const lines = gaps
+    .map(({ what, reason }) => `# TeraPipe, not written: ${printable(`${say(what)}: ${say(reason)}`)}${lineBreak}`)
+    .join('');
+  return first + lines + rest;
 }

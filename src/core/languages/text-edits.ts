@@ -51,3 +51,37 @@ export function spellLike(written: string, old: unknown, value: SettingValue, sp
   const like = typeof value === 'object' || value === undefined ? null : rewritten(written, old, value);
   return like ?? spelled;
 }
+
+/**
+ * A value replaced where it is, and with it the count that a remark behind it repeats: `8  # 8-way TP`.
+ * @param old the value that is replaced.
+ */
+export function splicedWithRemark(text: string, range: TextRange, old: unknown, newText: string): string {
+  const end = lineEnd(text, range.end);
+  const rest = text.slice(range.end, end);
+  const [, value = ''] = /^["']?(\d+)["']?$/.exec(newText) ?? [];
+  const isCount = typeof old === 'number' && value !== '' && /^["']?[ \t]*,?[ \t]*#/.test(rest);
+  const remark = isCount ? rest.replace(new RegExp(`(?<![\\w.])${old}(?=-way\\b)`), value) : rest;
+  return text.slice(0, range.start) + newText + remark + text.slice(end);
+}
+
+/** Names of settings that are written next to each other. */
+const families = [
+  /recompute|activations?.checkpoint|checkpoint.(activations|num.layers)|selective.ac/,
+  /batch|accumulation.steps/,
+  /parallel|pipeline|pipe.|virtual/,
+] as const;
+
+/**
+ * The setting that a new one is best written after: of the same family the one whose name has the most words of its, the last of several.
+ * Null where there is none of its family.
+ */
+export function nearestSetting<Setting>(name: string, settings: readonly Setting[], toName: (setting: Setting) => string): Setting | null {
+  const words = (text: string): readonly string[] => text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  const own = new Set(words(name));
+  const family = families.find((names) => names.test(name)) ?? families[2];
+  const shared = (setting: Setting): number => words(toName(setting)).filter((word) => own.has(word)).length;
+  return settings
+    .filter((setting) => family.test(toName(setting)))
+    .reduce<Setting | null>((best, setting) => (best === null || shared(setting) >= shared(best) ? setting : best), null);
+}

@@ -1,3 +1,4 @@
+import { countOf } from '../../launchers/counts';
 import { memoized } from '../../records';
 import { isEditable, launcherTraits, launchers } from '../../launchers/registry';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
@@ -9,7 +10,7 @@ import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
 import { otherModelWhat, requireAsPlanned, carriedPlanSettings } from './planned-again';
-import type { SettingEdit, PlanSetting, Alternative, DesiredSetting } from '../../launchers/writing/desired-setting';
+import { never, type SettingEdit, type PlanSetting, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 
 /** A launcher's file changed to match a plan. */
@@ -48,14 +49,36 @@ function searchedOnce({ open, edit }: Syntax): Syntax {
   return { edit, open: (launcher) => memoized(known, launcher, () => open(launcher)) };
 }
 
-/** The settings of a plan; with `only`, those that set one of these. */
+/** Which settings of a plan are written. */
+type SettingFilter = (setting: DesiredSetting) => boolean;
+
+/** Settings that set one of these. */
+export function thatSet(names: ReadonlySet<PlanSetting>): SettingFilter {
+  return (setting) => carriedPlanSettings(setting).some((name) => names.has(name));
+}
+
+/**
+ * What a search decides of a file: neither lengths and batches that only a run knows, nor whether states are sharded over the one replica
+ * that there is.
+ */
+export function decidedBySearch({ model, data, context }: LaunchSettings, { launcher, editor }: EditableFile): SettingFilter {
+  const { facts } = launcher;
+  const open = editor.syntax.open(launcher);
+  const left: FactName[] = (['sequenceLength', 'maxPositions', 'globalBatch'] as const).filter(
+    (name) => open.has(name) && facts[name]?.source.kind !== 'file',
+  );
+  const stage = countOf(facts, 'zeroStage') ?? (facts.zeroStage === undefined ? 0 : null);
+  if (data * context === 1 && model.experts === null && stage !== null && stage <= 1) left.push('zeroStage');
+  return (setting) => !setting.facts.some((fact) => left.includes(fact));
+}
+
+/** The settings of a plan that are written. */
 function settingsAbout(
   plan: LaunchSettings,
   { launcher: { format, program }, editor }: EditableFile,
-  only: ReadonlySet<PlanSetting> | undefined,
+  asked: SettingFilter,
 ): readonly DesiredSetting[] {
-  const settings = editor.settings(plan, { traits: launcherTraits(format), ...(program && { program }) });
-  return settings.filter((setting) => only === undefined || carriedPlanSettings(setting).some((name) => only.has(name)));
+  return editor.settings(plan, { traits: launcherTraits(format), ...(program && { program }) }).filter(asked);
 }
 
 /**
@@ -75,22 +98,22 @@ export function requireEdited(
   step: PlannedStep,
   { edits, text, gaps }: EditedLauncher,
   editable: EditableFile,
-  only?: ReadonlySet<PlanSetting>,
+  asked: SettingFilter = () => true,
 ): void {
   const { launcher: before, read } = editable;
   const launcher = edits.length === 0 ? before : read(before.file, text);
-  const settings = settingsAbout(step.plan, editable, only);
+  const settings = settingsAbout(step.plan, editable, asked);
   requireAsPlanned(step, { launcher, settings, gaps, before, isWholeModel: false });
 }
 
 /**
  * As `editLauncher`, without checking the result.
- * @param only what of the plan is written; left out: all of it.
+ * @param asked what of the plan is written; left out: all of it.
  */
-export function writtenInto(plan: LaunchSettings, editable: EditableFile, only?: ReadonlySet<PlanSetting>): EditedLauncher {
+export function writtenInto(plan: LaunchSettings, editable: EditableFile, asked: SettingFilter = () => true): EditedLauncher {
   const { launcher, read, editor } = editable;
   const syntax = searchedOnce(editor.syntax);
-  const settings = settingsAbout(plan, editable, only);
+  const settings = settingsAbout(plan, editable, asked);
   const [set, kept, gaps]: [Sentence[], Sentence[], Remark[]] = [[], [], otherModel(plan, launcher.facts)];
   const met: DesiredSetting[] = [];
   let current = launcher;
@@ -198,6 +221,8 @@ function readBack(read: LauncherReader, before: LauncherFile, text: string): Lau
 function reasonFor(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): Sentence {
   const open = setting.facts.length === 0 ? new Map<FactName, string>() : syntax.open(launcher);
   const written = setting.facts.map((fact) => open.get(fact)).find((found) => found !== undefined);
+  if (setting.reason === never && setting.facts.some((fact) => launcher.facts[fact]?.isConditional === true))
+    return sentence`it is set under a condition that is known only when the file runs; edit it yourself`;
   return written === undefined ? setting.reason : sentence`the file leaves it open as ${quoted(written)}; fill it in so`;
 }
 

@@ -1,7 +1,7 @@
 import { ExpectedError } from '../../errors';
 import type { TextEdit } from '../../findings';
 import type { Plan } from '../../planner/plan';
-import { requireEdited, writtenInto, type EditableFile } from './edit-launcher';
+import { requireEdited, thatSet, writtenInto, type EditableFile } from './edit-launcher';
 import { plannedStep } from './launch-settings';
 import type { PlanSetting } from '../../launchers/writing/desired-setting';
 
@@ -16,10 +16,10 @@ export function settingEdits(
   if (plan === null) return null;
   try {
     const step = plannedStep(plan);
-    const only = new Set(sets.flatMap(([key]) => launcherSettings(key)));
-    const edited = writtenInto(step.plan, editable, only);
+    const asked = thatSet(new Set(sets.flatMap(([key]) => launcherSettings(key))));
+    const edited = writtenInto(step.plan, editable, asked);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
-    requireEdited(step, edited, editable, only);
+    requireEdited(step, edited, editable, asked);
     return edited.edits;
   } catch (error) {
     if (error instanceof ExpectedError) return null;

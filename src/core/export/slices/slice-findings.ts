@@ -6,7 +6,7 @@ import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { findingAt } from '../../rules/settings';
 import { say, sentence, type Value } from '../../sentence';
-import { requireEdited, writtenInto, type EditableFile } from '../launchers/edit-launcher';
+import { requireEdited, thatSet, writtenInto, type EditableFile } from '../launchers/edit-launcher';
 import { plannedStep } from '../launchers/launch-settings';
 import { ownSplit } from './runs';
 
@@ -77,10 +77,10 @@ function editsFor(plan: Plan, best: Candidate, editable: EditableFile): readonly
   const slicing = { unit: plan.request.slicing.unit, scheme: best.scheme, split: { ...split, ...(ffn === undefined ? {} : { ffn }) } };
   try {
     const step = plannedStep({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
-    const only = new Set(['slicing'] as const);
-    const edited = writtenInto(step.plan, editable, only);
+    const asked = thatSet(new Set(['slicing'] as const));
+    const edited = writtenInto(step.plan, editable, asked);
     if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
-    requireEdited(step, edited, editable, only);
+    requireEdited(step, edited, editable, asked);
     return edited.edits;
   } catch (error) {
     if (error instanceof ExpectedError) return null;

@@ -220,6 +220,11 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
       sentence`Megatron-LM and NeMo have no token slices; ${runs}`,
       isSliced,
     ),
-    ...unsupported('schedule', sentence`schedule ${schedule}`, runs, !isSliced && !isRun),
+    ...unsupported('schedule', sentence`schedule ${schedule}`, runs, !isSliced && !isRun).map((gap) => ({
+      ...gap,
+      // a fork that has it
+      facts: ['schedule'] as const,
+      isMet: (facts: Facts) => facts.schedule?.value === schedule,
+    })),
   ];
 }

@@ -3,7 +3,16 @@ import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './written-keys';
 import type { Syntax } from '../writing/editor';
-import { spellLike, detectLineBreak, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import {
+  spellLike,
+  detectLineBreak,
+  lineEnd,
+  lineStart,
+  nearestSetting,
+  rewritten,
+  spliced,
+  splicedWithRemark,
+} from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
@@ -24,7 +33,19 @@ const anchors: readonly FactName[] = [
     'virtualStages',
     'layersPerVirtualStage',
   ] as const),
-  ...(['microBatch', 'globalBatch', 'sequenceLength', 'precision', 'maxPositions', 'layers', 'hidden', 'heads'] as const),
+  ...(['firstStageLayers', 'lastStageLayers', 'expertTensor', 'pipelineLayout', 'recomputeGranularity', 'recomputeMethod'] as const),
+  ...([
+    'recomputeLayers',
+    'recomputeModules',
+    'microBatch',
+    'globalBatch',
+    'sequenceLength',
+    'precision',
+    'maxPositions',
+    'layers',
+    'hidden',
+    'heads',
+  ] as const),
 ];
 
 interface OpenFlag {
@@ -55,10 +76,12 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   const { text, facts } = launcher;
   const given = facts[fact];
   const isThere = given?.source.kind === 'file' && (own === undefined || given.name === own);
+  // whether the file sets it is known only when it runs
+  if (given?.isConditional === true) return isThere && given.value === value ? [text] : [];
   // what a sourced file sets is changed there
   if (isThere && given.source.place.file !== launcher.file) return given.value === value ? [text] : [];
   if (value === undefined || value === false)
-    return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : [spliced(text, given.whole, '')];
+    return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : withoutFlag(text, given.whole);
   const unknown = openFlags(launcher).get(fact);
   if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
   const flag = own ?? flags[fact]?.[0];
@@ -66,8 +89,11 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   const { range } = given.source.place;
   const written = text.slice(range.start, range.end);
   const bare = /["']/.test(text.charAt(range.start - 1)) ? plainText(value) : shellValue(value);
+  const inPlace = splicedWithRemark(text, range, given.value, spellLike(written, given.value, value, bare));
+  const isPlain = rewritten(written, given.value, plainText(value)) !== null;
   return [
-    spliced(text, range, spellLike(written, given.value, value, bare)),
+    ...(isPlain || given.whole === undefined ? [] : reassigned(text, given.whole, plainText(value))),
+    inPlace,
     // Where others take the same variable and must keep it: the number in place of the variable.
     ...(given.whole === undefined ? [] : detached(text, given.whole, given.name ?? '', shellValue(value))),
   ];
@@ -77,6 +103,35 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
 function withDefault(written: string, value: SettingValue): string {
   const name = /^\$\{?(\w+)\}?$/.exec(written)?.[1];
   return name === undefined ? shellValue(value) : `\${${name}:-${plainText(value)}}`;
+}
+
+/** The variable that a flag takes, where it is only another's value: `PP_SIZE=${WORLD_SIZE}`. */
+function reassigned(text: string, { start, end }: TextRange, value: string): readonly string[] {
+  const [, name] = /\$\{?(\w+)\}?["']?\s*\\?\s*$/.exec(text.slice(start, end)) ?? [];
+  if (name === undefined) return [];
+  const found = [
+    ...text.matchAll(new RegExp(`^([ \\t]*(?:export[ \\t]+)?${name}=)(["']?)\\$\\{?\\w+\\}?\\2(?=[ \\t\\r]*(?:#.*)?$)`, 'gm')),
+  ];
+  const [only] = found;
+  if (found.length !== 1 || only === undefined) return [];
+  const [all, head = '', quote = ''] = only;
+  const next = spliced(text, { start: only.index, end: only.index + all.length }, `${head}${quote}${value}${quote}`);
+  return withoutUnused(next, /\$\{?(\w+)/.exec(all)?.[1]);
+}
+
+/** Without a flag, and without the definition of a variable that nothing else takes. */
+function withoutFlag(text: string, whole: TextRange): readonly string[] {
+  return withoutUnused(spliced(text, whole, ''), /\$\{?(\w+)\}?/.exec(text.slice(whole.start, whole.end))?.[1]);
+}
+
+/** Without the one line that defines a variable that nothing takes any more, then as it is. */
+function withoutUnused(text: string, name: string | undefined): readonly string[] {
+  if (name === undefined || new RegExp(`\\b${name}\\b(?!=)`).test(text)) return [text];
+  const value = `(?:[\\w.,"'-]*|\\$\\(\\([^()\\n]*\\)\\))`;
+  const lines = [...text.matchAll(new RegExp(`^[ \\t]*${name}=${value}[ \\t]*(?:#.*)?(?:\\r?\\n|$)`, 'gm'))];
+  const [line] = lines;
+  if (lines.length !== 1 || line === undefined) return [text];
+  return [spliced(text, { start: line.index, end: line.index + line[0].length }, ''), text];
 }
 
 function detached(text: string, whole: TextRange, name: string, value: string): readonly string[] {
@@ -96,23 +151,49 @@ function editPrecision(launcher: LauncherFile, value: SettingValue): readonly st
   if (given?.source.kind !== 'file') return value === undefined ? [text] : insertions(launcher, `--${plainText(value)}`);
   const { range, file } = given.source.place;
   if (file !== launcher.file) return [];
-  if (value === undefined) return given.whole === undefined ? [] : [spliced(text, given.whole, '')];
+  if (value === undefined) return given.whole === undefined ? [] : withoutFlag(text, given.whole);
   return text.slice(range.start, range.end).startsWith('--') ? [spliced(text, range, `--${plainText(value)}`)] : [];
 }
 
-/** New words before a flag that exists: on a line of their own where that flag begins its line. */
-function insertions({ text, facts }: LauncherFile, words: string): readonly string[] {
-  const texts: string[] = [];
-  for (const name of anchors) {
-    const fact = facts[name];
-    if (fact?.source.kind !== 'file' || fact.whole === undefined || flagWords(flagKey(fact.name ?? '')) === undefined) continue;
-    const at = text.slice(fact.whole.start, fact.whole.end).search(/--?[A-Za-z]/);
-    const start = fact.whole.start + at;
-    if (at === -1 || /["'\w]/.test(text.charAt(start - 1))) continue;
-    texts.push(spliced(text, { start, end: start }, `${words}${separatorBefore(text, start)}`));
-    if (texts.length === 3) break;
-  }
-  return texts;
+/** New words behind the nearest flag that exists, else before one: on a line of their own where that flag has its line. */
+function insertions({ text, facts, file }: LauncherFile, words: string): readonly string[] {
+  const places = anchors.flatMap((fact): Anchor[] => {
+    const { source, whole, name = '' } = facts[fact] ?? {};
+    if (source?.kind !== 'file' || source.place.file !== file || whole === undefined || flagWords(flagKey(name)) === undefined) return [];
+    const at = text.slice(whole.start, whole.end).search(/--?[A-Za-z]/);
+    const start = whole.start + at;
+    return at === -1 || /["'\w]/.test(text.charAt(start - 1)) ? [] : [{ name, start, end: endOfWords(text, whole) }];
+  });
+  const inOrder = [...places].sort((a, b) => a.start - b.start);
+  const nearest = nearestSetting(words.split(' ')[0] ?? '', inOrder, ({ name }) => name);
+  const best = [...(nearest === null ? [] : [nearest]), ...places.filter((place) => place !== nearest)].slice(0, 3);
+  return [
+    ...best.flatMap(({ start, end }) => insertedBehind(text, start, end, words) ?? []),
+    ...best.map(({ start }) => spliced(text, { start, end: start }, `${words}${separatorBefore(text, start)}`)),
+  ];
+}
+
+/** A flag that others are written next to: from its name to behind its value. */
+interface Anchor extends TextRange {
+  readonly name: string;
+}
+
+/** Where a flag ends that is cut out with what continues its line. */
+function endOfWords(text: string, { start, end }: TextRange): number {
+  return start + text.slice(start, end).replace(/(?:[ \t]*\\?\r?\n)?[ \t]*$/, '').length;
+}
+
+/** Null where the flag has no line of its own, or something else behind it. */
+function insertedBehind(text: string, start: number, end: number, words: string): string | null {
+  const indent = text.slice(lineStart(text, start), start);
+  const next = lineEnd(text, end);
+  const rest = text.slice(end, next);
+  const lineBreak = detectLineBreak(text);
+  if (indent.trim() !== '' || !rest.endsWith('\n')) return null;
+  if (/^[ \t]*\\\r?\n$/.test(rest)) return spliced(text, { start: next, end: next }, `${indent}${words}${rest}`);
+  const isContinued = /\\[ \t]*\r?\n$/.test(text.slice(0, lineStart(text, start)));
+  if (isContinued) return /^[ \t]*\r?\n$/.test(rest) ? spliced(text, { start: end, end }, ` \\${lineBreak}${indent}${words}`) : null;
+  return /^[ \t]*(#.*)?\r?\n$/.test(rest) ? spliced(text, { start: next, end: next }, `${indent}${words}${lineBreak}`) : null;
 }
 
 function separatorBefore(text: string, start: number): string {

@@ -3,7 +3,7 @@ import type { Settings } from '../tables/values';
 import { parseToml } from './toml';
 import type { KeyNames, Spellings } from '../writing/key-names';
 import type { Syntax } from '../writing/editor';
-import { spellLike, detectLineBreak, lineEnd, spliced } from '../../languages/text-edits';
+import { spellLike, detectLineBreak, lineEnd, nearestSetting, spliced, splicedWithRemark } from '../../languages/text-edits';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
@@ -21,7 +21,7 @@ function editToml(known: KeyNames, { file, text, facts }: LauncherFile, { fact, 
   const spelled = tomlValue(value);
   if (setting !== undefined) {
     const { range } = setting.place;
-    return [spliced(text, range, spellLike(text.slice(range.start, range.end), setting.value, value, spelled))];
+    return [splicedWithRemark(text, range, setting.value, spellLike(text.slice(range.start, range.end), setting.value, value, spelled))];
   }
   // Split points are a plain list, modules a list of lists.
   const keys = keysFor(known, fact, facts);
@@ -36,7 +36,7 @@ function keysFor(known: KeyNames, fact: SettingEdit['fact'], facts: LauncherFile
   return (known[fact] ?? []).map((key) => (key.startsWith('parallelism.') ? section + key.slice('parallelism.'.length) : key));
 }
 
-/** After the last setting of its section; the section is added where there is none. */
+/** After the nearest setting of its section, else after the last; the section is added where there is none. */
 function inserted(text: string, settings: Settings, name: string, spelled: string): string {
   const at = name.lastIndexOf('.');
   const [section, key] = [name.slice(0, at), name.slice(at + 1)];
@@ -44,7 +44,9 @@ function inserted(text: string, settings: Settings, name: string, spelled: strin
   const line = `${key} = ${spelled}${lineBreak}`;
   const inside = [...settings.values()].filter((setting) => setting.name.slice(0, setting.name.lastIndexOf('.')) === section);
   const header = new RegExp(`^[ \\t]*\\[[ \\t]*${section.replaceAll('.', '\\.')}[ \\t]*\\]`, 'm').exec(text);
-  const end = inside.length > 0 ? Math.max(...inside.map(({ whole }) => whole.end)) : header === null ? null : lineEnd(text, header.index);
+  const ordered = inside.sort((a, b) => a.whole.end - b.whole.end);
+  const after = nearestSetting(key, ordered, (setting) => setting.name.slice(at + 1)) ?? ordered.at(-1);
+  const end = after?.whole.end ?? (header === null ? null : lineEnd(text, header.index));
   if (end === null) return `${withBreak(text, lineBreak)}${lineBreak}[${section}]${lineBreak}${line}`;
   return withBreak(text.slice(0, end), lineBreak) + line + text.slice(end);
 }

@@ -3,7 +3,7 @@ import { entryRemovalRange } from '../../languages/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
 import type { TextRange } from '../../domain/located';
 import type { Syntax } from './editor';
-import { spellLike, detectLineBreak, lineEnd, lineStart, spliced } from '../../languages/text-edits';
+import { spellLike, detectLineBreak, lineEnd, lineStart, nearestSetting, spliced, splicedWithRemark } from '../../languages/text-edits';
 import type { SettingEdit } from './desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 import type { KeyNames, Spellings } from './key-names';
@@ -134,14 +134,16 @@ function replaced(text: string, { value, keyRange, end }: YamlEntry, next: Setti
     return colon === -1 ? null : spliced(text, { start: colon + 1, end: colon + 1 }, ` ${spelled}`);
   }
   const written = text.slice(value.range.start, value.range.end);
+  const [, variable, , close] = (typeof next === 'object' || next === 'null' ? null : withDefault.exec(written)) ?? [];
+  if (variable !== undefined && close !== undefined) return spliced(text, value.range, `${variable}${String(next)}${close}`);
   const old = value.kind !== 'scalar' ? null : /^\d/.test(value.text) ? Number(value.text.replaceAll('_', '')) : value.text;
   const isSwitch = typeof next === 'boolean' && /^(true|false)$/i.test(written);
-  return spliced(
-    text,
-    value.range,
-    next === 'null' ? spelled : spellLike(written, isSwitch ? /^true$/i.test(written) : old, next, spelled),
-  );
+  const before = isSwitch ? /^true$/i.test(written) : old;
+  return splicedWithRemark(text, value.range, before, next === 'null' ? spelled : spellLike(written, before, next, spelled));
 }
+
+/** A variable of the environment, with the default that counts where nobody sets it: `${PRIMUS_TP:1}`. */
+const withDefault = /^(\$\{\w+:-?)([\w.]*)(\})$/;
 
 /** `bf16: true` or `--bf16: true`: the precision is the key. @param toPath where a new one goes. */
 function editSwitch(
@@ -180,9 +182,6 @@ function spelledAs({ spelled, removes }: YamlDialect, fact: FactName, value: Set
   return removes === true && value === false ? undefined : value;
 }
 
-/** Names of settings that are written next to each other. */
-const families = [/recompute|activations_checkpoint/, /parallel.(size|layout)$|pipeline|micro.batch|sequence.parallel/] as const;
-
 /** A new entry: behind its last neighbour with a plain value, else before the first; missing sections come with it. */
 function insertion({ text, root }: YamlDocument, path: readonly string[], value: string): string | null {
   const lineBreak = detectLineBreak(text);
@@ -205,9 +204,8 @@ function insertion({ text, root }: YamlDocument, path: readonly string[], value:
   const siblings = own.filter(
     ({ value: node, keyRange, end }) => node.kind === 'scalar' && !text.slice(keyRange.start, end).includes('\n'),
   );
-  const family = families.find((names) => names.test(rest.at(-1) ?? '')) ?? families[1];
-  const anchor =
-    siblings.findLast(({ key }) => family.test(key)) ?? siblings.findLast(({ key }) => families[1].test(key)) ?? siblings.at(-1);
+  const nearest = (name: string): YamlEntry | null => nearestSetting(name, siblings, ({ key }) => key);
+  const anchor = nearest(rest.at(-1) ?? '') ?? nearest('parallel') ?? siblings.at(-1);
   const first = own[0];
   if (first === undefined) return null;
   const indent = text.slice(lineStart(text, first.keyRange.start), first.keyRange.start).replace('\uFEFF', '');
@@ -219,7 +217,7 @@ function insertion({ text, root }: YamlDocument, path: readonly string[], value:
   return withBreak(text.slice(0, at), lineBreak) + lines + text.slice(at);
 }
 
-/** In a flow mapping: on a line of its own before its neighbours where those have theirs, else behind the bracket. */
+/** In a flow mapping: on a line of its own behind its neighbour where those have theirs, else behind the bracket. */
 function insertedInFlow(text: string, map: YamlMap, keys: readonly string[], value: string): string {
   const own = [...map.entries.values()].filter(({ keyRange: { start } }) => start > map.range.start && start < map.range.end);
   const mark = /^["']/.exec(text.slice(own[0]?.keyRange.start))?.[0] ?? '';
@@ -228,11 +226,18 @@ function insertedInFlow(text: string, map: YamlMap, keys: readonly string[], val
     return index === keys.length - 1 ? `${name}: ${inner}` : `${name}: { ${inner} }`;
   }, value);
   const ofLine = own.filter(({ keyRange: { start } }) => text.slice(lineStart(text, start), start).trim() === '');
-  const family = families.find((names) => names.test(keys.at(-1) ?? '')) ?? families[1];
-  const anchor = ofLine.find(({ key }) => family.test(key)) ?? ofLine[0];
-  const at = anchor?.keyRange.start ?? map.range.start + 1;
-  const indent = anchor === undefined ? '' : text.slice(lineStart(text, at), at);
-  return spliced(text, { start: at, end: at }, anchor === undefined ? `${flow}, ` : `${flow},${detectLineBreak(text)}${indent}`);
+  const plain = ofLine.filter(({ value: { range } }) => /^[ \t]*,[ \t]*(#.*)?\r?\n/.test(text.slice(range.end, lineEnd(text, range.end))));
+  const nearest = (name: string): YamlEntry | null => nearestSetting(name, plain, ({ key }) => key);
+  const before = nearest(keys.at(-1) ?? '') ?? nearest('parallel');
+  const lineBreak = detectLineBreak(text);
+  const indentBefore = ({ keyRange: { start } }: YamlEntry): string => text.slice(lineStart(text, start), start);
+  if (before !== null) {
+    const at = lineEnd(text, before.value.range.end);
+    return spliced(text, { start: at, end: at }, `${indentBefore(before)}${flow},${lineBreak}`);
+  }
+  const [first] = ofLine;
+  const at = first?.keyRange.start ?? map.range.start + 1;
+  return spliced(text, { start: at, end: at }, first === undefined ? `${flow}, ` : `${flow},${lineBreak}${indentBefore(first)}`);
 }
 
 function withBreak(text: string, lineBreak: string): string {

@@ -11,6 +11,14 @@ describe('headedFile', () => {
     assert.equal(headedFile('torchtitan', 'a = 1\n', gaps), `${line}a = 1\n`);
   });
 
+  it('keeps line breaks of Windows and a byte order mark, and has what is missing now in place of what was', () => {
+    const line = '# TeraPipe, not written: context parallel size 2: the launcher has no such setting\r\n';
+    const written = headedFile('torchtitan', '\uFEFFa = 1\r\n', gaps);
+    assert.equal(written, `\uFEFF${line}a = 1\r\n`);
+    assert.equal(headedFile('torchtitan', written, gaps), written);
+    assert.equal(headedFile('torchtitan', written, []), '\uFEFFa = 1\r\n');
+  });
+
   it('leaves JSON as it is, and a file that expresses everything', () => {
     assert.equal(headedFile('deepspeed', '{}', gaps), '{}');
     assert.equal(headedFile('megatron-shell', 'train\n', []), 'train\n');
