@@ -8,6 +8,7 @@ import type { LauncherReader } from '../../src/core/run/facts';
 import { layoutText } from '../../src/core/layout-search/labels';
 import { chosenCandidate } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
+import { unacceptable, writtenDiff } from './written-diff';
 
 const kinds = ['written', 'refused', 'nothing fits', 'not planned', 'out of time', 'failed'] as const;
 
@@ -19,6 +20,9 @@ export interface Outcome {
   /** The step of the written file over that of the search. */
   readonly ratio: number | null;
   readonly reason: string;
+  /** The change that was written as `diff -u` has it, and what of it is not about the layout. */
+  readonly diff: string;
+  readonly unacceptable: readonly string[];
 }
 
 /**
@@ -31,12 +35,16 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
   const config = await readConfig({ file, text }, reading, texts).catch(expected);
   if (config instanceof ExpectedError || config.launcher === null || config.run === null) return null;
   if (config.launcher.isPart === true || (config.launcher.purpose ?? 'training') !== 'training') return null;
-  const outcome = (kind: Outcome['kind'], reason: string, ratio: number | null = null): Outcome => ({
+  const { format, launcher: before, reread } = config;
+  const outcome = (kind: Outcome['kind'], reason: string, made: Partial<Outcome> = {}): Outcome => ({
     file,
-    format: config.format,
+    format,
     kind,
-    ratio,
     reason,
+    ratio: null,
+    diff: '',
+    unacceptable: [],
+    ...made,
   });
   const watcher = { progress: () => undefined, signal: deadline(limitMs), clock: () => 0 };
   try {
@@ -46,7 +54,9 @@ export async function bestOf(file: string, text: string, shell: () => Promise<La
     if (written === null) return outcome('refused', tried.map(({ found, why }) => `${say(layoutText(found.point))}: ${say(why)}`)[0] ?? '');
     const { again, found } = written;
     const ratio = again === null ? null : chosenCandidate(again.plan).iterationMs / found.iterationMs;
-    return outcome('written', say(layoutText(found.point)), ratio);
+    const change = { before, after: reread?.(file, written.text) ?? before };
+    const made = { ratio, diff: writtenDiff(change), unacceptable: unacceptable(change) };
+    return outcome('written', say(layoutText(found.point)), made);
   } catch (error) {
     if (error instanceof CancelledError) return outcome('out of time', `over ${limitMs / 1000} s of processor time`);
     if (!(error instanceof ExpectedError))
@@ -70,6 +80,18 @@ function deadline(limitMs: number): CancelSignal {
 function expected(error: unknown): ExpectedError {
   if (error instanceof ExpectedError) return error;
   throw error;
+}
+
+/** Prints each change, and what of it is not acceptable. Whether all of all is. */
+export function printDiffs(outcomes: readonly Outcome[]): boolean {
+  const written = outcomes.filter(({ kind }) => kind === 'written');
+  for (const { file, diff, unacceptable: faults } of written) {
+    console.log(`\n=== ${file}\n${diff === '' ? '(as it is)' : diff}`);
+    for (const fault of faults) console.log(`!!! ${fault}`);
+  }
+  const bad = written.filter(({ unacceptable: faults }) => faults.length > 0).length;
+  console.log(`\nchanges about the layout only: ${written.length - bad} of ${written.length} files`);
+  return bad === 0;
 }
 
 /** Prints outcomes by launcher, and those that are not written. Whether all written ones are as found, and nothing failed. */

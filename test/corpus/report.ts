@@ -1,7 +1,8 @@
-// How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [--plan] [--list]`.
+// How well the configs under a folder are read, by the verdicts of `verdicts.json`: `npm run corpus -- FOLDER [FILE...] [--plan] [--list]`.
 // Prints the recognition rate, errors and warnings by rule with how many are judged true and false, and the processor time of a file;
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
-// `--best` writes the best layout of each training file into it, `--agree` compares check with plan on three GPUs; each without the other.
+// `--best` writes the best layout of each training file into it, with `--diff` printing each change and failing where one is not about the
+// layout; `--agree` compares check with plan on three GPUs. Files that are named under FOLDER are the only ones.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -20,7 +21,7 @@ import { assumedGpuName } from '../../src/core/plan-request/scenario';
 import { runFindings } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
-import { bestOf, printBest, type Outcome } from './best-layouts';
+import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
 import { disagreements, printDisagreements } from './verdict-pairs';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
 import { say } from '../../src/core/sentence';
@@ -44,8 +45,10 @@ const limitMs = 120_000;
 /** Share of false warnings that is tolerated. */
 const falseWarnings = 0.05;
 
-const [folder, ...options] = process.argv.slice(2);
-if (folder === undefined) throw new Error('name a folder: npm run corpus -- FOLDER [--plan] [--list]');
+const [folder, ...rest] = process.argv.slice(2);
+const options = rest.filter((word) => word.startsWith('--'));
+const named = rest.filter((word) => !word.startsWith('--'));
+if (folder === undefined) throw new Error('name a folder: npm run corpus -- FOLDER [FILE...] [--plan] [--list]');
 const isPlanned = options.includes('--plan');
 const isListed = options.includes('--list');
 const verdicts = readVerdicts();
@@ -90,12 +93,14 @@ async function wrote(shell: typeof shellReader): Promise<void> {
       for (const line of found) console.error(`  ${line}`);
     }
   }
+  const isLayout = !options.includes('--diff') || printDiffs(outcomes);
   const isBest = !options.includes('--best') || printBest(outcomes);
   const isAgreed = !options.includes('--agree') || printDisagreements(lines, files);
-  if (!isBest || !isAgreed) process.exitCode = 1;
+  if (!isBest || !isAgreed || !isLayout) process.exitCode = 1;
 }
 
 async function filesUnder(root: string): Promise<string[]> {
+  if (named.length > 0) return named;
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && hasLauncherEnding(entry.name));
   return files.map((entry) => path.join(entry.parentPath, entry.name)).sort();
