@@ -1,4 +1,4 @@
-"""Writes the rows of src/core/huggingface/class-defaults.ts from the configuration classes of the installed transformers release.
+"""Writes the rows of class-defaults.ts and class-details.ts in src/core/huggingface from the classes of the installed transformers release.
 
 In an environment of its own, with transformers from PyPI (torch is not needed):
 
@@ -15,7 +15,9 @@ import re
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-CLASS_DEFAULTS = pathlib.Path(__file__).parents[2] / "src/core/huggingface/class-defaults.ts"
+HUGGINGFACE = pathlib.Path(__file__).parents[2] / "src/core/huggingface"
+CLASS_DEFAULTS = HUGGINGFACE / "class-defaults.ts"
+CLASS_DETAILS = HUGGINGFACE / "class-details.ts"
 
 # Attributes of a column of that table, by class the first that it has: names of encoders and of dense layers before those that all share.
 COLUMNS = {
@@ -34,6 +36,16 @@ COLUMNS = {
     "expert_ffn": "moe_intermediate_size",
 }
 
+# Attributes of the columns of the other table, and those that few classes have, which a row has by their names.
+ACTIVATIONS = "hidden_activation hidden_act mlp_hidden_act activation_function activation"
+INITIAL_STDS = "initializer_range init_std"
+EPSILONS = "rms_norm_eps layer_norm_eps layer_norm_epsilon layernorm_epsilon norm_eps norm_epsilon"
+RARE = (
+    "attention_multiplier attn_logit_softcapping embedding_multiplier final_logit_softcapping lm_head_multiplier logit_scale logits_scaling"
+    " norm_topk_prob output_multiplier parallel_attn query_pre_attn_scalar residual_multiplier rope_interleave rotary_dim"
+    " routed_scaling_factor route_scale router_aux_loss_coef router_scaling_factor scale_depth scale_emb swiglu_limit use_parallel_residual scale_embedding"
+)
+
 
 def class_sizes(cls):
     """A row of the table: what the class itself has, before an instance derives sizes from others."""
@@ -51,17 +63,56 @@ def class_sizes(cls):
     return sizes
 
 
+def first_of(cls, names):
+    found = [getattr(cls, name, None) for name in names.split()]
+    return next((value for value in found if value is not None and not isinstance(value, property)), None)
+
+
+def class_rotary(cls):
+    """Base of the positions, and what else they have that few classes have: the defaults that an instance makes."""
+    try:
+        parameters = getattr(cls(), "rope_parameters", None)
+    except Exception:
+        parameters = None
+    if not isinstance(parameters, dict):
+        return None, {}
+    local = parameters.get("sliding_attention")
+    whole = parameters.get("full_attention", parameters) or {}
+    rare = {"partial_rotary_factor": whole.get("partial_rotary_factor")}
+    if isinstance(local, dict) and local.get("rope_theta") != whole.get("rope_theta"):
+        rare["rope_local_base_freq"] = local.get("rope_theta")
+    return whole.get("rope_theta"), rare
+
+
+def is_none(name, value):
+    """A multiplier of 1, or a switch that is off; Granite's scale of attention is not a multiplier."""
+    return value is not True and value in (1, False) and name not in ("attention_multiplier", "norm_topk_prob")
+
+
+def class_details(cls):
+    """A row of the table of what no size depends on."""
+    base, rare = class_rotary(cls)
+    rare = {**{name: getattr(cls, name, None) for name in RARE.split()}, **rare}
+    kept = {name: value for name, value in rare.items() if isinstance(value, (bool, int, float)) and not is_none(name, value)}
+    row = [first_of(cls, ACTIVATIONS), first_of(cls, INITIAL_STDS), base, first_of(cls, EPSILONS)]
+    return [*row, kept] if kept else row
+
+
 def main():
     classes = {cls.__name__: cls for cls in CONFIG_MAPPING.values()}
 
-    def rewritten(match):
-        name = match.group(1)
-        cls = classes.get(name) or getattr(transformers, name, None)
-        return f"  {name}: {json.dumps(class_sizes(cls))}," if cls is not None else match.group(0)
+    def write(path, row_of):
+        def rewritten(match):
+            name = match.group(1)
+            cls = classes.get(name) or getattr(transformers, name, None)
+            return f"  {name}: {json.dumps(row_of(cls))}," if cls is not None else match.group(0)
 
-    generated, rest = CLASS_DEFAULTS.read_text().split("} as const", 1)
-    rows = re.sub(r"^  (\w+): \[.*\],$", rewritten, generated, flags=re.M)
-    CLASS_DEFAULTS.write_text(rows + "} as const" + rest)
+        generated, rest = path.read_text().split("} as const", 1)
+        rows = re.sub(r"^  (\w+): \[.*?\],$", rewritten, generated, flags=re.M | re.S)
+        path.write_text(rows + "} as const" + rest)
+
+    write(CLASS_DEFAULTS, class_sizes)
+    write(CLASS_DETAILS, class_details)
 
 
 if __name__ == "__main__":

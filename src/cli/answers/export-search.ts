@@ -2,7 +2,7 @@ import path from 'node:path';
 import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
-import type { Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
@@ -313,7 +313,7 @@ export async function exportBestAnswer(
 function remarksOn({ run }: RunConfig, { gaps, startOn }: WrittenBest, out: string): string[] {
   const isElsewhere = run.files.length > 1 && path.resolve(path.dirname(out)) !== path.resolve(path.dirname(run.file));
   return [
-    ...gaps.map(({ what, reason }) => `not written: ${say(what)}: ${say(reason)}`),
+    ...gaps.map((gap) => say(remarkLine(gap))),
     ...(startOn === null
       ? []
       : [

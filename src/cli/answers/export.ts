@@ -4,7 +4,7 @@ import type { LauncherReader } from '../../core/run/facts';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, withSource } from '../../core/export/launchers/launch-settings';
-import type { Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
@@ -260,7 +260,7 @@ function gapJson({ what, reason }: Remark): object {
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
 function gapLines(plan: Plan, gaps: readonly Remark[], runs?: ExportedFile['runs']): readonly string[] {
-  const lines = gaps.map(({ what, reason }) => printable(`not written: ${say(what)}: ${say(reason)}`));
+  const lines = gaps.map((gap) => printable(say(remarkLine(gap))));
   const chosen = chosenCandidate(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
   const isMissing = gaps.some(({ what }) => say(what).includes(chosen.schedule)) && chosen.id !== instead?.id;

@@ -128,7 +128,13 @@ function nulls(fields: object): Record<string, null> {
 /** Exact: this is where one looks a size up. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return printable(runs(value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item)))));
-  return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
+  return printable(
+    typeof value === 'number'
+      ? value.toLocaleString('en-US', { maximumFractionDigits: 20 })
+      : typeof value === 'string'
+        ? value
+        : JSON.stringify(value),
+  );
 }
 
 /** A list with its repetitions counted: `5 x sliding_attention, full_attention`. */

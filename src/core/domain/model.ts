@@ -1,3 +1,5 @@
+import type { ModelDetails } from './settings/model-details';
+
 /** Multi-head latent attention (DeepSeek-V2, section 2.1): ranks of the compressed queries and of keys and values, and head sizes. */
 export interface LatentAttention {
   /** null: queries are not compressed. */
@@ -120,11 +122,23 @@ export interface SmallParameters {
 }
 
 /** Numbers of a scaling of rotary positions; which of them a kind has is the kind's. */
-export const ropeScalingSizes = ['factor', 'lowFrequencyFactor', 'highFrequencyFactor', 'originalPositions'] as const;
+export const ropeScalingSizes = [
+  'factor',
+  'lowFrequencyFactor',
+  'highFrequencyFactor',
+  'originalPositions',
+  'betaFast',
+  'betaSlow',
+  'mscale',
+  'mscaleAllDim',
+  'attentionFactor',
+] as const;
 
 /** How rotary positions are stretched, by the names of Transformers: `linear`, `dynamic`, `yarn`, `longrope`, `llama3`. */
 export interface RopeScaling extends Readonly<Partial<Record<(typeof ropeScalingSizes)[number], number>>> {
   readonly kind: string;
+  /** The ends of yarn's range are not rounded (gpt-oss). */
+  readonly isUnrounded?: true;
 }
 
 /** Rotary positions beyond their kind; absent: the files do not give it. Neither time nor memory depends on them. */
@@ -208,6 +222,8 @@ export interface ModelSpec {
   readonly rotary?: Rotary;
   /** Added to the variance in the norms; absent: the files do not give it. */
   readonly normEpsilon?: number;
+  /** Absent: the files give nothing of it. */
+  readonly details?: ModelDetails;
   /** Absent: none. */
   readonly smallParameters?: SmallParameters;
 }

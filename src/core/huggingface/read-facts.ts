@@ -7,6 +7,7 @@ import { settings } from '../domain/settings/table';
 import type { WrittenModel } from '../run/written-model';
 import { extraKeys, type ExtraField } from './family';
 import { flag, memberNamed, readMember, type Source } from './members';
+import { detailsIn } from './details';
 import { positionsIn } from './positions';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
@@ -32,7 +33,13 @@ export function readFacts(source: Source, model: LocatedFields<WrittenModel>, st
     ...(extras.kvLoraRank === undefined ? {} : { latentAttention: from(extras.kvLoraRank, true) }),
     ...stacks(source, model),
     ...kindsByLayer(source, model),
-    ...positionsIn(source),
+    ...positionsIn(source, model),
+    ...detailsIn(source, {
+      model,
+      isLatent: extras.kvLoraRank !== undefined,
+      isGrouped: (extras.routerGroupTopk?.value ?? 0) > 0 && (extras.routerGroups?.value ?? 0) > (extras.routerGroupTopk?.value ?? 0),
+      wholeLayers: indicesWhere(kinds?.value ?? [], (kind) => kind === fullAttention),
+    }),
     ...state?.facts,
     ...slidingWindow(source, model),
     ...(kinds === null ? {} : { attentionKinds: kinds }),

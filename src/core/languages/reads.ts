@@ -116,14 +116,14 @@ export const texts: FlagRead<string> = {
   of: (words) => (words.join('') === '' ? { expects: sentence`a value` } : { value: words.join(' ') }),
 };
 
-/** `(128, 0)` or `128,0`: tokens that attention looks back; -1 is all of them. */
+/** `(127, 0)` or `127,0`: tokens before its own that attention sees; -1 is all of them. The window has its own too. */
 export const window: FlagRead<number> = {
   words: 'many',
   of: (words) => {
     const found = /^\(?\s*(-?\d{1,12})\s*,?\s*(-?\d{1,12})?\s*\)?$/.exec(words.join(' '));
     if (found === null) return { expects: sentence`two whole numbers such as (128, 0)` };
     const value = Number(found[1]);
-    return value > 0 ? { value } : silent;
+    return value > 0 ? { value: value + 1 } : silent;
   },
 };
 

@@ -1,4 +1,5 @@
 import type { LayerKind, LatentAttention, Mixer, Rotary, StateMixer } from '../domain/model';
+import { detailNames, isNoDetail } from '../domain/settings/model-details';
 import type { Facts } from './facts';
 import { mostLayers } from '../domain/settings/setting';
 import type { ModelTraits } from './written-model';
@@ -27,12 +28,16 @@ export function readModelTraits(facts: Facts, ofFamily: ModelTraits = {}, hybrid
     ...(sharedFfn > 0 ? { sharedFfn } : {}),
     ...(groups === null ? {} : { groups }),
     ...(width > 0 ? { latent: width } : {}),
+    ...(facts.sharedExpertGate?.value === true ? { sharedGate: true } : {}),
+    ...(facts.routerBias?.value === true ? { routerBias: true } : {}),
   };
   return {
     ...ofFamily,
     ...(latent === null ? {} : { latent }),
     ...(kinds === null ? {} : { layerKinds: kinds }),
     ...rotaryAndNormTraits(facts),
+    ...(facts.attentionSinks?.value === true ? { attentionSinks: true } : {}),
+    ...detailTraits(facts),
     ...((facts.mtpLayers?.value ?? 0) > 0 ? { mtpLayers: facts.mtpLayers?.value ?? 0 } : {}),
     ...(hybrid === null ? {} : { state: hybrid.state }),
     ...(Object.keys(experts).length === 0 ? {} : { experts }),
@@ -49,6 +54,14 @@ function rotaryAndNormTraits({ rotaryBase, rotaryShare, ropeScaling, normEpsilon
     ...(Object.keys(rotary).length > 0 && { rotary }),
     ...(normEpsilon && { normEpsilon: normEpsilon.value }),
   };
+}
+
+function detailTraits(facts: Facts): Pick<ModelTraits, 'details'> {
+  const given = detailNames.flatMap((name) => {
+    const value = facts[name]?.value;
+    return value === undefined || isNoDetail(name, value) ? [] : [[name, value] as const];
+  });
+  return given.length === 0 ? {} : { details: Object.fromEntries(given) };
 }
 
 /** Groups of experts to which a token's visits are limited; null without a limit. */

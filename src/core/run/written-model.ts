@@ -21,6 +21,7 @@ type TraitName =
   | 'outputGate'
   | 'rotary'
   | 'normEpsilon'
+  | 'details'
   | 'smallParameters';
 
 /** What a model has beyond sizes that files write as numbers of their own: it follows from several of them, or from the family. */

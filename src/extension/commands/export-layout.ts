@@ -12,6 +12,7 @@ import { launchableStep } from '../../core/export/launchers/launchable';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../../core/export/launchers/launch-settings';
+import { remarkLine } from '../../core/launchers/writing/launch-settings';
 import { checkedNewLauncher, newFileLaunchers, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
@@ -159,7 +160,7 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
   const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
   await vscode.window.showTextDocument(document);
   if (gaps.length === 0) return;
-  const left = gaps.map(({ what, reason }) => `${say(what, vscode.l10n.t)}: ${say(reason, vscode.l10n.t)}`).join('; ');
+  const left = gaps.map((gap) => say(remarkLine(gap), vscode.l10n.t)).join('; ');
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
 }
 

@@ -79,6 +79,7 @@ export const modelSizes = {
   qkvBias: { type: boolean, meaning: sentence`Whether the projections of queries, keys and values add a bias.` },
   attentionOutputBias: { key: boolean, meaning: sentence`Whether the projection of attention's output adds a bias.` },
   mlpBias: { key: boolean, meaning: sentence`Whether the projections of the feed-forward block add a bias.` },
+  attentionSinks: { read: flag, meaning: sentence`A learned sink of each head, which takes a share of its attention.` },
   qkNorm: { type: boolean, meaning: sentence`Whether queries and keys are normed in every head before attention.` },
 } as const satisfies SettingTable;
 
@@ -102,6 +103,8 @@ export const expertSizes = {
   sharedExperts: { read: count(mostRanks), meaning: sentence`Shared experts: every token visits them in addition to the routed ones.` },
   /** Where the file gives that instead of their number. */
   sharedExpertFfn: { read: count(mostWidth), meaning: sentence`Width of the feed-forward block of the shared experts together.` },
+  sharedExpertGate: { read: flag, meaning: sentence`Whether a gate weighs the shared experts.` },
+  routerBias: { read: flag, meaning: sentence`Whether the router adds a bias to its logits.` },
   /** Width that tokens are projected to before they are sent, and back from after. */
   expertLatent: { read: amount, meaning: sentence`Width that tokens are compressed to for the experts.` },
   routerGroups: { read: count(mostRanks), meaning: sentence`Groups that the experts lie in, for routing.` },

@@ -6,12 +6,13 @@ import { layerKinds } from './layer-kinds';
 import { cluster, layout } from './layout';
 import { memory } from './memory';
 import { expertSizes, modelSizes } from './model';
+import { modelDetails } from './model-details';
 import { sentence, type Sentence } from '../../sentence';
 import type { Setting } from './setting';
 
 /** Every setting of a run, by section. In each the order is that in which `inspect` and docs show them. */
 export const settings = {
-  model: { ...modelSizes, ...expertSizes, ...layerKinds },
+  model: { ...modelSizes, ...expertSizes, ...layerKinds, ...modelDetails },
   layout,
   training: { ...batch, ...precision, ...optimizer, ...memory, ...kernels, ...communication, ...checkpoints },
   cluster,

@@ -70,8 +70,7 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
   const isWritten = (setting: DesiredSetting): boolean =>
     firstSpelledAlternative(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
-  const reason = lacks?.(plan.model) ?? null;
-  const missing = reason === null ? [] : [{ what: sentence`parts of the model`, reason }];
+  const missing = (lacks?.(plan.model) ?? []).map(({ what, reason }): Remark => ({ what, reason, isWhole: true }));
   const carried = carriedBy(plan, writer);
   const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps, ...notCarried(plan, carried)];
   return { text: write(plan, edits, all, carried), fileName, gaps: all };
@@ -103,7 +102,9 @@ function notCarried({ source }: LaunchSettings, { left }: Carried): readonly Rem
 export function checkedNewLauncher(step: PlannedStep, writer: NewFileWriter, read: LauncherReader): NewLauncher {
   const made = newLauncher(step.plan, writer);
   const settings = writer.settings(step.plan);
-  const isWholeModel = writer.lacks?.(step.plan.model) === null;
+  // no step depends on the other fields of a model
+  const isUntimed = (field: string): boolean => /^(details|rotary)\.|^normEpsilon$/.test(field);
+  const isWholeModel = writer.lacks?.(step.plan.model).every(({ fields }) => fields.every(isUntimed)) === true;
   requireAsPlanned(step, { launcher: read(made.fileName, made.text), settings, gaps: made.gaps, before: null, isWholeModel });
   return made;
 }

@@ -1,5 +1,6 @@
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import { choice, count, fixed, keep, on, positiveNumber, share, type FlagRead } from '../../languages/reads';
+import { detailKeys } from './detail-keys';
 import { optimizerKeys } from '../tables/optimizer-facts';
 import { row, lenient, type FlagTable, type Table } from '../tables/table';
 import { anyOf, layerPattern, layoutPattern, windowSize, words, phrase } from '../tables/reads';
@@ -105,6 +106,7 @@ const virtualStages = [row('virtual_pipeline_model_parallel_size', count(1))] as
 export const coreKeys: Table = {
   ...optimizerKeys,
   ...sharedSettings,
+  ...detailKeys,
   vocab: [
     row('vocab_size', count(1)),
     row('padded_vocab_size', count(1)),

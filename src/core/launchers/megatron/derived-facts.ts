@@ -5,6 +5,7 @@ import type { Facts } from '../../run/facts';
 import { choice, count, numbers, on, positiveNumber, text } from '../../languages/reads';
 import { readSliceFlags, sliceFlags } from '../../slice-runtimes/flags';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import { readYarn } from './detail-facts';
 import { type LocatedFlag, flagFact, placeOfValue } from '../tables/located-flag';
 
 /** The schedule that flags of forks pick. */
@@ -55,8 +56,11 @@ function usualRule({ name, rule }: SliceRuntime): Located<SplitRule> {
     : byDefault('average', sentence`${name} cuts equal slices by default`);
 }
 
-/** Llama 3's scaling with a factor of its own, or positions divided by a number. */
-export function readRopeScaling({ ropeScaling }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+/** Yarn, Llama 3's scaling with a factor of its own, or positions divided by a number. */
+export function readRopeScaling(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'ropeScaling'> {
+  const { ropeScaling } = facts;
+  const yarn = readYarn(facts, flags);
+  if (yarn !== undefined) return { ropeScaling: yarn };
   const factor = flagFact(flags.get('rope-scaling-factor'), positiveNumber);
   const divided = flagFact(flags.get('rotary-seq-len-interpolation-factor'), count(1));
   if (ropeScaling !== undefined && factor !== undefined)

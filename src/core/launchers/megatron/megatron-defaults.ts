@@ -1,6 +1,7 @@
 import type { RopeScaling } from '../../domain/model';
 import { byDefault } from '../../domain/located';
 import type { FactName, Facts, FactValues } from '../../run/facts';
+import { detailDefaults } from './detail-facts';
 import { isHybrid, stateDefaults } from './hybrid';
 import { sentence } from '../../sentence';
 
@@ -79,6 +80,7 @@ export function megatronDefaults(facts: Facts): Facts {
     ...(facts.experts !== undefined && { ...expertDefaults, ...expertWidth(facts) }),
     ...(isHybrid(facts) && stateDefaults(facts)),
     ...widths(facts),
+    ...detailDefaults(facts),
   };
   const missing = Object.entries(values).filter(([name]) => !(name in facts));
   return Object.fromEntries(

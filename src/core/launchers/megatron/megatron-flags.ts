@@ -4,6 +4,8 @@ import { quoted } from '../../text';
 import type { Fact, Facts } from '../../run/facts';
 import { isHybrid } from './hybrid';
 import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
+import { detailFlagReads, readDetails } from './detail-facts';
+import { detailFlags, sharedDetails } from './detail-keys';
 import { llama3Scaling } from './megatron-defaults';
 import { readCheckpointFlags } from './checkpoint-flags';
 import { emptied, paddedWidth, partitioned, readRopeScaling, readScheduleFlags, slicedFacts, wholeRecompute } from './derived-facts';
@@ -209,12 +211,13 @@ const ownFlags: FlagTable = {
 
 /** Every flag that gives a fact. */
 export const flagTable: FlagTable = joined(
-  renamed(sharedSettings, (name) => name.replaceAll('_', '-')),
-  ownFlags,
+  renamed(joined(sharedSettings, sharedDetails), (name) => name.replaceAll('_', '-')),
+  joined(ownFlags, detailFlags),
 );
 
 /** Read together with others: what they add is in `derived`. */
 const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
+  ...detailFlagReads,
   'group-query-attention': on(true),
   'is-hybrid-model': on(true),
   'deepspeed-config': text,
@@ -324,6 +327,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...paddedWidth(facts),
     ...readScheduleFlags(flags),
     ...readRopeScaling(facts, flags),
+    ...readDetails(facts, flags),
     ...slicedFacts(flags),
     ...readCheckpointFlags(flags),
     ...(encoderLayers && { encoderLayers }),

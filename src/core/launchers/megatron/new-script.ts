@@ -1,7 +1,8 @@
 import type { Carried } from '../writing/editor';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { isDataFlag } from './carried-flags';
-import { hybridLetters, modelFlags } from './model-flags';
+import { hybridLetters } from './hybrid-flags';
+import { modelFlags } from './model-flags';
 import { megatronDefaultValues } from './megatron-defaults';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';

@@ -6,9 +6,9 @@ import { sum } from '../../numbers';
 import { without } from '../../records';
 import { countOf, sameStageLayers } from '../counts';
 import { counted, sentence } from '../../sentence';
-import { isGiven, removed, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
+import { isGiven, newFile, removed, type Alternative, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import type { LaunchSettings } from '../writing/launch-settings';
-import { hybridLetters } from './model-flags';
+import { hybridLetters } from './hybrid-flags';
 import { megatronStages, pipelineLayoutText } from './stage-layers';
 import { silentSize, type LauncherTraits } from '../traits';
 
@@ -74,7 +74,10 @@ function stageAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialect
   const layout: Alternative = [
     ...removed('virtualStages', 'layersPerVirtualStage'),
     ...plainEnds,
-    { fact: 'pipelineLayout', value: pipelineLayoutText(stageLayers, countOf(facts, 'mtpLayers') ?? 0) },
+    {
+      fact: 'pipelineLayout',
+      value: pipelineLayoutText(stageLayers, (facts === newFile ? plan.model.mtpLayers : countOf(facts, 'mtpLayers')) ?? 0),
+    },
   ];
   if (isGiven(facts, 'pipelineLayout')) return [layout];
   const virtual: Alternative = virtualStageEdits(virtualStages, each, dialect, facts);

@@ -1,4 +1,3 @@
-import { listOf, sentence } from '../../sentence';
 import { mapAt, type YamlDocument } from '../../languages/yaml/document';
 import type { Editor } from '../writing/editor';
 import { keysUnder } from '../writing/key-names';
@@ -24,10 +23,7 @@ export const megatronShellEditor: Editor = {
     keys: megatronFlags,
     takesFlags: true,
     sets: ['nodes'],
-    lacks: (model) => {
-      const parts = modelGaps(model);
-      return parts.length === 0 ? null : sentence`Megatron-LM's flags leave out ${listOf(parts)}`;
-    },
+    lacks: modelGaps,
     carries: (source, { sliced }) => carriedFlags(source, sliced !== undefined),
     write: megatronScript,
   },

@@ -26,12 +26,12 @@ export const layoutPattern: NodeRead<string> = {
   },
 };
 
-/** The first of `[128, 0]`: tokens that attention looks back; a plain number too. */
+/** The window of `[127, 0]`: a token and the 127 before it; a plain number is the window itself. */
 export const windowSize: NodeRead<number> = {
   ofNode: (node) => {
     const [first = ''] = node.kind === 'scalar' ? [node.text] : scalarTexts(node);
     const value = /^\d{1,12}$/.test(first) ? Number(first) : 0;
-    return value > 0 ? { value } : { silent: true };
+    return value > 0 ? { value: node.kind === 'list' ? value + 1 : value } : { silent: true };
   },
 };
 

@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../../domain/model';
+import { detailNames } from '../../domain/settings/model-details';
 import { formatNumber, plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
 import { printable } from '../../text';
@@ -8,14 +9,19 @@ import { headerLines, type LaunchSettings, type Remark } from '../writing/launch
 import { tomlValue } from './toml-syntax';
 
 /** What the flavor or recipe must have, in words: no key of the file gives it. Null: nothing. */
-function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsilon }: ModelSpec): string | null {
+function untimedModelText({ positions, rotary: { base, scaling } = {}, normEpsilon, details = {} }: ModelSpec): string | null {
   const isRotary = positions === 'rotary';
   const parts = [
     ...(isRotary && base !== undefined ? [`rope theta ${formatNumber(base)}`] : []),
     ...(isRotary && scaling !== undefined ? [`RoPE scaling ${scaling.kind}`] : []),
     ...(normEpsilon === undefined ? [] : [`norm epsilon ${normEpsilon}`]),
+    ...detailNames.flatMap((name) => (details[name] === undefined ? [] : [`${name} ${detailText(details[name])}`])),
   ];
   return parts.length === 0 ? null : parts.join(', ');
+}
+
+function detailText(value: string | number | boolean | readonly number[]): string {
+  return typeof value === 'number' ? String(Number(value.toPrecision(6))) : typeof value === 'object' ? value.join(' ') : String(value);
 }
 
 /** A TOML of a plan, without the section of the model. */

@@ -1,11 +1,10 @@
 import type { ModelSpec } from '../../domain/model';
-import type { Sentence } from '../../sentence';
 import type { FactName, LauncherFile, Program } from '../../run/facts';
 import type { ListedSettings } from '../../run/run-settings';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
 import type { LauncherTraits } from '../traits';
-import type { LaunchSettings, Remark } from './launch-settings';
+import type { LaunchSettings, ModelGap, Remark } from './launch-settings';
 
 /** How settings are written in one kind of file. */
 export interface Syntax {
@@ -43,8 +42,8 @@ export interface NewFile {
   readonly takesFlags?: true;
   /** Facts that the file sets without an edit. */
   readonly sets?: readonly FactName[];
-  /** Why the file does not have the whole model; null: it has. Absent: a config next to it has the model. */
-  readonly lacks?: (model: ModelSpec) => Sentence | null;
+  /** What the file does not set of the model. Absent: a config next to it has the model. */
+  readonly lacks?: (model: ModelSpec) => readonly ModelGap[];
   /** What it takes over from the file of the planned run; absent: nothing. */
   readonly carries?: (source: ListedSettings, plan: LaunchSettings) => Carried;
   readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried) => string;

@@ -6,8 +6,8 @@ import type { ScheduleName } from '../../domain/schedule-names';
 import type { SequenceSplit } from '../../domain/scheme';
 import { formatCount } from '../../format';
 import { scheduleKind } from '../../schedules/registry';
-import { say, type Sentence } from '../../sentence';
-import { printable } from '../../text';
+import { say, sentence, type Sentence } from '../../sentence';
+import { capitalised, printable } from '../../text';
 
 /** How activations are recomputed, in Megatron's terms. */
 export interface Recompute {
@@ -86,6 +86,19 @@ export interface Remark {
   readonly reason: Sentence;
   /** Set by whoever starts the file: on how many nodes and GPUs. */
   readonly isOfStart?: true;
+  /** The reason is a whole sentence, which names what is left out. */
+  readonly isWhole?: true;
+}
+
+/** What of a model a launcher's new file does not set. */
+export interface ModelGap extends Pick<Remark, 'what' | 'reason'> {
+  /** Fields of `ModelSpec`, dotted, in which the file trains another model. */
+  readonly fields: readonly string[];
+}
+
+/** A remark in one line. */
+export function remarkLine({ what, reason, isWhole }: Remark): Sentence {
+  return isWhole === true ? reason : sentence`not written: ${what}: ${reason}`;
 }
 
 /** Remarks at the top of a file, each on one line whatever the title holds. */
@@ -97,6 +110,6 @@ export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): read
       `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusUsed(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
-    ...gaps.map(({ what, reason }) => printable(`Not written: ${say(what)}: ${say(reason)}.`)),
+    ...gaps.map((gap) => printable(`${capitalised(say(remarkLine(gap)))}.`)),
   ];
 }

@@ -22,6 +22,10 @@ export const newerFlags: SliceRuntime['lacks'] = {
     'mtp-num-layers multi-latent-attention no-check-for-nan-in-loss-and-grad overlap-grad-reduce overlap-moe-expert-parallel-comm',
     'overlap-param-gather pipeline-model-parallel-layout q-lora-rank qk-head-dim qk-layernorm qk-pos-emb-head-dim recompute-modules',
     'rope-scaling-factor spec tp-comm-overlap use-rope-scaling use-tp-pp-dp-mapping v-head-dim',
+    'activation-func-clamp-value glu-linear-offset moe-router-enable-expert-bias moe-router-pre-softmax moe-router-score-function',
+    'moe-router-topk-scaling-factor moe-shared-expert-gate no-rope-freq quick-geglu rotary-scaling-factor softmax-type',
+    'window-attn-skip-freq window-size',
+    'moe-aux-loss-coeff moe-router-load-balancing-type moe-z-loss-coeff rotary-interleaved',
   ),
 };
 

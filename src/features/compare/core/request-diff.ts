@@ -25,7 +25,7 @@ export function requestDifferences(a: Plan, b: Plan, ofA: Candidate, ofB: Candid
 }
 
 /** Keys that are not compared: sources of figures, and what neither time nor memory depends on. */
-const unreported = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.normEpsilon)$/u;
+const unreported = /^(cluster\.(groups\[\d+\]\.)?(gpu\.source|gpu\.gemmEfficiencyKnown|links\.source)|model\.(normEpsilon|details\.\w+))$/u;
 
 function requestValues({ request }: Plan, candidate: Candidate): Map<string, string> {
   const { model, cluster, training, layout, constants, calibration, profile } = request;

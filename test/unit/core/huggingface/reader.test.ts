@@ -41,7 +41,7 @@ describe('HuggingFace config reader', () => {
     const neox = read({ model_type: 'gpt_neox', rotary_pct: 0.25, rotary_emb_base: 10000, layer_norm_eps: 1e-5 });
     assert.deepEqual(neox.traits.rotary, { base: 10_000, share: 0.25 });
     const none = read({ model_type: 'llama', rope_theta: 'x', rope_scaling: null, rms_norm_eps: -1 });
-    assert.deepEqual([none.traits.rotary, none.traits.normEpsilon], [undefined, undefined]);
+    assert.deepEqual([none.traits.rotary, none.traits.normEpsilon], [{ base: 10_000 }, 1e-6]);
   });
 
   it('shows for a template that its sizes are to be filled in, and of broken JSON that it is broken', () => {

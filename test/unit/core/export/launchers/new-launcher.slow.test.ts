@@ -14,6 +14,7 @@ import { shellReader } from '../../launchers/shell/shell-reader';
 import { writerOf, type WrittenFormat } from './editors';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
+import { detailNames } from '../../../../../src/core/domain/settings/model-details';
 import { say } from '../../../../../src/core/sentence';
 import { toText } from '../../../sentence-text';
 
@@ -119,6 +120,17 @@ describe('a new launcher file', () => {
     const model: LaunchSettings['model'] = {
       ...planWith().model,
       layers: 14,
+      details: {
+        activation: 'silu',
+        initStd: 0.006,
+        rotaryInterleaved: true,
+        routerScore: 'sigmoid',
+        routerNormalised: true,
+        routerScaling: 2.5,
+        routerExpertBias: true,
+        routerAuxLoss: 0.0001,
+        routerSequenceLoss: true,
+      },
       hidden: 7168,
       heads: 128,
       kvHeads: 128,
@@ -139,9 +151,12 @@ describe('a new launcher file', () => {
       names.map((name) => facts[name]?.value),
       [14, 7168, 128, 18432, 64, 8, 2048, 2048, '([0]*3+[1]*11)', true, 1536, 512, 128, 64, 128, 8, 1],
     );
-    const windows = newLauncher(planWith({ model: { ...model, attentionSinks: true } }), writerOf('megatron-shell'));
-    assert.deepEqual(windows.gaps.map(({ reason }) => toText(reason)), ["Megatron-LM's flags leave out attention sinks"]); // prettier-ignore
-    assert.match(windows.text, /^# Not written: parts of the model: Megatron-LM's flags leave out attention sinks\.$/m);
+    const read = detailNames.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name].value] as const]));
+    // which latent attention has without a flag
+    assert.deepEqual(Object.fromEntries([...read, ['rotaryInterleaved', true]]), model.details);
+    const alibi = newLauncher(planWith({ model: { ...model, details: { ...model.details, alibi: true } } }), writerOf('megatron-shell'));
+    assert.deepEqual(alibi.gaps.map(({ reason }) => toText(reason)), ['Megatron-LM cannot express ALiBi: this file trains another model']); // prettier-ignore
+    assert.match(alibi.text, /^# Megatron-LM cannot express ALiBi: this file trains another model\.$/m);
   });
 
   it('has the rotary base, its scaling and the epsilon of the norms, or reports that it trains another model', () => {
@@ -162,17 +177,17 @@ describe('a new launcher file', () => {
     assert.match(linear.text, /--rotary-seq-len-interpolation-factor 4\n/);
     const reasons = (model: LaunchSettings['model']) => made(model).gaps.map(({ reason }) => toText(reason));
     assert.deepEqual(reasons(bare), [
-      "Megatron-LM's flags leave out its rotary base, which the config does not give (Megatron-LM takes 10,000), the epsilon of its norms, which the config does not give (Megatron-LM takes 0.00001)",
+      'the config leaves open what Megatron-LM has a default for: rotary base (it takes 10,000), epsilon of the norms (it takes 0.00001)',
     ]);
-    assert.deepEqual(reasons({ ...bare, rotary: { base: 1e6, scaling: { kind: 'yarn', factor: 4 } }, normEpsilon: 1e-6 }), [
-      "Megatron-LM's flags leave out its RoPE scaling (yarn): the flags train another model",
+    assert.deepEqual(reasons({ ...bare, rotary: { base: 1e6, scaling: { kind: 'dynamic', factor: 4 } }, normEpsilon: 1e-6 }), [
+      'Megatron-LM cannot express its RoPE scaling (dynamic, factor 4): this file trains another model',
     ]);
     assert.deepEqual(reasons({ ...bare, modelType: 'custom' }), []);
     const bridge = made({ ...bare, rotary: { base: 500_000 }, normEpsilon: 1e-6 }, 'megatron-bridge');
     assert.match(bridge.text, / {2}rotary_base: 500000\n {2}layernorm_epsilon: 0.000001\n/);
     assert.match(
       made(planWith().model, 'torchtitan').text,
-      /\(rope theta 500,000, norm epsilon 0.00001; another flavor trains another model\)/,
+      /\(rope theta 500,000, norm epsilon 0.00001, activation silu, initStd 0.02; another flavor trains another model\)/,
     );
   });
 

@@ -24,6 +24,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
       norm: 'rmsnorm',
       rotary: { base: 500_000 },
       normEpsilon: 1e-5,
+      details: { activation: 'silu', initStd: 0.02 },
       qkvBias: false,
       attentionOutputBias: false,
       mlpBias: false,

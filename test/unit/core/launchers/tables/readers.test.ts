@@ -37,7 +37,7 @@ MODEL_ARGS:
   --swiglu: true
   --sequence-parallel: false
   --recompute-modules: [core_attn, mlp]
-  --window-size: (128,0)
+  --window-size: (127,0)
   --data-path: \${DATA_PATH}/text
 `;
 
@@ -48,6 +48,7 @@ describe('Megatron-LM YAML', () => {
       layers: 12,
       hidden: 512,
       heads: 8,
+      activation: 'silu',
       gatedMlp: true,
       sequenceParallel: false,
       recomputeModules: ['core_attn', 'mlp'],

@@ -1,0 +1,62 @@
+import { sentence } from '../../sentence';
+import { amount, flag, text, valueOf } from './rules';
+import type { ReadValues, SettingTable } from './setting';
+
+/** Norms of the outputs of attention and feed-forward (OLMo 2), or of the sum with their input (the first Transformer). */
+type NormPlacement = 'output' | 'post';
+
+/** How a router makes scores of its logits. */
+export const routerScores = ['softmax', 'sigmoid', 'sqrtsoftplus'] as const;
+
+/**
+ * What makes two models of equal sizes different models though neither time nor memory depends on it, by the names of Transformers' configs
+ * and Megatron-LM's arguments. Activation, initial std, score function, normalisation and load-balancing loss of the router: absent where
+ * the file does not give them. The others are absent where the model has none: no cap, a multiplier of 1, a scale of 1 / sqrt(head size),
+ * norms of the inputs of attention and feed-forward.
+ */
+export const modelDetails = {
+  activation: { read: text, meaning: sentence`Activation of the feed-forward block, by Transformers' name; no time and no memory.` },
+  activationClamp: { read: amount, meaning: sentence`Limit that the inputs of the activation are clamped to.` },
+  gluOffset: { read: amount, meaning: sentence`Added to the linear half of a gated activation.` },
+  initStd: { read: amount, meaning: sentence`Standard deviation of the weights before training.` },
+  normPlacement: {
+    read: valueOf<NormPlacement>(),
+    meaning: sentence`Where the norms of a layer are, if not before attention and feed-forward.`,
+  },
+  normUnitOffset: { read: flag, meaning: sentence`Norms multiply by 1 + weight (Gemma), so that a weight of 0 does nothing.` },
+  parallelResidual: { read: flag, meaning: sentence`Attention and feed-forward read the same input, and both outputs are added to it.` },
+  rotaryInterleaved: { read: flag, meaning: sentence`Rotary positions rotate neighbours, not the two halves of a head.` },
+  localRotaryBase: { read: amount, meaning: sentence`Base of the rotary positions of layers with a window, where it is another.` },
+  /** By index. */
+  noRopeLayers: { read: valueOf<readonly number[]>(), meaning: sentence`Layers without rotary positions among layers with them.` },
+  alibi: { read: flag, meaning: sentence`Attention scores fall with distance (ALiBi).` },
+  attentionScale: { read: amount, meaning: sentence`Scale of attention scores, where it is not 1 / sqrt(head size).` },
+  attentionSoftCap: { read: amount, meaning: sentence`Soft cap of attention scores.` },
+  logitSoftCap: { read: amount, meaning: sentence`Soft cap of the logits.` },
+  embeddingMultiplier: { read: amount, meaning: sentence`Multiplier of the embedding.` },
+  residualMultiplier: { read: amount, meaning: sentence`Multiplier of what attention and feed-forward add to their input.` },
+  logitMultiplier: { read: amount, meaning: sentence`Multiplier of the logits.` },
+  routerScore: {
+    read: valueOf<(typeof routerScores)[number]>(),
+    meaning: sentence`Function that makes scores of the router's logits.`,
+  },
+  routerNormalised: { read: flag, meaning: sentence`Whether the scores of the chosen experts are normalised to a sum of 1.` },
+  routerScaling: { read: amount, meaning: sentence`Multiplier of the scores of the chosen experts.` },
+  routerExpertBias: { read: flag, meaning: sentence`A bias of each expert balances the load instead of a loss; it only chooses.` },
+  routerInputScaling: { read: flag, meaning: sentence`Scores multiply the input of the experts, not their output.` },
+  /** Where tokens visit only some groups. */
+  routerGroupBest: { read: amount, meaning: sentence`A group is chosen by the sum of this many best scores in it.` },
+  routerAuxLoss: { read: amount, meaning: sentence`Coefficient of the load-balancing loss.` },
+  routerSequenceLoss: { read: flag, meaning: sentence`The load-balancing loss is of each sequence, not of the batch.` },
+  routerZLoss: { read: amount, meaning: sentence`Coefficient of the z loss of the router's logits.` },
+} as const satisfies SettingTable;
+
+/** The values of one model. */
+export type ModelDetails = Partial<ReadValues<typeof modelDetails>>;
+
+/** Whether a value is the same as none: false, a multiplier of 1. Whether scores are normalised is either way. */
+export function isNoDetail(name: keyof ModelDetails, value: ModelDetails[keyof ModelDetails]): boolean {
+  return (value === false && name !== 'routerNormalised') || (value === 1 && /Multiplier|Scaling/.test(name));
+}
+
+export const detailNames = Object.keys(modelDetails) as (keyof ModelDetails)[];

@@ -1,0 +1,188 @@
+import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
+import { routerScores, type ModelDetails } from '../domain/settings/model-details';
+import { own } from '../records';
+import type { WrittenModel } from '../run/written-model';
+import { sentence } from '../sentence';
+import { activationAliases, classDetailsAlways, classRouters, noRopeInterval, noRopeInWholeLayers } from './detail-families';
+import { classColumn, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
+import { located, type Source } from './members';
+
+type LocatedDetails = { readonly [K in keyof ModelDetails]?: Located<NonNullable<ModelDetails[K]>> | undefined };
+
+/** What else of a model decides what its details are. */
+interface Around {
+  readonly model: LocatedFields<WrittenModel>;
+  /** Latent attention, whose scale follows from its sizes and its rotary positions. */
+  readonly isLatent: boolean;
+  /** Tokens visit only some groups of experts. */
+  readonly isGrouped: boolean;
+  /** Of layers some of which have windows, those that have none. */
+  readonly wholeLayers: readonly number[];
+}
+
+/**
+ * What makes a model another one of equal sizes, as its config and its class set it. No plan depends on it, so a value of another type than
+ * expected is left out, not refused.
+ */
+export function detailsIn(source: Source, around: Around): { readonly [K in keyof ModelDetails]: Located<NonNullable<ModelDetails[K]>> } {
+  const { model } = around;
+  const found: LocatedDetails = {
+    ...networkDetails(source),
+    ...positionDetails(source, around),
+    ...multipliers(source, model),
+    ...(model.experts.value === null ? {} : routerDetails(source, around)),
+  };
+  return Object.fromEntries(Object.entries(found).filter(([, detail]) => detail !== undefined));
+}
+
+function networkDetails(source: Source): LocatedDetails {
+  const words = ['hidden_activation', 'mlp_hidden_act', 'hidden_act', 'activation_function', 'activation', 'ffn_act_fn'];
+  const written = readWord(source, words) ?? readWord(source, ['name'], objectIn(source, 'ffn_act_fn'));
+  const projection = readWord(source, ['feed_forward_proj']);
+  const activation =
+    mapped(projection, (name) => (name === 'gated-gelu' ? 'gelu_new' : name.replace(/^gated-/, ''))) ??
+    ofClass(source, 'activation') ??
+    written ??
+    classColumn(source, 0, 'hidden_act');
+  return {
+    activation: mapped(activation, (name) => own(activationAliases, name) ?? name),
+    activationClamp: readNumber(source, ['swiglu_limit']),
+    gluOffset: ofClass(source, 'gluOffset'),
+    initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classColumn(source, 1, 'initializer_range'),
+    normPlacement: normPlacement(source),
+    normUnitOffset: ofClass(source, 'normUnitOffset'),
+    parallelResidual: parallelResidual(source),
+  };
+}
+
+function normPlacement(source: Source): Located<NonNullable<ModelDetails['normPlacement']>> | undefined {
+  const isBefore = readFlag(source, ['do_layer_norm_before']);
+  return isBefore?.value === false ? from(isBefore, 'post') : ofClass(source, 'normPlacement');
+}
+
+/** Falcon's new decoder is parallel whatever its switch. */
+function parallelResidual(source: Source): Located<boolean> | undefined {
+  const isNew = readFlag(source, ['new_decoder_architecture']);
+  return isNew?.value === true
+    ? isNew
+    : (readFlag(source, ['use_parallel_residual', 'parallel_attn']) ?? ofClass(source, 'parallelResidual'));
+}
+
+function positionDetails(source: Source, { model, isLatent, wholeLayers }: Around): LocatedDetails {
+  const { positions, headDim, layers } = model;
+  const attention = objectIn(source, 'attn_config');
+  const alibi = readFlag(source, ['alibi']) ?? readFlag(source, ['alibi'], attention) ?? ofClass(source, 'alibi');
+  return {
+    ...(positions.value === 'rotary' && {
+      rotaryInterleaved: readFlag(source, ['rope_interleave']) ?? ofClass(source, 'rotaryInterleaved'),
+      localRotaryBase: localBase(source),
+      noRopeLayers: noRopeLayers(source, layers.value, wholeLayers),
+    }),
+    ...(positions.value === 'none' && { alibi }),
+    ...(isLatent ? {} : { attentionScale: attentionScale(source, headDim.value) }),
+    attentionSoftCap: readNumber(source, ['attn_logit_softcapping']),
+    logitSoftCap: readNumber(source, ['final_logit_softcapping']),
+  };
+}
+
+function localBase(source: Source): Located<number> | undefined {
+  const nested = objectIn(source, 'sliding_attention', objectIn(source, 'rope_parameters'));
+  return readNumber(source, ['rope_theta'], nested) ?? readNumber(source, ['rope_local_base_freq']);
+}
+
+/** The scale of attention, unless it is 1 / sqrt(head size). */
+function attentionScale(source: Source, headDim: number): Located<number> | undefined {
+  const usual = headDim ** -0.5;
+  const isScaled = readFlag(source, ['scale_attn_weights']);
+  const scale =
+    ofClass(source, 'attentionScale') ??
+    readNumber(source, ['attention_multiplier']) ??
+    mapped(readNumber(source, ['query_pre_attn_scalar']), (scalar) => scalar ** -0.5) ??
+    (isScaled?.value === false ? from(isScaled, 1) : undefined);
+  return scale === undefined || Math.abs(scale.value - usual) < 1e-9 ? undefined : scale;
+}
+
+/** Layers without rotary positions: listed as 0, the last of each period, or those without a window. */
+function noRopeLayers(source: Source, layers: number, wholeLayers: readonly number[]): Located<readonly number[]> | undefined {
+  const { members, document, family } = source;
+  const where = (is: (layer: number) => boolean): readonly number[] => Array.from({ length: layers }, (_, layer) => layer).filter(is);
+  const listed = members.get('no_rope_layers');
+  const entries: readonly unknown[] = listed?.value.children?.map(({ value }): unknown => value as unknown) ?? [];
+  const interval = own(noRopeInterval, family.configClass);
+  const reason = sentence`${family.configClass}: layers that attend to the whole sequence have none`;
+  const found =
+    listed !== undefined && entries.length > 0
+      ? located(
+          document,
+          listed,
+          where((layer) => entries[layer] === 0),
+        )
+      : interval !== undefined
+        ? mapped(
+            readNumber(source, ['no_rope_layer_interval']) ??
+              byDefault(interval, sentence`${family.configClass} default: no_rope_layer_interval ${interval}`),
+            (period) => where((layer) => (layer + 1) % period === 0),
+          )
+        : noRopeInWholeLayers.has(family.configClass)
+          ? byDefault(wholeLayers, reason)
+          : undefined;
+  return found === undefined || found.value.length === 0 ? undefined : found;
+}
+
+/** Granite divides logits by `logits_scaling`, MiniCPM by the hidden size over `dim_model_base`; its depth divides what layers add. */
+function multipliers(source: Source, { hidden, layers }: LocatedFields<WrittenModel>): LocatedDetails {
+  const isScaled = readFlag(source, ['scale_embedding', 'mup_enabled']);
+  const root = Math.sqrt(hidden.value);
+  const isGemma = /^(Vault)?Gemma\d?(Text)?Config$/.test(source.family.configClass);
+  return {
+    embeddingMultiplier: isGemma
+      ? byDefault(root, sentence`${source.family.configClass}: the square root of the hidden size`)
+      : isScaled?.value === true
+        ? from(isScaled, root)
+        : readNumber(source, ['embedding_multiplier', 'scale_emb']),
+    residualMultiplier:
+      readNumber(source, ['residual_multiplier']) ??
+      mapped(readNumber(source, ['scale_depth']), (depth) => depth / Math.sqrt(layers.value)),
+    logitMultiplier:
+      mapped(readNumber(source, ['logits_scaling']), (divisor) => 1 / divisor) ??
+      mapped(readNumber(source, ['dim_model_base']), (base) => base / hidden.value) ??
+      readNumber(source, ['logit_scale', 'output_multiplier', 'lm_head_multiplier']),
+  };
+}
+
+function routerDetails(source: Source, { isGrouped }: Around): LocatedDetails {
+  const { family } = source;
+  const router = own(classRouters, family.configClass) ?? {};
+  const ofRouter = <K extends keyof ModelDetails>(name: K): Located<NonNullable<ModelDetails[K]>> | undefined => {
+    const value = router[name];
+    return value === undefined ? undefined : byDefault(value, sentence`every model of ${family.configClass} has this`);
+  };
+  const score = readWord(source, ['scoring_func', 'score_func', 'expert_selection_fn']);
+  const method = readWord(source, ['topk_method']);
+  const isKnown = family.assumed !== true && family.configClass !== 'PhimoeConfig';
+  return {
+    routerScore:
+      mapped(score, (name) => routerScores.find((known) => known === name)) ??
+      ofRouter('routerScore') ??
+      (isKnown ? byDefault('softmax', sentence`${family.configClass}: softmax`) : undefined),
+    routerNormalised: readFlag(source, ['norm_topk_prob', 'route_norm']) ?? ofRouter('routerNormalised'),
+    routerScaling: readNumber(source, ['routed_scaling_factor', 'route_scale', 'router_scaling_factor', 'moe_router_scale']),
+    routerExpertBias: method === undefined ? ofRouter('routerExpertBias') : from(method, method.value === 'noaux_tc'),
+    routerInputScaling: ofRouter('routerInputScaling'),
+    routerGroupBest: isGrouped ? byDefault(family.configClass === 'DeepseekV2Config' ? 1 : 2, sentence`${family.configClass}`) : undefined,
+    routerAuxLoss: readNumber(
+      source,
+      ['router_aux_loss_coef', 'aux_loss_alpha', 'moe_aux_loss_coeff', 'load_balance_coeff'],
+      source.members,
+      0,
+    ),
+    routerSequenceLoss: readFlag(source, ['seq_aux']),
+    routerZLoss: readNumber(source, ['router_z_loss_coef', 'moe_z_loss_coeff']),
+  };
+}
+
+/** What every model of the class has. */
+function ofClass<K extends keyof ModelDetails>({ family }: Source, name: K): Located<NonNullable<ModelDetails[K]>> | undefined {
+  const value = own(classDetailsAlways, family.configClass)?.[name];
+  return value === undefined ? undefined : byDefault(value, sentence`every model of ${family.configClass} has this`);
+}

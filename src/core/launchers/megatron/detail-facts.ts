@@ -1,0 +1,82 @@
+import { from } from '../../domain/located';
+import type { RopeScaling } from '../../domain/model';
+import type { Fact, Facts, FactValues } from '../../run/facts';
+import { frequencyPattern } from '../../run/traits';
+import { count, on, positiveNumber, text, type FlagRead } from '../../languages/reads';
+import { flagFact, type LocatedFlag } from '../tables/located-flag';
+
+/** Flags of yarn, with the size of the scaling that each gives and what Megatron-LM takes without it. */
+const yarnSizes = [
+  ['rotary-scaling-factor', 'factor', positiveNumber, 1],
+  ['yarn-original-max-position-embeddings', 'originalPositions', count(1), 4096],
+  ['yarn-beta-fast', 'betaFast', positiveNumber, 32],
+  ['yarn-beta-slow', 'betaSlow', positiveNumber, 1],
+  ['mscale', 'mscale', positiveNumber, 1],
+  ['mscale-all-dim', 'mscaleAllDim', positiveNumber, 0],
+] as const satisfies readonly (readonly [flag: string, size: keyof RopeScaling, read: FlagRead<number>, silent: number])[];
+
+/** Without `--init-method-std`. */
+export const usualStd = 0.02;
+
+/** Sizes of yarn in latent attention that no flag sets (`MLATransformerConfig`). */
+export const latentYarn = { originalPositions: 4096, betaFast: 32, betaSlow: 1 } as const;
+
+/** Read together with others by `readDetails` and `readRopeScaling`. */
+export const detailFlagReads: Readonly<Record<string, FlagRead<unknown>>> = {
+  ...Object.fromEntries(yarnSizes.map(([flag, , read]) => [flag, read])),
+  'no-yarn-correction-range-round-to-int': on(true),
+  'no-rope-freq': text,
+  'rope-type': text,
+};
+
+/** Details that follow from several flags. @param facts of the flags. */
+export function readDetails(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const { routerScore, activeExperts, layers } = facts;
+  const skipped = flagFact(flags.get('no-rope-freq'), text);
+  const noRope = skipped === undefined || layers === undefined ? null : skippedLayers(skipped.value, layers.value);
+  return {
+    // other scores than softmax are always divided by their sum, if there are several
+    ...(routerScore !== undefined && routerScore.value !== 'softmax'
+      ? { routerNormalised: from(routerScore, (activeExperts?.value ?? 2) > 1) }
+      : {}),
+    ...(skipped && noRope !== null && noRope.length > 0 && { noRopeLayers: { ...skipped, value: noRope } }),
+  };
+}
+
+/** Every n-th layer, or those with a one in the list. */
+function skippedLayers(written: string, layers: number): readonly number[] | null {
+  const period = /^\d{1,5}$/.test(written) ? Number(written) : null;
+  const pattern = period === null ? frequencyPattern(written, layers) : null;
+  if (period === null && pattern?.length !== layers) return null;
+  return Array.from({ length: layers }, (_, layer) => layer).filter((layer) =>
+    period === null ? pattern?.[layer] === 1 : (layer + 1) % Math.max(1, period) === 0,
+  );
+}
+
+/** Yarn, if its factor scales anything; in latent attention it is the kind of rotary positions without any flag. */
+export function readYarn(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fact<RopeScaling> | undefined {
+  const kind = flagFact(flags.get('position-embedding-type'), text);
+  const isLatent = facts.latentAttention?.value === true;
+  const factor = flagFact(flags.get('rotary-scaling-factor'), positiveNumber);
+  if (isLatent ? flagFact(flags.get('rope-type'), text)?.value === 'rope' : kind?.value !== 'yarn') return undefined;
+  const at = factor ?? kind;
+  if (at === undefined || (factor?.value ?? 1) === 1) return undefined;
+  const sizes = yarnSizes.map(([flag, size, read, silent]) => [size, flagFact(flags.get(flag), read)?.value ?? silent] as const);
+  const isUnrounded = flagFact(flags.get('no-yarn-correction-range-round-to-int'), on(true))?.value === true && !isLatent;
+  const value = { kind: 'yarn', ...Object.fromEntries(sizes), ...(isLatent && latentYarn), ...(isUnrounded && { isUnrounded }) };
+  return { ...at, value };
+}
+
+/** What Megatron-LM takes of them where flags leave them open. */
+export function detailDefaults({ bias, gatedMlp, experts, activeExperts, routerGroupTopk, latentAttention }: Facts): Partial<FactValues> {
+  const active = activeExperts?.value ?? 2;
+  return {
+    // fused with the bias it is the tanh form
+    ...(gatedMlp?.value !== true && { activation: bias?.value === false ? 'gelu' : 'gelu_pytorch_tanh' }),
+    initStd: usualStd,
+    ...(latentAttention?.value === true && { rotaryInterleaved: true }),
+    ...(experts && bias?.value !== false && { routerBias: true }),
+    ...(experts && { routerScore: 'softmax', routerNormalised: true, routerAuxLoss: 0 }),
+    ...(experts && routerGroupTopk && { routerGroupBest: Math.floor(active / routerGroupTopk.value) }),
+  };
+}
