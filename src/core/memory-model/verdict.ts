@@ -114,8 +114,8 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
 /** `fits, 3.2 GiB to spare`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */
 export function verdictText({ fits, tight, roomBytes }: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes'>): Sentence {
   if (fits) return sentence`fits, ${formatBytes(roomBytes)} to spare`;
-  const wanting = formatBytes(-roomBytes);
-  return tight ? sentence`may not fit: uses ${wanting} of the safety margin` : sentence`does not fit, ${wanting} over`;
+  const over = formatBytes(-roomBytes);
+  return tight ? sentence`may not fit: uses ${over} of the safety margin` : sentence`does not fit, ${over} over`;
 }
 
 /** `Stage 0 of 2 needs 76.3 GiB, and 74.8 GiB are usable: does not fit, 1.5 GiB over`. */

@@ -18,6 +18,7 @@ import { say, type Translate } from '../../core/sentence';
 /** Text and command of one lens. */
 export interface LensText {
   readonly title: string;
+  /** The command that a click runs. */
   readonly runs: string;
   readonly tooltip: string;
   /** Whether the command is about the config, and takes it as its argument. */
@@ -30,13 +31,13 @@ interface LensContext {
   readonly changes: readonly ScenarioChange[];
 }
 
-/** A message of a finding may quote a file. */
+/** Longest error message, which may quote a file, and longest name of a profile that a lens shows whole, characters. */
 const longestMessage = 100;
 const longestName = 30;
 
 /**
- * The lenses over a config, as it is known now: of a plan the verdict first, then its time, its layout compared with others, memory,
- * measured times, the run's totals and what freezing layers gains. Together they are short enough for a narrow window.
+ * The lenses over a config: the verdict of its plan, its time, its layout compared with others, memory, measured times, the run's totals
+ * and what freezing layers gains. Together they are short enough for a narrow window.
  */
 export function configLenses(
   state: SessionState,

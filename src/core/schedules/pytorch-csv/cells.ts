@@ -20,8 +20,8 @@ interface CellFault {
   readonly remedy: Sentence;
 }
 
-/** Chunks and micro-batches have at most as many digits. */
-const digits = 6;
+/** The most digits of a chunk or a micro-batch. */
+const mostDigits = 6;
 /** Longer names first: `WAIT_SEND_F` begins as `W` does. */
 const byLength = [...actionNames.keys()].sort((a, b) => (actionNames[b]?.length ?? 0) - (actionNames[a]?.length ?? 0));
 const names = byLength.map((type) => actionNames[type]).join('|');
@@ -61,10 +61,10 @@ function actionAt(text: string, from: number, to: number): LocatedAction | null 
   const start = spacesEnd(text, from, to);
   const end = spacesStart(text, start, to);
   const nameStart = digitsEnd(text, start, end);
-  if (nameStart === start || nameStart - start > digits) return null;
+  if (nameStart === start || nameStart - start > mostDigits) return null;
   const type = typeAt(text, nameStart);
   const nameEnd = nameStart + (actionNames[type] ?? '').length;
-  if (type === -1 || digitsEnd(text, nameEnd, end) !== end || end - nameEnd > digits || type < typesWithMicroBatch !== nameEnd < end)
+  if (type === -1 || digitsEnd(text, nameEnd, end) !== end || end - nameEnd > mostDigits || type < typesWithMicroBatch !== nameEnd < end)
     return null;
   return { type, chunk: numberAt(text, start, nameStart), microBatch: numberAt(text, nameEnd, end), start, end };
 }
@@ -112,7 +112,7 @@ export function faultOfCell(text: string): CellFault {
   if (text.startsWith('\uFEFF')) return fault(sentence`begins with a byte-order mark`, sentence`save the file as UTF-8 without one`);
   if (/^(none|null|nan|-)$/i.test(text))
     return fault(sentence`is not an action of a schedule`, sentence`leave the cell empty where a rank idles`);
-  if (/\d{7}/.test(text)) return fault(sentence`has a number of more than ${digits} digits`, notation);
+  if (/\d{7}/.test(text)) return fault(sentence`has a number of more than ${mostDigits} digits`, notation);
   if (started.test(text.toUpperCase()) && !started.test(text))
     return fault(sentence`is not an action of a schedule`, sentence`write its letters in upper case`);
   if (text.startsWith('('))
@@ -122,30 +122,33 @@ export function faultOfCell(text: string): CellFault {
     return fault(sentence`is not an action of a schedule`, text.includes(';') ? sentence`put commas between actions` : notation);
   if (known !== text)
     return text[known.length] === ';'
-      ? fault(sentence`are several actions`, sentence`put commas between actions`)
+      ? fault(sentence`has several actions`, sentence`put commas between actions`)
       : fault(sentence`has trailing text after ${known}; PyTorch ignores it silently`, sentence`write ${known}`);
   const type = actionNames.findIndex((name) => new RegExp(`^\\d+${name}\\d*$`).test(text));
   return type < typesWithMicroBatch
-    ? fault(sentence`names no micro-batch`, isPass(type) ? notation : sentence`write it behind: ${text}0`)
-    : fault(sentence`names a micro-batch, and ${actionNames[type] ?? ''} is of a whole stage`, sentence`write ${text.replace(/\d+$/, '')}`);
+    ? fault(sentence`names no micro-batch`, isPass(type) ? notation : sentence`append it: ${text}0`)
+    : fault(
+        sentence`names a micro-batch, but ${actionNames[type] ?? ''} applies to a whole stage`,
+        sentence`write ${text.replace(/\d+$/, '')}`,
+      );
 }
 
-/** The letters that PyTorch's tests still have files in (zb1p_*.csv): B was the gradient of the input and BW the full backward. */
+/** PyTorch's tests still have files with these letters (zb1p_*.csv): B was the gradient of the input and BW the full backward. */
 export function oldLetters(text: string): CellFault {
   return {
     code: 'old-letters',
-    message: sentence`${quoted(text)} is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one`,
+    message: sentence`${quoted(text)} uses the letters of an older PyTorch, where B was the backward for inputs and BW the full one`,
     remedy: sentence`write I for B, and B for BW`,
   };
 }
 
-/** What an action begins with, of today or of an older PyTorch; mistakes may come behind. */
+/** How an action of today's or an older PyTorch begins; mistakes may follow. */
 const looksLikeAction = /^\(?\s*\d+(?:(?:F|BW?|I|W|(?:WAIT_)?SEND_[FB]|RECV_[FB])\d|UNSHARD|RESHARD|(?:WAIT_)?REDUCE_GRAD)/;
 
 /** UTF-16 units that `isScheduleCsv` looks at. */
 export const sniffed = 4_096;
 
-/** Whether a text is a schedule: most of the cells that it begins with are actions, right or almost. Other tables of commas are none. */
+/** Whether a CSV is a schedule: most of its first cells are actions, or almost. */
 export function isScheduleCsv(text: string): boolean {
   const cells = text
     .slice(0, sniffed)
@@ -156,10 +159,7 @@ export function isScheduleCsv(text: string): boolean {
   return 2 * cells.filter((cell) => looksLikeAction.test(cell)).length > cells.length;
 }
 
-/**
- * The cell of a text that an offset lies in or touches: its action or overlapped pair, and where that is. Null between actions and in cells
- * that are none.
- */
+/** The action or overlapped pair in the cell at an offset, and its range. Null between cells, and for a cell without an action. */
 export function actionsAround(
   text: string,
   offset: number,

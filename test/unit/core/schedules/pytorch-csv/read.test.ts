@@ -75,14 +75,14 @@ describe('a schedule file', () => {
 describe('cells that are not action', () => {
   const cases: readonly (readonly [cell: string, code: string, message: string, remedy: string])[] = [
     ['0F0xyz', 'action', '"0F0xyz" has trailing text after 0F0; PyTorch ignores it silently', 'write 0F0'],
-    ['0BW1', 'old-letters', '"0BW1" is in the letters of an older PyTorch, where B was the backward for inputs and BW the full one', 'write I for B, and B for BW'],
+    ['0BW1', 'old-letters', '"0BW1" uses the letters of an older PyTorch, where B was the backward for inputs and BW the full one', 'write I for B, and B for BW'],
     ['0f0', 'action', '"0f0" is not an action of a schedule', 'write its letters in upper case'],
     ['None', 'action', '"None" is not an action of a schedule', 'leave the cell empty where a rank idles'],
     ['0F', 'action', '"0F" names no micro-batch', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
-    ['0SEND_F', 'action', '"0SEND_F" names no micro-batch', 'write it behind: 0SEND_F0'],
-    ['0UNSHARD1', 'action', '"0UNSHARD1" names a micro-batch, and UNSHARD is of a whole stage', 'write 0UNSHARD'],
+    ['0SEND_F', 'action', '"0SEND_F" names no micro-batch', 'append it: 0SEND_F0'],
+    ['0UNSHARD1', 'action', '"0UNSHARD1" names a micro-batch, but UNSHARD applies to a whole stage', 'write 0UNSHARD'],
     ['-1F0', 'action', '"-1F0" is not an action of a schedule', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
-    ['0F0;0F1', 'action', '"0F0;0F1" are several actions', 'put commas between actions'],
+    ['0F0;0F1', 'action', '"0F0;0F1" has several actions', 'put commas between actions'],
     ['(0F7;7B3)', 'action', '"(0F7;7B3)" is not an overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
     ['(0F7;7F3)OVERLAP_F_B', 'action', '"(0F7;7F3)OVERLAP_F_B" is not an overlapped pair', 'write a forward and a backward: (0F1;3B0)OVERLAP_F_B'],
     ['0F1234567', 'action', '"0F1234567" has a number of more than 6 digits', 'write a stage, one of F, B, I and W, and a micro-batch: 2F0'],
@@ -144,7 +144,7 @@ describe('a schedule that is not whole', () => {
 
   it('is distinguished from one in the letters of an older PyTorch', () => {
     const [found] = problemsOf('0F0,0F1,0B0,0W0,0B1,0W1');
-    assert.ok(found?.startsWith('old-letters 0.2 "0B0": "0B0" is in the letters of an older PyTorch'), found);
+    assert.ok(found?.startsWith('old-letters 0.2 "0B0": "0B0" uses the letters of an older PyTorch'), found);
   });
 
   it('reports REDUCE_GRAD, which PyTorch refuses, and keeps the schedule', () => {
