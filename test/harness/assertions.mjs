@@ -21,9 +21,8 @@ function okWithLine(value, message) {
 function firstLine(stack) {
   const [, file = '', line] = /\(?([^\s(]+):(\d+):\d+\)?$/m.exec(stack) ?? [];
   try {
-    return readFileSync(file.startsWith('file:') ? new URL(file) : file, 'utf8')
-      .split('\n')
-      [Number(line) - 1]?.trim();
+    const lines = readFileSync(file.startsWith('file:') ? new URL(file) : file, 'utf8').split('\n');
+    return lines[Number(line) - 1]?.trim();
   } catch {
     return undefined;
   }

@@ -61,7 +61,7 @@ describe('terapipe.schema.json', () => {
 
   it('describes each choice of a key, or none', () => {
     for (const [name, { properties }] of [['', schema] as const, ...Object.entries(schema.definitions)])
-      for (const [key, { enum: choices = [], markdownEnumDescriptions: texts }] of Object.entries(properties ?? {}))
+      for (const [key, { enum: choices = [], markdownEnumDescriptions: texts }] of Object.entries(properties))
         if (texts !== undefined) assert.equal(texts.length, choices.length, `${name}.${key}`);
   });
 
