@@ -10,6 +10,7 @@ import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
 import { launchableStep } from '../../core/export/launchers/launchable';
 import { editedCopy } from '../../core/export/apply-layout';
+import { exportMenu } from '../../core/export/export-menu';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../../core/export/launchers/launch-settings';
 import { remarkLine } from '../../core/launchers/writing/launch-settings';
@@ -57,7 +58,7 @@ export async function exportLayoutCommand(
 ): Promise<void> {
   const file = await findTarget(commands.shown, argument);
   const state = await settled(commands, file);
-  const target = targetNamed(asked) ?? (await askTarget());
+  const target = targetNamed(asked) ?? (await askTarget(state));
   const source = await findExportSource(commands, state, point, target);
   if (target === 'html') await report(commands, state, source);
   else if (target === 'patch') await showPatch(await planSource(commands, source));
@@ -132,19 +133,22 @@ async function findExportSource(
   return { picked: await pickedLayout(commands, state.file, point) };
 }
 
-async function askTarget(): Promise<Target> {
+async function askTarget({ launcher, plan }: SessionState): Promise<Target> {
+  const menu = exportMenu(launcher?.format ?? null, plan);
+  const patch = {
+    target: 'patch',
+    label: vscode.l10n.t('Solved slices'),
+    description: vscode.l10n.t('the difference for get_splits() or _get_span() in the workspace'),
+  } as const;
   const items: readonly (vscode.QuickPickItem & { readonly target: Target })[] = [
-    ...newFileLaunchers.map(({ format, name, what }) => ({ target: format, label: name, description: say(what, vscode.l10n.t) })),
-    ...sliceExports.map((sliceExport) => ({
-      target: sliceExport,
-      label: sliceExport.name,
-      description: vscode.l10n.t('its token slices'),
+    ...menu.launchers.map(({ format, name, what, edits }) => ({
+      target: format,
+      label: name,
+      description:
+        launcher !== null && edits.includes(launcher.format) ? vscode.l10n.t('a copy of this file, edited') : say(what, vscode.l10n.t),
     })),
-    {
-      target: 'patch',
-      label: vscode.l10n.t('Solved slices'),
-      description: vscode.l10n.t('the difference for get_splits() or _get_span() in the workspace'),
-    },
+    ...menu.slices.map((target) => ({ target, label: target.name, description: vscode.l10n.t('its token slices') })),
+    ...(menu.slices.length > 0 ? [patch] : []),
     { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },
   ];
   const picked = await showQuickPick(items, {

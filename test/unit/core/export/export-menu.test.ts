@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { exportMenu } from '../../../../src/core/export/export-menu';
+import { newFileLaunchers } from '../../../../src/core/export/launchers/new-launcher';
+import type { Plan } from '../../../../src/core/planner/plan';
+
+/** A plan whose chosen candidate cuts its sequences so. */
+function planOf(tokens: readonly number[]): Plan {
+  return { chosen: 'given', candidates: [{ id: 'given', scheme: [{ batch: 1, tokens }] }] } as unknown as Plan;
+}
+
+describe('the menu of exports', () => {
+  it('lists the launcher of the file first, then the others in their usual order', () => {
+    const usual = newFileLaunchers.map(({ id }) => id);
+    for (const own of newFileLaunchers)
+      for (const format of own.edits) {
+        const [first, ...others] = exportMenu(format, null).launchers.map(({ id }) => id);
+        assert.equal(first, own.id);
+        assert.deepEqual(
+          others,
+          usual.filter((id) => id !== own.id),
+        );
+      }
+    assert.deepEqual(
+      exportMenu('huggingface', null).launchers.map(({ id }) => id),
+      usual,
+    );
+  });
+
+  it('lists runtimes of slices only where the plan has slices', () => {
+    assert.deepEqual(exportMenu('megatron-shell', null).slices, []);
+    assert.deepEqual(exportMenu('megatron-shell', planOf([4096])).slices, []);
+    assert.ok(exportMenu('megatron-shell', planOf([2048, 2048])).slices.some(({ id }) => id === 'seq1f1b'));
+  });
+});
