@@ -3,6 +3,7 @@
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
 // `--best` writes the best layout of each training file into it, with `--diff` printing each change and failing where one is not about the
 // layout; `--agree` compares check with plan on three GPUs. Files that are named under FOLDER are the only ones.
+// `--round-trip` writes every model into a new Megatron-LM script and reads it back.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,6 +22,8 @@ import { assumedGpuName } from '../../src/core/plan-request/scenario';
 import { runFindings } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
+import { newFileWriter } from '../../src/core/export/launchers/new-launcher';
+import { plannedModel, roundTrip } from './round-trip';
 import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
 import { disagreements, printDisagreements } from './verdict-pairs';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
@@ -60,6 +63,7 @@ async function report(): Promise<void> {
   const judge = judgeOf(verdicts);
   const grammar = shellReader();
   if (options.includes('--best') || options.includes('--agree')) return wrote(() => grammar);
+  if (options.includes('--round-trip')) return printRoundTrips(await grammar);
   const reads: Read[] = [];
   for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
   printRecognised(reads, judge);
@@ -97,6 +101,23 @@ async function wrote(shell: typeof shellReader): Promise<void> {
   const isBest = !options.includes('--best') || printBest(outcomes);
   const isAgreed = !options.includes('--agree') || printDisagreements(lines, files);
   if (!isBest || !isAgreed || !isLayout) process.exitCode = 1;
+}
+
+/** What `--round-trip` asks for: every model in a new script of Megatron-LM, read back. */
+async function printRoundTrips(read: LauncherReader): Promise<void> {
+  const writer = await newFileWriter('megatron-shell');
+  const counts = { same: 0, named: 0, silent: 0 };
+  for (const file of await filesUnder('.')) {
+    const model = plannedModel(await readFile(file, 'utf8'));
+    const trip = model === null ? null : roundTrip(model, writer, read);
+    if (trip === null) continue;
+    counts[trip.silent.length > 0 ? 'silent' : trip.different.length > 0 ? 'named' : 'same'] += 1;
+    if (trip.silent.length > 0) console.log(`${file}: ${trip.silent.join(', ')}`);
+  }
+  console.log(
+    `models that are read back the same: ${counts.same}; different as the gaps name: ${counts.named}; silently: ${counts.silent}`,
+  );
+  if (counts.silent > 0) process.exitCode = 1;
 }
 
 async function filesUnder(root: string): Promise<string[]> {
