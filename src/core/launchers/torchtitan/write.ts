@@ -245,13 +245,16 @@ function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetti
   ];
 }
 
-/** Tensor parallelism comes with sequence parallelism in TorchTitan; versions of 2026 can switch it off. */
+/**
+ * Tensor parallelism comes with sequence parallelism in TorchTitan. Versions of 2026 can switch it off in Python; no version that reads TOML
+ * has the key (`torchtitan/config/job_config.py` up to v0.2.2), and an unknown one stops it.
+ */
 function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): DesiredSetting {
   return {
     what: sequenceParallel ? sentence`sequence parallelism on` : sentence`sequence parallelism off`,
     facts: ['sequenceParallel'],
     isMet: (facts) => tensor === 1 || (facts.sequenceParallel?.value ?? true) === sequenceParallel,
-    alternatives: () => [[{ fact: 'sequenceParallel', value: sequenceParallel }]],
+    alternatives: (facts) => (isGiven(facts, 'sequenceParallel') ? [[{ fact: 'sequenceParallel', value: sequenceParallel }]] : []),
     reason: sentence`this version of TorchTitan has it on wherever there is tensor parallelism`,
   };
 }

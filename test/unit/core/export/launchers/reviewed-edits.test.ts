@@ -141,6 +141,14 @@ mode = "none"  # ["none", "selective", "full"]
     ]);
   });
 
+  it('names sequence parallelism off as missing in a TorchTitan TOML, whose versions stop at a key for it', async () => {
+    const text = '[training]\nlocal_batch_size = 2\nglobal_batch_size = 64\n\n[parallelism]\ntensor_parallel_degree = 2\n';
+    const plan = planWith({ tensor: 2, data: 4, microBatch: 2, zeroStage: 3, sequenceParallel: false });
+    const { text: after, gaps } = await written('torchtitan', 'train.toml', text, plan);
+    assert.doesNotMatch(after, /sequence_parallel/);
+    assert.ok(gaps.some(({ what }) => toText(what) === 'sequence parallelism off'));
+  });
+
   it('writes keys of a GPT-NeoX file behind their nearest, not at the top of a section', async () => {
     const text = `{
    # parallelism settings
