@@ -184,7 +184,7 @@ function comparableRecompute({ request }: Step) {
     layers: (full ? recomputeLayers : undefined) ?? null,
     group: full ? recomputeGroup : 1,
     every: recompute === 'every' ? recomputeEvery : null,
-    modules: (recompute === 'selective' ? recomputeModules : undefined) ?? null,
+    modules: (recompute === 'selective' ? recomputeModules?.toSorted() : undefined) ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Carried } from '../writing/editor';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { isDataFlag } from './carried-flags';
+import { oldestCore } from './core-version';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
 import { megatronDefaultValues } from './megatron-defaults';
@@ -61,9 +62,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 
-${headerLines(plan, gaps)
-  .map((line) => `# ${line}`)
-  .join('\n')}
+${[...headerLines(plan, gaps), ...versionLine(plan, [...words, ...values.values()])].map((line) => `# ${line}`).join('\n')}
 set -euo pipefail
 
 export CUDA_DEVICE_MAX_CONNECTIONS=1
@@ -141,6 +140,13 @@ function askedData(tokenizer = usualTokenizer): readonly AskedData[] {
       variable: 'CHECKPOINTS=${CHECKPOINTS:-checkpoints}',
     },
   ];
+}
+
+/** Which releases take the flags; a runtime of slices is one by itself. */
+function versionLine(plan: LaunchSettings, flags: readonly string[]): readonly string[] {
+  if (plan.sliced !== undefined) return [];
+  const version = oldestCore([...modelFlags(plan.model), ...flags, ...attentionFlag(plan), ...issueFlags(plan)]);
+  return [`For Megatron-LM core ${version} and newer.`];
 }
 
 /** Written always: without these flags Megatron-LM has dropout. */
