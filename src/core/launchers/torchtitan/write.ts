@@ -246,8 +246,8 @@ function precisionSettings({ precision }: LaunchSettings): readonly DesiredSetti
 }
 
 /**
- * Tensor parallelism comes with sequence parallelism in TorchTitan. Versions of 2026 can switch it off in Python; no version that reads TOML
- * has the key (`torchtitan/config/job_config.py` up to v0.2.2), and an unknown one stops it.
+ * Tensor parallelism comes with sequence parallelism in TorchTitan. Versions of 2026 can switch it off in Python; no version that reads
+ * TOML has the key (`torchtitan/config/job_config.py` up to v0.2.2), and an unknown one stops it.
  */
 function sequenceParallelSetting({ tensor, sequenceParallel }: LaunchSettings): DesiredSetting {
   return {
