@@ -19,6 +19,8 @@ import { numberedRuns, searchedOf } from './numbered-runs';
 
 interface FoundLayout {
   readonly name: string;
+  /** Only on the front. */
+  readonly row?: number;
   readonly iterationMs: number;
   readonly peakBytes: number;
   readonly fits: boolean;
@@ -56,6 +58,8 @@ interface SearchNumbers {
 
 const near = (a: number, b: number, what: string): void =>
   assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(b)), `${what}: ${a}, ${b}`);
+/** Number where rows have one, `~` or a space, step, memory, bubble. */
+const tableRow = /^ {2}(?: ?(\d+)\. {2})?([~ ]) ([\d.,]+ \S+) +([\d.,]+ \S+) +([\d.,]+ %) +/u;
 const line = (text: string, name: string): string => new RegExp(`^ {2}${name} +(.*)$`, 'mu').exec(text)?.[1] ?? '';
 const section = (text: string, title: string): string[] =>
   (new RegExp(`^${title}.*\n((?: {2}.*\n?)+)`, 'mu').exec(text)?.[1] ?? '').split('\n').filter((each) => each !== '');
@@ -118,11 +122,12 @@ describe('the numbers of a search', () => {
         const rows = section(text, title);
         assert.equal(rows.length, plans.length, title);
         rows.forEach((row, index) => {
-          const { tie, iterationMs: ms, peakBytes, bubbleRate } = plans[index]!;
-          const [, mark, ...numbers] = /^ {2}([~ ]) ([\d.,]+ \S+) +([\d.,]+ \S+) +([\d.,]+ %)/u.exec(row) ?? [];
+          const { tie, iterationMs: ms, peakBytes, bubbleRate, row: number } = plans[index]!;
+          const [, written, mark, ...numbers] = tableRow.exec(row) ?? [];
+          assert.equal(written, number === undefined ? undefined : String(number), 'the number that --row takes');
           assert.deepEqual([mark, ...numbers], [tie ? '~' : ' ', column.duration(ms), column.bytes(peakBytes), column.percent(bubbleRate)]);
         });
-        const names = rows.map((row) => row.replace(/^ {2}[~ ] (?:[\d.,]+ \S+ +){3}/u, ''));
+        const names = rows.map((row) => row.replace(tableRow, ''));
         assert.equal(new Set(names).size, names.length, `two rows look alike: ${names.join('\n')}`);
       }
       for (const each of runnersUp) checkWhy(each, plan);
