@@ -76,7 +76,15 @@ function nameOf(called: ts.Expression): string {
 const mostCharacters = 100;
 
 /** Longer ones, by what they begin with, and why. */
-const longSentences: readonly (readonly [start: string, reason: string])[] = [['get {0} from NuGet', 'a path to copy from, whole']];
+const longSentences: readonly (readonly [start: string, reason: string])[] = [
+  ['get {0} from NuGet', 'a path to copy from, whole'],
+  ['python -m deepspeed.checkpoint.ds_to_universal', 'a command to copy, whole'],
+  ['python examples/nlp/language_modeling/megatron_change_num_partitions.py', 'a command to copy, whole'],
+  ['start the file once as it is with --ckpt-convert-format', 'flags to copy, whole'],
+  ['{0}; or convert the weights only with python', 'a command to copy, whole'],
+  ['"Automatic adjustment of ZeRO\'s optimizer state', 'what DeepSpeed prints'],
+  ['optimizer state is stored in buckets of each tensor and pipeline rank: "(TP, PP) mismatch', 'what Megatron-LM prints'],
+];
 
 /** `{0} of {1}`: a template as `sentence` writes it. */
 function templateOf({ head, templateSpans }: ts.TemplateExpression): string {

@@ -26,7 +26,7 @@ const parts: Readonly<Record<string, PartVerdict>> = {
 export const fsdpCheckpoints: CheckpointKind = {
   assumed: {
     format: 'FULL_STATE_DICT',
-    reason: sentence`Accelerate takes it for FSDP1, and SHARDED_STATE_DICT for FSDP2 (dataclasses.py 2031 to 2034); either loads`,
+    reason: sentence`Accelerate's default for FSDP1; SHARDED_STATE_DICT for FSDP2 (dataclasses.py 2031); either loads`,
   },
   judge: ({ format, loadsOptimizer }, { changed }): Judgement | null => {
     const part = parts[format];

@@ -27,27 +27,24 @@ const stopsAt = (reason: Sentence, source: string): PartVerdict => ({ outcome: '
 const initialisesAt = (reason: Sentence, lines: string): PartVerdict => ({ outcome: 'initialises', reason, source: checkpointing(lines) });
 
 const otherRanks = stopsAt(
-  sentence`each rank reads the file of its tensor and pipeline rank ("could not load the checkpoint"), and the sizes in it must be equal`,
+  sentence`each rank reads the file of its tensor and pipeline rank, whose sizes must be equal`,
   checkpointing('2109 and 220 to 221'),
 );
 const otherShapes = stopsAt(sentence`tensors in the file of a rank have other shapes, which PyTorch refuses`, checkpointing('2930'));
 const missingLayers = initialisesAt(
-  sentence`layers that the file of a rank does not have keep their random initial weights; load_state_dict is tried again with strict=False`,
+  sentence`layers that a rank's file lacks keep their random initial weights (strict=False)`,
   '2925 to 2931',
 );
 const noModel = stopsAt(sentence`a file of several virtual stages has no "model" (KeyError)`, checkpointing('2944'));
 const missingModels = initialisesAt(
-  sentence`virtual stages that the file does not have are skipped and keep their random initial weights; others get layers of another place`,
+  sentence`virtual stages that the file lacks keep random initial weights; others get other layers`,
   '2946 to 2951',
 );
 
 function expertVerdict(before: number, after: number): PartVerdict {
   if (before === 1 || after === 1 || after > before)
     return stopsAt(sentence`names of files end in the expert rank: "could not load the checkpoint"`, checkpointing('269 to 274 and 2109'));
-  return initialisesAt(
-    sentence`experts that the file of a rank does not have keep their random initial weights; load_state_dict is tried again with strict=False`,
-    '2925 to 2931',
-  );
+  return initialisesAt(sentence`experts that a rank's file lacks keep their random initial weights (strict=False)`, '2925 to 2931');
 }
 
 /** Weights are loaded before the optimizer state: what stops there stops the run. */

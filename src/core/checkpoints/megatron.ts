@@ -72,7 +72,7 @@ function judgeDistributed(sources: CoreSources, settings: CheckpointSettings, ch
   const { reshardable, weightsOnly } = sources;
   const conversion =
     optimizer?.outcome === 'stops'
-      ? sentence`start the file once as it is with ${reshardable} and save a checkpoint, then load that one; or load the weights only (${weightsOnly})`
+      ? sentence`start the file once as it is with ${reshardable} and save, then load that; or load the weights only (${weightsOnly})`
       : null;
   return { weights: namedTensors, optimizer, conversion };
 }

@@ -46,6 +46,6 @@ function judgeNamed({ loadsOptimizer, isReshardable, isSharded }: CheckpointSett
   return {
     weights: named,
     optimizer: loadsOptimizer ? optimizer : null,
-    conversion: isFixed && loadsOptimizer ? sentence`start the file once as it is with model.dist_ckpt_parallel_dist_opt=true and save a checkpoint, then load that one` : null, // prettier-ignore
+    conversion: isFixed && loadsOptimizer ? sentence`start the file once as it is with model.dist_ckpt_parallel_dist_opt=true, save, then load that` : null, // prettier-ignore
   };
 }

@@ -12,7 +12,7 @@ const named: PartVerdict = {
 
 const otherReplicas: PartVerdict = {
   outcome: 'stops',
-  reason: sentence`the state of the data loader is that of each replica: "cannot resume after changing the effective data-parallel degree"`,
+  reason: sentence`each replica has its data loader: "cannot resume after changing the effective data-parallel degree"`,
   source: titan('data/loader.py 163 to 166'),
 };
 

@@ -14,7 +14,7 @@ UNUSED = "torch six sentencepiece transformers tiktoken triton transformer_engin
 
 
 def arguments_of(root):
-    """Its `arguments.py`, of a folder with its sources; the packages that it imports and does not use are stood in for."""
+    """Its `arguments.py`, of a folder with its sources; stand-ins replace the packages that it imports and does not use."""
     stand_in_for(UNUSED, PYTORCH)
     if not hasattr(typing, "override"):
         typing.override = lambda method: method

@@ -142,23 +142,23 @@ PYTORCH = {
 }
 
 
-def message(error, said):
+def message(error, output):
     """Of what a parser raised: of an assertion without words, what it asserts."""
     if isinstance(error, SystemExit):
-        return said.strip().splitlines()[-1]
+        return output.strip().splitlines()[-1]
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {str(error).strip() or frame.line} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
 def answers(cases, accept):
-    """For each case what the parser says against it, or None. @param accept: raises where the parser does not accept."""
+    """For each case the parser's refusal, or None. @param accept: raises where the parser does not accept."""
     found = []
     for case in cases:
-        said = io.StringIO()
+        output = io.StringIO()
         try:
-            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
                 accept(case)
             found.append(None)
         except (SystemExit, Exception) as error:
-            found.append(message(error, said.getvalue()))
+            found.append(message(error, output.getvalue()))
     return found

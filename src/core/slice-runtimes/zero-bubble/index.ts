@@ -4,7 +4,7 @@ import type { SliceRuntime } from '../slice-runtime';
 /** Sea AI Lab's: equal slices in the order of Seq1F1B, on the legacy models. */
 export const zeroBubble: SliceRuntime = {
   id: 'zero-bubble',
-  name: 'sail-sg/zero-bubble-pipeline-parallelism',
+  name: 'sail-sg/zero-bubble',
   version: 'sail-sg/zero-bubble-pipeline-parallelism at 39f2c186',
   source:
     'megatron/training/arguments.py 418 to 422 and 1564, megatron/core/zbpp_utils.py 73 (tied embeddings), megatron/core/pipeline_parallel/zerobubble/scheduler/seq1f1b.py, megatron/legacy/model',

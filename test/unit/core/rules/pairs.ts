@@ -128,7 +128,7 @@ const table: readonly Row[] = [
   ['slices-runtime', 'megatron-shell', 'recomputeGranularity', { sliceRuntime: 'hcu-megatron', slices: 4, recomputeGranularity: 'selective' }, { recomputeGranularity: undefined },
     'hcu-megatron runs no recompute with token slices', 'train without recompute', ['Remove --recomputeGranularity']],
   ['slices-runtime', 'megatron-shell', 'latentAttention', { sliceRuntime: 'chunked-pipeline', slices: 4, latentAttention: true }, { latentAttention: undefined },
-    "Megatron-LM's chunked pipeline runs no latent attention with token slices", 'train without latent attention', []],
+    'Megatron-LM PR 3116 runs no latent attention with token slices', 'train without latent attention', []],
   ['slices-flags', 'megatron-shell', 'sliceNeeds', { sliceRuntime: 'zero-bubble', slices: 4, sliceNeeds: ['--use-legacy-models'] }, { sliceNeeds: undefined },
     'stops at token slices without --use-legacy-models', 'add --use-legacy-models', []],
   ['recompute-granularity', 'megatron-shell', 'recomputeMethod',

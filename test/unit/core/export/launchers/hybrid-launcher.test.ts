@@ -98,7 +98,8 @@ describe('a hybrid handed to Megatron', () => {
         planWith({ model: nemotron, stageLayers, pipeline, virtualStages, data: 8 / pipeline }),
         writerOf('megatron-shell'),
       );
-      assert.deepEqual(gaps, []);
+      const openOnes = /^the config leaves open what Megatron-LM has a default for: coefficient of the load-balancing loss \(it takes 0\)$/;
+      assert.deepEqual(gaps.filter(({ reason }) => !openOnes.test(toText(reason))), []); // prettier-ignore
       return { read: megatronStages(read(fileName, text).facts, 1, nemotron.layers), text };
     };
     assert.deepEqual(stages([3, 5]).read, [3, 5]);
