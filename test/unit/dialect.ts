@@ -107,13 +107,11 @@ export function dialectInDocuments(): readonly string[] {
 
 const written = /^( *)```[\s\S]*?^\1```|^<!-- rules:[\s\S]*?^<!-- end of rules -->/gm;
 
-const generated = ['docs/configuration.md', 'src/README.md'];
-
 function documents(): readonly string[] {
   const inside = ['.github', 'docs', 'media', 'src', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
   );
-  return [...inside, ...readdirSync(root)].filter((file) => file.endsWith('.md') && !generated.includes(file));
+  return [...inside, ...readdirSync(root)].filter((file) => file.endsWith('.md'));
 }
 
 /** The counts that hold: none may rise. */
@@ -132,14 +130,17 @@ function sourcesOf(house: House): readonly Source[] {
     .map((name) => ({ file: `${house}/${name.replaceAll('\\', '/')}`, text: readFileSync(join(root, house, name), 'utf8') }));
 }
 
-/** Scripts, and what builds and checks; fixtures are other people's. */
+/** Scripts, what builds and checks, and texts of the extension's manifest and schemas; fixtures are other people's. */
 function scripts(): readonly Source[] {
   const inside = ['.ci', 'media', 'src', 'test', 'webview'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
   );
   return [...inside, ...readdirSync(root)]
     .filter(
-      (file) => /\.(?:mjs|cjs|js|py|sh)$|^\.ci\/run$/.test(file) && !file.startsWith('test/fixtures/') && !file.includes('node_modules'),
+      (file) =>
+        /\.(?:mjs|cjs|js|py|sh)$|^\.ci\/run$|^package(?:\.nls)?\.json$|^media\/schemas\//.test(file) &&
+        !file.startsWith('test/fixtures/') &&
+        !file.includes('node_modules'),
     )
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 }
