@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a machine with a GPU can measure, in one go, as a report in Markdown: a layer of GPT-2 and one of Llama timed forward and backward, the
-# rates that follow for GEMMs and attention, and a rehearsal of two stages.
+# What a machine with a GPU can measure, in one go, as a report in Markdown: a layer of GPT-2 and one of Llama timed forward and backward, in
+# fp32 and (except with --small) in bf16, the rates that follow for GEMMs and attention, a rehearsal of two stages, and what a launch takes.
 #
 #   test/gpu/run.sh [--provider cuda|dml|coreml|webgpu|cpu] [--budget SECONDS] [--small] [--library-path FOLDER] [OUT]
 #
@@ -40,10 +40,14 @@ step() {
     tail -n 3 "$log.err" >>"$log"
   }
 }
-for model in gpt2 llama; do
+models=(gpt2 llama)
+[ "$size" = small ] || models+=(gpt2-bf16 llama-bf16)
+for model in "${models[@]}"; do
   step "$out/$model-profile.txt" node dist/cli.js profile "$out/$model/terapipe.json" --provider "$provider" --budget "$budget" --out "$out/$model/profile.json"
-  step "$out/$model-rehearsal.txt" node dist/cli.js rehearse "$out/$model/terapipe.json" --provider "$provider" --yes
+  # rehearsals are in fp32
+  [[ $model == *-bf16 ]] || step "$out/$model-rehearsal.txt" node dist/cli.js rehearse "$out/$model/terapipe.json" --provider "$provider" --yes
 done
+step "$out/launches.txt" node --import tsx test/gpu/launches.ts "$provider"
 
 {
   echo "# $(uname -sr), $provider, $(date -u +%Y-%m-%d)"
@@ -53,10 +57,13 @@ done
   else
     echo "No nvidia-smi here."
   fi
-  for model in gpt2 llama; do
+  echo
+  cat "$out/launches.txt"
+  for model in "${models[@]}"; do
     echo
     echo "## $model"
     for part in profile rehearsal; do
+      [ -f "$out/$model-$part.txt" ] || continue
       echo
       echo '```'
       cat "$out/$model-$part.txt"
