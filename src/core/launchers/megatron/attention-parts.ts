@@ -1,11 +1,21 @@
 import { ropeScalingSizes, type ModelSpec, type RopeScaling } from '../../domain/model';
 import { formatCount } from '../../format';
 import { sentence, type Sentence } from '../../sentence';
-import { latentYarn } from './detail-facts';
-import { llama3Scaling, rotaryDefaults } from './megatron-defaults';
-import { hasLatent, inexpressible, isOfConfig, layerList, takes, valued, when, wordsIf, type ModelPart } from './model-part';
+import { latentYarn, llama3Scaling, rotaryDefaults } from './megatron-defaults';
+import {
+  hasLatent,
+  inexpressible,
+  inexpressibleDetail,
+  isOfConfig,
+  layerList,
+  takes,
+  valued,
+  when,
+  wordsIf,
+  type ModelPart,
+} from './model-part';
 
-/** Heads of attention, its positions and its scores. */
+/** The heads of attention. */
 export const attentionParts: readonly ModelPart[] = [
   {
     fields: ['kvHeads'],
@@ -75,23 +85,11 @@ export const scoreParts: readonly ModelPart[] = [
   },
   { fields: ['attentionSinks'], flags: ({ attentionSinks }) => when(attentionSinks === true, '--softmax-type learnable') },
   { fields: ['outputGate'], flags: ({ outputGate }) => when(outputGate === true, '--attention-output-gate') },
-  inexpressible('details.alibi', ({ details }) => details?.alibi === true, sentence`ALiBi`),
-  inexpressible(
-    'details.localRotaryBase',
-    ({ details }) => details?.localRotaryBase !== undefined,
-    sentence`another rotary base in layers with a window`,
-  ),
-  inexpressible('details.attentionScale', ({ details }) => details?.attentionScale !== undefined, sentence`its scale of attention scores`),
-  inexpressible(
-    'details.attentionSoftCap',
-    ({ details }) => details?.attentionSoftCap !== undefined,
-    sentence`the soft cap of attention scores`,
-  ),
-  inexpressible(
-    'qkNormAcrossHeads',
-    ({ qkNormAcrossHeads }) => qkNormAcrossHeads === true,
-    sentence`norms of queries and keys across heads`,
-  ),
+  inexpressibleDetail('alibi', sentence`ALiBi`),
+  inexpressibleDetail('localRotaryBase', sentence`another rotary base in layers with a window`),
+  inexpressibleDetail('attentionScale', sentence`its scale of attention scores`),
+  inexpressibleDetail('attentionSoftCap', sentence`the soft cap of attention scores`),
+  inexpressible('qkNormAcrossHeads', sentence`norms of queries and keys across heads`),
 ];
 
 function positionKind({ positions, rotary, latent }: ModelSpec): string {

@@ -1,9 +1,10 @@
 import { from } from '../../domain/located';
 import type { RopeScaling } from '../../domain/model';
-import type { Fact, Facts, FactValues } from '../../run/facts';
+import type { Fact, Facts } from '../../run/facts';
 import { frequencyPattern } from '../../run/traits';
 import { count, on, positiveNumber, text, type FlagRead } from '../../languages/reads';
 import { flagFact, type LocatedFlag } from '../tables/located-flag';
+import { expertDefaults, latentYarn } from './megatron-defaults';
 
 /** Flags of yarn, with the size of the scaling that each gives and what Megatron-LM takes without it. */
 const yarnSizes = [
@@ -14,12 +15,6 @@ const yarnSizes = [
   ['mscale', 'mscale', positiveNumber, 1],
   ['mscale-all-dim', 'mscaleAllDim', positiveNumber, 0],
 ] as const satisfies readonly (readonly [flag: string, size: keyof RopeScaling, read: FlagRead<number>, silent: number])[];
-
-/** Without `--init-method-std`. */
-export const usualStd = 0.02;
-
-/** Sizes of yarn in latent attention that no flag sets (`MLATransformerConfig`). */
-export const latentYarn = { originalPositions: 4096, betaFast: 32, betaSlow: 1 } as const;
 
 /** Read together with others by `readDetails` and `readRopeScaling`. */
 export const detailFlagReads: Readonly<Record<string, FlagRead<unknown>>> = {
@@ -37,7 +32,7 @@ export function readDetails(facts: Facts, flags: ReadonlyMap<string, LocatedFlag
   return {
     // other scores than softmax are always divided by their sum, if there are several
     ...(routerScore !== undefined && routerScore.value !== 'softmax'
-      ? { routerNormalised: from(routerScore, (activeExperts?.value ?? 2) > 1) }
+      ? { routerNormalised: from(routerScore, (activeExperts?.value ?? expertDefaults.activeExperts) > 1) }
       : {}),
     ...(skipped && noRope !== null && noRope.length > 0 && { noRopeLayers: { ...skipped, value: noRope } }),
   };
@@ -65,18 +60,4 @@ export function readYarn(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>):
   const isUnrounded = flagFact(flags.get('no-yarn-correction-range-round-to-int'), on(true))?.value === true && !isLatent;
   const value = { kind: 'yarn', ...Object.fromEntries(sizes), ...(isLatent && latentYarn), ...(isUnrounded && { isUnrounded }) };
   return { ...at, value };
-}
-
-/** What Megatron-LM takes of them where flags leave them open. */
-export function detailDefaults({ bias, gatedMlp, experts, activeExperts, routerGroupTopk, latentAttention }: Facts): Partial<FactValues> {
-  const active = activeExperts?.value ?? 2;
-  return {
-    // fused with the bias it is the tanh form
-    ...(gatedMlp?.value !== true && { activation: bias?.value === false ? 'gelu' : 'gelu_pytorch_tanh' }),
-    initStd: usualStd,
-    ...(latentAttention?.value === true && { rotaryInterleaved: true }),
-    ...(experts && bias?.value !== false && { routerBias: true }),
-    ...(experts && { routerScore: 'softmax', routerNormalised: true, routerAuxLoss: 0 }),
-    ...(experts && routerGroupTopk && { routerGroupBest: Math.floor(active / routerGroupTopk.value) }),
-  };
 }

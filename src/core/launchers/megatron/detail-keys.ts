@@ -38,6 +38,9 @@ const activations: Readonly<Record<string, string>> = {
 };
 const activation = anyOf((written) => activations[written.split('.').at(-1) ?? '']);
 
+/** On by one of several words; the others set nothing. */
+const isWord = (word: string) => anyOf((written) => (written === word ? true : undefined));
+
 /** Flags and fields of the same name. */
 export const sharedDetails = {
   initStd: [row('init_method_std', lenient(positiveNumber))],
@@ -52,12 +55,7 @@ export const sharedDetails = {
   routerSequenceLoss: [row('moe_router_load_balancing_type', bySequence)],
   routerAuxLoss: [row('moe_aux_loss_coeff', coefficient)],
   routerZLoss: [row('moe_z_loss_coeff', lenient(positiveNumber))],
-  attentionSinks: [
-    row(
-      'softmax_type',
-      anyOf((written) => (written === 'learnable' ? true : undefined)),
-    ),
-  ],
+  attentionSinks: [row('softmax_type', isWord('learnable'))],
   sharedExpertGate: [row('moe_shared_expert_gate', on(true))],
 } as const satisfies FlagTable;
 
@@ -72,12 +70,7 @@ export const detailFlags: FlagTable = {
     row('no-bias-gelu-fusion', fixed('gelu')),
   ],
   normUnitOffset: [row('apply-layernorm-1p', on(true))],
-  alibi: [
-    row(
-      'position-embedding-type',
-      anyOf((written) => (written === 'alibi' ? true : undefined)),
-    ),
-  ],
+  alibi: [row('position-embedding-type', isWord('alibi'))],
   routerAuxLoss: [row('moe-loss-coeff', coefficient)],
 };
 
@@ -86,12 +79,7 @@ export const detailKeys: Table = {
   ...sharedDetails,
   activation: [row('activation', activation), row('activation_func', activation)],
   normUnitOffset: [row('layernorm_zero_centered_gamma', on(true))],
-  alibi: [
-    row(
-      'position_embedding_type',
-      anyOf((written) => (written === 'alibi' ? true : undefined)),
-    ),
-  ],
+  alibi: [row('position_embedding_type', isWord('alibi'))],
   attentionScale: [row('softmax_scale', lenient(positiveNumber))],
   attentionSoftCap: [row('attn_logit_softcapping', lenient(positiveNumber))],
   logitSoftCap: [row('final_logit_softcapping', lenient(positiveNumber))],

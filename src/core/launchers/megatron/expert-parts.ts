@@ -3,6 +3,7 @@ import type { ModelDetails } from '../../domain/settings/model-details';
 import { layerGroups } from '../../model/layers';
 import { sentence, type Sentence } from '../../sentence';
 import { hybridLetters } from './hybrid-flags';
+import { routerDefaults } from './megatron-defaults';
 import { isBiased, isOfConfig, layerList, takes, valued, when, wordsIf, type ModelPart } from './model-part';
 
 type Experts = NonNullable<ModelSpec['experts']>;
@@ -34,7 +35,8 @@ const parts: readonly ExpertPart[] = [
   {
     fields: ['details.routerScore'],
     flags: (_, { routerScore }) => when(isOther(routerScore), `--moe-router-score-function ${routerScore ?? ''}`),
-    open: ({ routerScore }) => wordsIf(routerScore === undefined, takes(sentence`score function of the router`, 'softmax')),
+    open: ({ routerScore }) =>
+      wordsIf(routerScore === undefined, takes(sentence`score function of the router`, routerDefaults.routerScore)),
   },
   {
     // softmax is of the chosen, unless it comes before; other scores are divided by their sum
@@ -79,7 +81,8 @@ const parts: readonly ExpertPart[] = [
       ),
       ...when((routerAuxLoss ?? 0) > 0, `--moe-aux-loss-coeff ${routerAuxLoss ?? 0}`),
     ],
-    open: ({ routerAuxLoss }) => wordsIf(routerAuxLoss === undefined, takes(sentence`coefficient of the load-balancing loss`, '0')),
+    open: ({ routerAuxLoss }) =>
+      wordsIf(routerAuxLoss === undefined, takes(sentence`coefficient of the load-balancing loss`, String(routerDefaults.routerAuxLoss))),
   },
   { fields: ['details.routerZLoss'], flags: (_, { routerZLoss }) => valued('moe-z-loss-coeff', routerZLoss) },
 ];
@@ -92,9 +95,9 @@ export const expertParts: readonly ModelPart[] = parts.map(({ fields, flags, lac
   open: (model) => (model.experts === null ? null : (open?.(model.details ?? {}) ?? null)),
 }));
 
-/** Scores other than softmax. */
+/** Scores other than softmax, which Megatron-LM takes without a flag. */
 function isOther(score: ModelDetails['routerScore']): boolean {
-  return score !== undefined && score !== 'softmax';
+  return score !== undefined && score !== routerDefaults.routerScore;
 }
 
 function expertFlags(experts: Experts, _: ModelDetails, model: ModelSpec): readonly string[] {

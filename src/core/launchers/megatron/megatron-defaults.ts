@@ -1,7 +1,6 @@
 import type { RopeScaling } from '../../domain/model';
 import { byDefault } from '../../domain/located';
 import type { FactName, Facts, FactValues } from '../../run/facts';
-import { detailDefaults } from './detail-facts';
 import { isHybrid, stateDefaults } from './hybrid';
 import { sentence } from '../../sentence';
 
@@ -56,6 +55,12 @@ export const llama3Scaling: RopeScaling = {
   originalPositions: 8192,
 };
 
+/** Sizes of yarn in latent attention that no flag sets (`MLATransformerConfig`). */
+export const latentYarn = { originalPositions: 4096, betaFast: 32, betaSlow: 1 } as const satisfies Partial<RopeScaling>;
+
+/** Without `--init-method-std`: the standard deviation of the weights before training. */
+export const defaultInitStd = 0.02;
+
 /** With `--multi-latent-attention`. */
 const latentDefaults = { kvLoraRank: 32, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128 } as const satisfies Values;
 
@@ -66,7 +71,8 @@ const halfDefaults = { gradAccumulationFp32: false } as const satisfies Values;
 const contextDefaults = { contextCommunication: 'p2p' } as const satisfies Values;
 
 /** With `--num-experts`. */
-const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const satisfies Values;
+export const expertDefaults = { activeExperts: 2, moeLayerFrequency: '1' } as const satisfies Values;
+export const routerDefaults = { routerScore: 'softmax', routerNormalised: true, routerAuxLoss: 0 } as const satisfies Values;
 
 /** The facts that the flags leave to Megatron-LM, each marked as its default. Facts of `facts` itself are not repeated. */
 export function megatronDefaults(facts: Facts): Facts {
@@ -106,6 +112,20 @@ function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {
     ...(hidden && heads && { headDim: Math.floor(hidden.value / heads.value) }),
     ...(hidden && { ffn: gatedMlp?.value === true ? Math.floor((4 * hidden.value * 2) / 3 / 64) * 64 : 4 * hidden.value }),
     ...(tensor && { expertTensor: tensor.value }),
+  };
+}
+
+/** Details of the model that follow from other flags. */
+function detailDefaults({ bias, gatedMlp, experts, activeExperts, routerGroupTopk, latentAttention }: Facts): Values {
+  const active = activeExperts?.value ?? expertDefaults.activeExperts;
+  return {
+    // fused with the bias it is the tanh form
+    ...(gatedMlp?.value !== true && { activation: bias?.value === false ? 'gelu' : 'gelu_pytorch_tanh' }),
+    initStd: defaultInitStd,
+    ...(latentAttention?.value === true && { rotaryInterleaved: true }),
+    ...(experts && bias?.value !== false && { routerBias: true }),
+    ...(experts && routerDefaults),
+    ...(experts && routerGroupTopk && { routerGroupBest: Math.floor(active / routerGroupTopk.value) }),
   };
 }
 

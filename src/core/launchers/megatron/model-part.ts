@@ -1,4 +1,6 @@
 import type { ModelSpec } from '../../domain/model';
+import type { ModelDetails } from '../../domain/settings/model-details';
+import { formatNumber } from '../../format';
 import { sentence, type Sentence, type Value } from '../../sentence';
 
 /** Something that a model has, and how Megatron-LM's flags express it (`megatron/training/arguments.py` at d98e8a64). */
@@ -27,9 +29,20 @@ export function wordsIf(is: boolean, words: Sentence): Sentence | null {
   return is ? words : null;
 }
 
-/** A part that no flag expresses. */
-export function inexpressible(field: string, has: (model: ModelSpec) => boolean, words: Sentence): ModelPart {
-  return { fields: [field], lacks: (model) => wordsIf(has(model), words) };
+/** A part that no flag expresses; a model without it leaves the field out, or has false. */
+export function inexpressible(field: keyof ModelSpec, words: Sentence): ModelPart {
+  return { fields: [field], lacks: (model) => wordsIf((model[field] ?? false) !== false, words) };
+}
+
+/** The same of a detail; a multiplier or a cap is shown with its number. */
+export function inexpressibleDetail(name: keyof ModelDetails, words: Sentence, isShown = false): ModelPart {
+  return {
+    fields: [`details.${name}`],
+    lacks: ({ details }) => {
+      const value = details?.[name] ?? false;
+      return value === false ? null : isShown && typeof value === 'number' ? sentence`${words} (${formatNumber(value)})` : words;
+    },
+  };
 }
 
 /** A value that configs may leave open. */

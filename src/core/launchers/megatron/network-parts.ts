@@ -1,9 +1,7 @@
 import type { ModelSpec } from '../../domain/model';
-import { formatNumber } from '../../format';
 import { sentence } from '../../sentence';
-import { usualStd } from './detail-facts';
-import { megatronDefaultValues } from './megatron-defaults';
-import { inexpressible, isBiased, takes, valued, when, wordsIf, type ModelPart } from './model-part';
+import { defaultInitStd, megatronDefaultValues } from './megatron-defaults';
+import { inexpressible, inexpressibleDetail, isBiased, takes, valued, when, wordsIf, type ModelPart } from './model-part';
 
 /** The dense feed-forward network. */
 export const networkParts: readonly ModelPart[] = [
@@ -50,13 +48,9 @@ export const normParts: readonly ModelPart[] = [
     fields: ['normsPerLayer'],
     lacks: ({ normsPerLayer = 2 }) => wordsIf(normsPerLayer !== 2, sentence`${normsPerLayer} norms a layer`),
   },
-  inexpressible('normParameters', ({ normParameters }) => normParameters !== undefined, sentence`norms without their usual parameters`),
-  inexpressible('embeddingNorm', ({ embeddingNorm }) => embeddingNorm === true, sentence`the norm of the embedding`),
-  inexpressible(
-    'details.parallelResidual',
-    ({ details }) => details?.parallelResidual === true,
-    sentence`attention and feed-forward side by side`,
-  ),
+  inexpressible('normParameters', sentence`norms without their usual parameters`),
+  inexpressible('embeddingNorm', sentence`the norm of the embedding`),
+  inexpressibleDetail('parallelResidual', sentence`attention and feed-forward side by side`),
   {
     fields: ['qkvBias', 'attentionOutputBias', 'mlpBias'],
     flags: (model) => [...when(!isBiased(model), '--disable-bias-linear'), ...when(model.qkvBias && !isBiased(model), '--add-qkv-bias')],
@@ -65,43 +59,30 @@ export const normParts: readonly ModelPart[] = [
   },
   { fields: ['qkNorm'], flags: ({ qkNorm }) => when(qkNorm, '--qk-layernorm') },
   { fields: ['tiedEmbeddings'], flags: ({ tiedEmbeddings }) => when(!tiedEmbeddings, '--untie-embeddings-and-output-weights') },
-  inexpressible('headBias', ({ headBias }) => headBias === true, sentence`the bias of the head`),
+  inexpressible('headBias', sentence`the bias of the head`),
   { fields: ['vocab'], flags: ({ vocab }) => when(vocab > 0, `--vocab-size ${vocab}`) },
-  inexpressible(
-    'unusedPositions',
-    ({ unusedPositions = 0 }) => unusedPositions > 0,
-    sentence`rows of the position table that no token has`,
-  ),
   {
-    fields: ['details.embeddingMultiplier'],
-    lacks: ({ details: { embeddingMultiplier } = {} }) =>
-      embeddingMultiplier === undefined ? null : sentence`the multiplier of the embedding (${formatNumber(embeddingMultiplier)})`,
+    fields: ['unusedPositions'],
+    lacks: ({ unusedPositions = 0 }) => wordsIf(unusedPositions > 0, sentence`rows of the position table that no token has`),
   },
+  inexpressibleDetail('embeddingMultiplier', sentence`the multiplier of the embedding`, true),
+  inexpressibleDetail('residualMultiplier', sentence`the multiplier of the residual`, true),
+  inexpressibleDetail('logitMultiplier', sentence`the multiplier of the logits`, true),
+  inexpressibleDetail('logitSoftCap', sentence`the soft cap of the logits`, true),
   {
-    fields: ['details.residualMultiplier'],
-    lacks: ({ details: { residualMultiplier } = {} }) =>
-      residualMultiplier === undefined ? null : sentence`the multiplier of the residual (${formatNumber(residualMultiplier)})`,
+    fields: ['smallParameters'],
+    lacks: ({ smallParameters = {} }) =>
+      wordsIf(
+        Object.values(smallParameters).some((count) => count !== 0),
+        sentence`parameters of its own beyond norms and biases`,
+      ),
   },
-  {
-    fields: ['details.logitMultiplier'],
-    lacks: ({ details: { logitMultiplier } = {} }) =>
-      logitMultiplier === undefined ? null : sentence`the multiplier of the logits (${formatNumber(logitMultiplier)})`,
-  },
-  {
-    fields: ['details.logitSoftCap'],
-    lacks: ({ details: { logitSoftCap } = {} }) =>
-      logitSoftCap === undefined ? null : sentence`the soft cap of the logits (${formatNumber(logitSoftCap)})`,
-  },
-  inexpressible(
-    'smallParameters',
-    ({ smallParameters = {} }) => Object.values(smallParameters).some((count) => count !== 0),
-    sentence`parameters of its own beyond norms and biases`,
-  ),
   { fields: ['mtpLayers'], flags: ({ mtpLayers = 0 }) => when(mtpLayers > 0, `--mtp-num-layers ${mtpLayers}`) },
   {
     fields: ['details.initStd'],
-    flags: ({ details: { initStd } = {} }) => valued('init-method-std', initStd === usualStd ? undefined : initStd),
-    open: ({ details }) => wordsIf(details?.initStd === undefined, takes(sentence`standard deviation of new weights`, String(usualStd))),
+    flags: ({ details: { initStd } = {} }) => valued('init-method-std', initStd === defaultInitStd ? undefined : initStd),
+    open: ({ details }) =>
+      wordsIf(details?.initStd === undefined, takes(sentence`standard deviation of new weights`, String(defaultInitStd))),
   },
 ];
 
