@@ -72,6 +72,8 @@ const trainer: Readonly<Record<string, Counterpart>> = {
   run_name: 'wandb-exp-name',
 };
 
+const titanLearningRate = '8e-4';
+
 /** Keys of TorchTitan's TOML (torchtitan/config/job_config.py at a25dd8f8). */
 const torchtitan: Readonly<Record<string, Counterpart>> = {
   'optimizer.lr': 'lr',
@@ -82,7 +84,7 @@ const torchtitan: Readonly<Record<string, Counterpart>> = {
   'lr_scheduler.warmup_steps': above('lr-warmup-iters'),
   'lr_scheduler.decay_type': decay,
   'lr_scheduler.min_lr_factor': (word, given) => {
-    const least = Number(word) * Number(given('optimizer.lr') ?? 8e-4);
+    const least = Number(word) * Number(given('optimizer.lr') ?? titanLearningRate);
     return least > 0 ? [['min-lr', String(Number(least.toPrecision(12)))]] : [];
   },
   'training.steps': 'train-iters',
@@ -131,7 +133,7 @@ const usual: Readonly<Record<keyof typeof counterparts, readonly (readonly [name
     ['seed', '42'],
   ],
   torchtitan: [
-    ['optimizer.lr', '8e-4'],
+    ['optimizer.lr', titanLearningRate],
     ['optimizer.beta2', '0.95'],
     ['optimizer.weight_decay', '0.1'],
     ['lr_scheduler.warmup_steps', '200'],
@@ -156,17 +158,17 @@ export function asMegatronFlags(
 ): readonly TranslatedSetting[] {
   const table: Readonly<Record<string, Counterpart>> = counterparts[names];
   const plainKey = (name: string): string => (names === 'trainer' ? name.replace(/^--/, '').replaceAll('-', '_') : name);
-  const words = new Map(settings.map(({ name, words: given }) => [plainKey(name), given?.join(' ')]));
+  const wordsByKey = new Map(settings.map(({ name, words }) => [plainKey(name), words?.join(' ')]));
   const translate = (key: string, word: string | undefined): Flags | null => {
     const counterpart = own(table, key);
     if (counterpart === undefined || word === undefined || word === '') return null;
-    return typeof counterpart === 'string' ? [[counterpart, word]] : counterpart(word, (name) => words.get(name));
+    return typeof counterpart === 'string' ? [[counterpart, word]] : counterpart(word, (name) => wordsByKey.get(name));
   };
-  const isSet = (flags: Flags): boolean => flags.some(([flag]) => given.some((each) => each.flags?.some(([key]) => key === flag)));
-  const given = settings.map((setting) => ({ setting, flags: translate(plainKey(setting.name), words.get(plainKey(setting.name))) }));
+  const given = settings.map((setting) => ({ setting, flags: translate(plainKey(setting.name), wordsByKey.get(plainKey(setting.name))) }));
+  const givenFlags = new Set(given.flatMap(({ flags }) => flags ?? []).map(([key]) => key));
   const silent = usual[names].flatMap(([key, word]) => {
     const flags = translate(key, word) ?? [];
-    return words.has(key) || isSet(flags) ? [] : [{ setting: null, flags }];
+    return wordsByKey.has(key) || flags.some(([flag]) => givenFlags.has(flag)) ? [] : [{ setting: null, flags }];
   });
   return [...silent, ...given];
 }

@@ -42,8 +42,12 @@ function issueFlags({
   ];
 }
 
-/** A launch script for Megatron-LM under Slurm. Learning rate, data, tokenizer and checkpoints are those of the planned run's file. */
-export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], { values }: Carried): string {
+/**
+ * A launch script for Megatron-LM, or for a runtime of token slices, under Slurm.
+ * @param carried learning rate, data, tokenizer, checkpoints and the like from the planned run's file, by `flagKey`.
+ */
+export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried): string {
+  const { values } = carried;
   const { nodes, gpusPerNode, title, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
   const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
@@ -54,6 +58,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const runtime = findSliceRuntime(plan.sliced?.runtime ?? '');
   const isCarried = (keys: readonly string[]): boolean => keys.some((key) => values.has(key));
   const carriedLines = (ofData: boolean): string[] => [...values].flatMap(([key, line]) => (isDataFlag(key) === ofData ? [line] : []));
+  const ofModel = modelFlags(model, isPatterned);
   const asked = askedData(runtime?.takes['tokenizer-type']?.[0]).filter(({ keys }) => !isCarried(keys));
   return `#!/usr/bin/env bash
 #SBATCH --job-name=${job}
@@ -62,12 +67,12 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 
-${[...headerLines(plan, gaps), ...versionLine(plan, [...words, ...values.values()])].map((line) => `# ${line}`).join('\n')}
+${[...headerLines(plan, gaps), ...versionLine(plan, [...ofModel, ...words, ...values.values()])].map((line) => `# ${line}`).join('\n')}
 set -euo pipefail
 
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 
-# What no plan knows: a clone of ${runtime?.version ?? 'Megatron-LM'}${asked.length > 0 ? ', the data, the tokenizer, where to save' : ''}.
+# What no plan knows: a clone of ${runtime?.version ?? 'Megatron-LM'}${asked.map(({ what }) => `, ${what}`).join('')}.
 MEGATRON=\${MEGATRON:-.}
 ${asked.map(({ variable }) => `${variable}\n`).join('')}
 GPUS_PER_NODE=${gpusPerNode}
@@ -77,9 +82,7 @@ MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
 ${lines([
-  ...modelFlags(model, isPatterned)
-    .filter((flag) => !isGoodAsNone(plan, flag))
-    .map((flag) => spelled(plan, flag)),
+  ...ofModel.filter((flag) => !isGoodAsNone(plan, flag)).map((flag) => spelled(plan, flag)),
   ...words.filter(isModel).filter((flag) => !flag.startsWith('--max-position')),
   `--max-position-embeddings ${positions}`,
   ...attentionFlag(plan),
@@ -110,31 +113,45 @@ srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
 }
 
 /** Flags that a script has where the planned run's file gives none of `keys`. */
-const trainingDefaults: readonly { readonly keys: readonly string[]; readonly flags: readonly string[] }[] = [
+interface FallbackFlags {
+  /** By `flagKey`. */
+  readonly keys: readonly string[];
+  readonly flags: readonly string[];
+}
+
+const trainingDefaults: readonly FallbackFlags[] = [
   { keys: ['train-iters', 'train-samples'], flags: ['--train-iters 1000 # as long as you train'] },
   { keys: ['lr'], flags: ['--lr 1.0e-4'] },
   { keys: ['lr-decay-style'], flags: ['--lr-decay-style cosine'] },
 ];
 
-/** The same of data, each with the variable that whoever starts the script sets. */
-type AskedData = (typeof trainingDefaults)[number] & { readonly variable: string };
+/** Flags with a value that whoever starts the script sets. */
+interface AskedFlags extends FallbackFlags {
+  readonly what: string;
+  /** The line that defines it as a variable. */
+  readonly variable: string;
+}
 
 const usualTokenizer = 'HuggingFaceTokenizer';
 
-function askedData(tokenizer = usualTokenizer): readonly AskedData[] {
+/** Data, tokenizer and checkpoints. @param tokenizer the type to write: the first that a runtime of token slices takes. */
+function askedData(tokenizer = usualTokenizer): readonly AskedFlags[] {
   const model = tokenizer === usualTokenizer ? 'folder or name' : 'SentencePiece model';
   return [
     {
+      what: 'the data',
       keys: ['data-path', 'train-data-path', 'data-args-path', 'per-split-data-args-path', 'mock-data'],
       flags: ['--data-path "$DATA_PATH"'],
       variable: 'DATA_PATH=${DATA_PATH:?set it to the prefix of the preprocessed data}',
     },
     {
+      what: 'the tokenizer',
       keys: ['tokenizer-type'],
       flags: [`--tokenizer-type ${tokenizer}`, '--tokenizer-model "$TOKENIZER"'],
       variable: `TOKENIZER=\${TOKENIZER:?set it to the ${model} of the tokenizer}`,
     },
     {
+      what: 'where to save',
       keys: ['save'],
       flags: ['--save "$CHECKPOINTS"', '--save-interval 500 # without it, --save stops the run'],
       variable: 'CHECKPOINTS=${CHECKPOINTS:-checkpoints}',
@@ -142,10 +159,10 @@ function askedData(tokenizer = usualTokenizer): readonly AskedData[] {
   ];
 }
 
-/** Which releases take the flags; a runtime of slices is one by itself. */
+/** The oldest release that takes the flags; a runtime of token slices is one version, which the script names elsewhere. */
 function versionLine(plan: LaunchSettings, flags: readonly string[]): readonly string[] {
   if (plan.sliced !== undefined) return [];
-  const version = oldestCore([...modelFlags(plan.model), ...flags, ...attentionFlag(plan), ...issueFlags(plan)]);
+  const version = oldestCore([...flags, ...attentionFlag(plan), ...issueFlags(plan)]);
   return [`For Megatron-LM core ${version} and newer.`];
 }
 
