@@ -2,7 +2,7 @@
  * What a configuration class has where a config leaves it out, though no size depends on it; null where the class has no such value. What
  * few classes have is by the attribute's name, left out where it is 1.
  */
-type ClassDetails = readonly [
+export type ClassDetails = readonly [
   activation: string | null,
   initStd: number | null,
   rotaryBase: number | null,

@@ -4,13 +4,13 @@ import { own } from '../records';
 import type { WrittenModel } from '../run/written-model';
 import { sentence } from '../sentence';
 import { activationAliases, classDetailsAlways, classRouters, noRopeInterval, noRopeInWholeLayers } from './detail-families';
-import { classColumn, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
+import { classDefault, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
 import { located, type Source } from './members';
 
 type LocatedDetails = { readonly [K in keyof ModelDetails]?: Located<NonNullable<ModelDetails[K]>> | undefined };
 
-/** What else of a model decides what its details are. */
-interface Around {
+/** What of a model, in addition to its config, decides what its details are. */
+interface ModelContext {
   readonly model: LocatedFields<WrittenModel>;
   /** Latent attention, whose scale follows from its sizes and its rotary positions. */
   readonly isLatent: boolean;
@@ -24,13 +24,16 @@ interface Around {
  * What makes a model another one of equal sizes, as its config and its class set it. No plan depends on it, so a value of another type than
  * expected is left out, not refused.
  */
-export function detailsIn(source: Source, around: Around): { readonly [K in keyof ModelDetails]: Located<NonNullable<ModelDetails[K]>> } {
-  const { model } = around;
+export function detailsIn(
+  source: Source,
+  context: ModelContext,
+): { readonly [K in keyof ModelDetails]: Located<NonNullable<ModelDetails[K]>> } {
+  const { model } = context;
   const found: LocatedDetails = {
     ...networkDetails(source),
-    ...positionDetails(source, around),
+    ...positionDetails(source, context),
     ...multipliers(source, model),
-    ...(model.experts.value === null ? {} : routerDetails(source, around)),
+    ...(model.experts.value === null ? {} : routerDetails(source, context)),
   };
   return Object.fromEntries(Object.entries(found).filter(([, detail]) => detail !== undefined));
 }
@@ -43,12 +46,12 @@ function networkDetails(source: Source): LocatedDetails {
     mapped(projection, (name) => (name === 'gated-gelu' ? 'gelu_new' : name.replace(/^gated-/, ''))) ??
     ofClass(source, 'activation') ??
     written ??
-    classColumn(source, 0, 'hidden_act');
+    classDefault(source, 'activation', 'hidden_act');
   return {
     activation: mapped(activation, (name) => own(activationAliases, name) ?? name),
     activationClamp: readNumber(source, ['swiglu_limit']),
     gluOffset: ofClass(source, 'gluOffset'),
-    initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classColumn(source, 1, 'initializer_range'),
+    initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classDefault(source, 'initStd', 'initializer_range'),
     normPlacement: normPlacement(source),
     normUnitOffset: ofClass(source, 'normUnitOffset'),
     parallelResidual: parallelResidual(source),
@@ -68,7 +71,7 @@ function parallelResidual(source: Source): Located<boolean> | undefined {
     : (readFlag(source, ['use_parallel_residual', 'parallel_attn']) ?? ofClass(source, 'parallelResidual'));
 }
 
-function positionDetails(source: Source, { model, isLatent, wholeLayers }: Around): LocatedDetails {
+function positionDetails(source: Source, { model, isLatent, wholeLayers }: ModelContext): LocatedDetails {
   const { positions, headDim, layers } = model;
   const attention = objectIn(source, 'attn_config');
   const alibi = readFlag(source, ['alibi']) ?? readFlag(source, ['alibi'], attention) ?? ofClass(source, 'alibi');
@@ -102,31 +105,32 @@ function attentionScale(source: Source, headDim: number): Located<number> | unde
   return scale === undefined || Math.abs(scale.value - usual) < 1e-9 ? undefined : scale;
 }
 
-/** Layers without rotary positions: listed as 0, the last of each period, or those without a window. */
+/** Layers without rotary positions; undefined where all have them. */
 function noRopeLayers(source: Source, layers: number, wholeLayers: readonly number[]): Located<readonly number[]> | undefined {
+  const found = layersWithoutRope(source, layers, wholeLayers);
+  return found === undefined || found.value.length === 0 ? undefined : found;
+}
+
+/** Listed as 0, else the last of each period, or those without a window. */
+function layersWithoutRope(source: Source, layers: number, wholeLayers: readonly number[]): Located<readonly number[]> | undefined {
   const { members, document, family } = source;
-  const where = (is: (layer: number) => boolean): readonly number[] => Array.from({ length: layers }, (_, layer) => layer).filter(is);
+  const indices = Array.from({ length: layers }, (_, layer) => layer);
   const listed = members.get('no_rope_layers');
   const entries: readonly unknown[] = listed?.value.children?.map(({ value }): unknown => value as unknown) ?? [];
+  if (listed !== undefined && entries.length > 0) {
+    const without = indices.filter((layer) => entries[layer] === 0);
+    return located(document, listed, without);
+  }
   const interval = own(noRopeInterval, family.configClass);
-  const reason = sentence`${family.configClass}: layers that attend to the whole sequence have none`;
-  const found =
-    listed !== undefined && entries.length > 0
-      ? located(
-          document,
-          listed,
-          where((layer) => entries[layer] === 0),
-        )
-      : interval !== undefined
-        ? mapped(
-            readNumber(source, ['no_rope_layer_interval']) ??
-              byDefault(interval, sentence`${family.configClass} default: no_rope_layer_interval ${interval}`),
-            (period) => where((layer) => (layer + 1) % period === 0),
-          )
-        : noRopeInWholeLayers.has(family.configClass)
-          ? byDefault(wholeLayers, reason)
-          : undefined;
-  return found === undefined || found.value.length === 0 ? undefined : found;
+  if (interval !== undefined) {
+    const period =
+      readNumber(source, ['no_rope_layer_interval']) ??
+      byDefault(interval, sentence`${family.configClass} default: no_rope_layer_interval ${interval}`);
+    return mapped(period, (count) => indices.filter((layer) => (layer + 1) % count === 0));
+  }
+  return noRopeInWholeLayers.has(family.configClass)
+    ? byDefault(wholeLayers, sentence`${family.configClass}: layers that attend to the whole sequence have none`)
+    : undefined;
 }
 
 /** Granite divides logits by `logits_scaling`, MiniCPM by the hidden size over `dim_model_base`; its depth divides what layers add. */
@@ -150,7 +154,7 @@ function multipliers(source: Source, { hidden, layers }: LocatedFields<WrittenMo
   };
 }
 
-function routerDetails(source: Source, { isGrouped }: Around): LocatedDetails {
+function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDetails {
   const { family } = source;
   const router = own(classRouters, family.configClass) ?? {};
   const ofRouter = <K extends keyof ModelDetails>(name: K): Located<NonNullable<ModelDetails[K]>> | undefined => {
@@ -159,16 +163,18 @@ function routerDetails(source: Source, { isGrouped }: Around): LocatedDetails {
   };
   const score = readWord(source, ['scoring_func', 'score_func', 'expert_selection_fn']);
   const method = readWord(source, ['topk_method']);
-  const isKnown = family.assumed !== true && family.configClass !== 'PhimoeConfig';
+  // Phi-3.5-MoE chooses experts by SparseMixer
+  const isSoftmax = family.assumed !== true && family.configClass !== 'PhimoeConfig';
   return {
     routerScore:
       mapped(score, (name) => routerScores.find((known) => known === name)) ??
       ofRouter('routerScore') ??
-      (isKnown ? byDefault('softmax', sentence`${family.configClass}: softmax`) : undefined),
+      (isSoftmax ? byDefault('softmax', sentence`${family.configClass}: softmax`) : undefined),
     routerNormalised: readFlag(source, ['norm_topk_prob', 'route_norm']) ?? ofRouter('routerNormalised'),
     routerScaling: readNumber(source, ['routed_scaling_factor', 'route_scale', 'router_scaling_factor', 'moe_router_scale']),
     routerExpertBias: method === undefined ? ofRouter('routerExpertBias') : from(method, method.value === 'noaux_tc'),
     routerInputScaling: ofRouter('routerInputScaling'),
+    // DeepSeek-V2 ranks groups by their best expert, DeepSeek-V3 and what follows it by their best two
     routerGroupBest: isGrouped ? byDefault(family.configClass === 'DeepseekV2Config' ? 1 : 2, sentence`${family.configClass}`) : undefined,
     routerAuxLoss: readNumber(
       source,

@@ -2,23 +2,24 @@ import { byDefault, from, type Located } from '../domain/located';
 import { readMembers } from '../languages/json/document';
 import { own } from '../records';
 import { sentence } from '../sentence';
-import { classDetails } from './class-details';
+import { classDetails, type ClassDetails } from './class-details';
 import { located, memberNamed, type Members, type Source } from './members';
 
 /*
  * Values on which no plan depends, as a config or its class sets them: one of another type than expected is left out, not refused.
  */
 
-type Columns = readonly [activation: string, initStd: number, rotaryBase: number, normEpsilon: number];
+/** Columns of a row of `classDetails`. */
+const columns = { activation: 0, initStd: 1, rotaryBase: 2, normEpsilon: 3 } as const;
 
-/** What the class has in a column of its row. */
-export function classColumn<I extends 0 | 1 | 2 | 3>(
+/** What the class has by default. @param key as the reason names it. */
+export function classDefault<C extends keyof typeof columns>(
   { family }: Source,
-  column: I,
+  column: C,
   key: string,
-): Located<NonNullable<Columns[I]>> | undefined {
-  const value = own(classDetails, family.configClass)?.[column] ?? undefined;
-  return value === undefined ? undefined : byDefault(value as Columns[I], sentence`${family.configClass} default: ${key} ${String(value)}`);
+): Located<NonNullable<ClassDetails[(typeof columns)[C]]>> | undefined {
+  const value = own(classDetails, family.configClass)?.[columns[column]] ?? undefined;
+  return value === undefined ? undefined : byDefault(value, sentence`${family.configClass} default: ${key} ${String(value)}`);
 }
 
 /** What follows from a value; undefined where nothing does. */

@@ -2,7 +2,7 @@ import { ropeScalingSizes, type RopeScaling } from '../domain/model';
 import type { Located, LocatedFields } from '../domain/located';
 import type { FactName, FactValues } from '../run/facts';
 import type { WrittenModel } from '../run/written-model';
-import { classColumn, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
+import { classDefault, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
 import { located, type Members, type Source } from './members';
 
 const epsilonKeys = ['rms_norm_eps', 'layer_norm_eps', 'layer_norm_epsilon', 'layernorm_epsilon', 'norm_eps', 'norm_epsilon'] as const;
@@ -28,14 +28,14 @@ export function positionsIn(
   source: Source,
   { positions, headDim, maxPositions }: LocatedFields<WrittenModel>,
 ): Partial<{ -readonly [K in FactName]: Located<FactValues[K]> }> {
-  const epsilon = readNumber(source, epsilonKeys) ?? classColumn(source, 3, 'epsilon of the norms');
+  const epsilon = readNumber(source, epsilonKeys) ?? classDefault(source, 'normEpsilon', 'epsilon of the norms');
   const ofNorms = epsilon === undefined ? {} : { normEpsilon: epsilon };
   if (positions.value !== 'rotary') return ofNorms;
   const parameters = ofWholeLayers(source, objectIn(source, 'rope_parameters'));
   const base =
     readNumber(source, ['rope_theta'], parameters) ??
     readNumber(source, ['rope_theta', 'rotary_emb_base']) ??
-    classColumn(source, 2, 'rope_theta');
+    classDefault(source, 'rotaryBase', 'rope_theta');
   const shares = ['partial_rotary_factor', 'rotary_pct', 'rope_pct'];
   const rotated =
     readNumber(source, shares, parameters) ??
