@@ -65,21 +65,22 @@ export function splicedWithRemark(text: string, range: TextRange, old: unknown, 
   return text.slice(0, range.start) + newText + remark + text.slice(end);
 }
 
-/** Names of settings that are written next to each other. */
+/** Names of settings that are written next to each other, of the layout also those that no other family has. */
+const layoutNames = /parallel|pipeline|pipe.|virtual/;
 const families = [
   /recompute|activations?.checkpoint|checkpoint.(activations|num.layers)|selective.ac/,
   /batch|accumulation.steps/,
-  /parallel|pipeline|pipe.|virtual/,
+  layoutNames,
 ] as const;
 
 /**
- * The setting that a new one is best written after: of the same family the one whose name has the most words of its, the last of several.
- * Null where there is none of its family.
+ * The setting that a new one is best written after: of the same family the one whose name shares the most words with the new name, the
+ * last of several. Null where there is none of its family.
  */
 export function nearestSetting<Setting>(name: string, settings: readonly Setting[], toName: (setting: Setting) => string): Setting | null {
   const words = (text: string): readonly string[] => text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   const own = new Set(words(name));
-  const family = families.find((names) => names.test(name)) ?? families[2];
+  const family = families.find((names) => names.test(name)) ?? layoutNames;
   const shared = (setting: Setting): number => words(toName(setting)).filter((word) => own.has(word)).length;
   return settings
     .filter((setting) => family.test(toName(setting)))

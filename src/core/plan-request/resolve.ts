@@ -165,20 +165,15 @@ function requestedSlicing(run: Run, request: Pick<PlanRequest, 'model' | 'traini
     const multiple = sliceMultiple(request);
     const { place } = source.kind === 'file' ? source : run;
     const problem = split.rule === 'list' ? listProblem(request, split) : null;
-    const cut = sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${splitName(split)}`;
-    throw problem === null
-      ? new ExpectedError(
-          'slices-not-cut',
-          sentence`${cut}${multiple > 1 ? sentence` of multiples of ${multiple} tokens` : ''}`,
-          sentence`use a number of slices that divides the sequence, or slices of equal work`,
-          place,
-        )
-      : new ExpectedError(
-          'slices-not-cut',
-          sentence`${cut}: ${problem}`,
-          sentence`give as many lengths as slices, which add up to it`,
-          place,
-        );
+    const ofMultiples = multiple > 1 ? sentence` of multiples of ${multiple} tokens` : '';
+    throw new ExpectedError(
+      'slices-not-cut',
+      sentence`Sequences of ${counted(tokens, 'token')} cannot be cut into ${splitName(split)}${problem === null ? ofMultiples : sentence`: ${problem}`}`,
+      problem === null
+        ? sentence`use a number of slices that divides the sequence, or slices of equal work`
+        : sentence`give as many lengths as slices, which add up to it`,
+      place,
+    );
   }
   const scheme = schemeAlike(request, lengths);
   if (scheme === null) throw nothingToPlan(request);

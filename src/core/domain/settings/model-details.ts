@@ -54,7 +54,7 @@ export const modelDetails = {
 /** The values of one model. */
 export type ModelDetails = Partial<ReadValues<typeof modelDetails>>;
 
-/** Whether a value is the same as none: false, a multiplier of 1. Whether scores are normalised is either way. */
+/** Whether a value is the same as none: false, a multiplier of 1. That scores are not normalised is a value of its own. */
 export function isNoDetail(name: keyof ModelDetails, value: ModelDetails[keyof ModelDetails]): boolean {
   return (value === false && name !== 'routerNormalised') || (value === 1 && /Multiplier|Scaling/.test(name));
 }

@@ -59,7 +59,7 @@ export const sharedDetails = {
   sharedExpertGate: [row('moe_shared_expert_gate', on(true))],
 } as const satisfies FlagTable;
 
-/** Further flags. Without one of them the activation is GELU, whose fusion with the bias is its tanh form. */
+/** Flags without a field of the same name. Without any for the activation it is GELU, or its tanh form where it is fused with the bias. */
 export const detailFlags: FlagTable = {
   activation: [
     row('swiglu', fixed('silu')),
@@ -74,7 +74,7 @@ export const detailFlags: FlagTable = {
   routerAuxLoss: [row('moe-loss-coeff', coefficient)],
 };
 
-/** Further keys, those of Megatron-Bridge's Gemma and of NeMo among them. */
+/** Those fields and others, among them keys of Megatron-Bridge's Gemma and of NeMo. */
 export const detailKeys: Table = {
   ...sharedDetails,
   activation: [row('activation', activation), row('activation_func', activation)],
