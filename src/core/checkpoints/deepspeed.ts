@@ -1,6 +1,6 @@
 import { sentence, type Sentence } from '../sentence';
-import type { CheckpointKind, CheckpointSettings, Judgement } from './kind';
-import type { LayoutChange } from './layout';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { changesAny, type LayoutChange } from './layout';
 import type { PartVerdict } from './verdict';
 
 const deepspeed = (file: string): string => `deepspeedai/DeepSpeed at edaa7221, ${file}`;
@@ -60,11 +60,11 @@ function optimizerVerdict({ isSharded }: CheckpointSettings, weights: PartVerdic
 }
 
 /** Universal checkpoints hold each parameter whole; of ZeRO stage 3 only numbers of replicas are documented. */
-function judgeUniversal({ loadsOptimizer }: CheckpointSettings, { after, changed }: LayoutChange): Judgement {
-  const isBeyond = after.zeroStage === 3 && (changed.has('tensor') || changed.has('pipeline') || changed.has('zeroStage'));
+function judgeUniversal(settings: CheckpointSettings, change: LayoutChange): Judgement {
+  const isBeyond = change.after.zeroStage === 3 && changesAny(change, 'tensor', 'pipeline', 'zeroStage');
   const source = deepspeed('deepspeed/checkpoint/ds_to_universal.py and the tutorial universal-checkpointing.md');
   const part: PartVerdict = isBeyond
     ? { outcome: 'unknown', reason: sentence`with ZeRO stage 3 only other numbers of replicas and experts are documented`, source }
     : { outcome: 'loads', reason: sentence`a universal checkpoint holds every parameter and its moments whole`, source };
-  return { weights: part, optimizer: loadsOptimizer ? part : null, conversion: null };
+  return judgedAlike(part, settings);
 }

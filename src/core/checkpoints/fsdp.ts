@@ -1,5 +1,6 @@
 import { sentence } from '../sentence';
-import type { CheckpointKind, Judgement } from './kind';
+import { judgedAlike, type CheckpointKind } from './kind';
+import { changesAny } from './layout';
 import type { PartVerdict } from './verdict';
 
 const accelerate = (lines: string): string => `huggingface/accelerate at 16cb6eb8, src/accelerate/utils/fsdp_utils.py ${lines}`;
@@ -28,28 +29,27 @@ export const fsdpCheckpoints: CheckpointKind = {
     format: 'FULL_STATE_DICT',
     reason: sentence`Accelerate's default for FSDP1; SHARDED_STATE_DICT for FSDP2 (dataclasses.py 2031); either loads`,
   },
-  judge: ({ format, loadsOptimizer }, { changed }): Judgement | null => {
-    const part = parts[format];
+  judge: (settings, change) => {
+    const part = parts[settings.format];
     if (part === undefined) return null;
-    const isResharded = (['tensor', 'data', 'context', 'expert'] as const).some((name) => changed.has(name));
-    const verdict = part.outcome === 'stops' && !isResharded ? { ...part, outcome: 'loads' as const } : part;
+    const isResharded = changesAny(change, 'tensor', 'data', 'context', 'expert');
+    const verdict: PartVerdict = part.outcome === 'stops' && !isResharded ? { ...part, outcome: 'loads' } : part;
     const conversion =
       verdict.outcome === 'stops'
         ? sentence`load it once at the old number of GPUs and save it with fsdp_state_dict_type: SHARDED_STATE_DICT`
         : null;
-    return { weights: verdict, optimizer: loadsOptimizer ? verdict : null, conversion };
+    return judgedAlike(verdict, settings, conversion);
   },
+};
+
+const replicated: PartVerdict = {
+  outcome: 'loads',
+  reason: sentence`every rank loads the same whole files`,
+  source: 'huggingface/accelerate at 16cb6eb8, src/accelerate/checkpointing.py',
 };
 
 /** Without sharding every rank has everything: one file, for any number of replicas. */
 export const replicatedCheckpoints: CheckpointKind = {
   assumed: { format: 'PyTorch', reason: sentence`the Trainer writes whole weights and optimizer state` },
-  judge: ({ loadsOptimizer }) => {
-    const part: PartVerdict = {
-      outcome: 'loads',
-      reason: sentence`every rank loads the same whole files`,
-      source: 'huggingface/accelerate at 16cb6eb8, src/accelerate/checkpointing.py',
-    };
-    return { weights: part, optimizer: loadsOptimizer ? part : null, conversion: null };
-  },
+  judge: (settings) => judgedAlike(replicated, settings),
 };

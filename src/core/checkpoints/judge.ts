@@ -1,4 +1,4 @@
-import type { Facts, LauncherFile } from '../run/facts';
+import type { LauncherFile } from '../run/facts';
 import { programTraits } from '../launchers/as-launched';
 import { sentence } from '../sentence';
 import type { CheckpointKind, CheckpointSettings } from './kind';
@@ -44,7 +44,7 @@ function settingsIn(file: LauncherFile, { assumed }: CheckpointKind, { zeroStage
 
 /** Whether the optimizer state is sharded; a recipe that is not read shards it as all of them do. */
 function isSharded(file: LauncherFile, zeroStage: number | null): boolean {
-  const { distributedOptimizer }: Facts = file.facts;
+  const { distributedOptimizer } = file.facts;
   if (distributedOptimizer !== undefined) return distributedOptimizer.value;
   return zeroStage === null ? programTraits(file).leavesOpen : zeroStage > 0;
 }

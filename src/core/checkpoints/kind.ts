@@ -1,6 +1,6 @@
 import type { Sentence } from '../sentence';
 import type { LayoutChange } from './layout';
-import type { CheckpointVerdict } from './verdict';
+import type { CheckpointVerdict, PartVerdict } from './verdict';
 
 /** What a file sets for its checkpoints. */
 export interface CheckpointSettings {
@@ -18,6 +18,15 @@ export interface CheckpointSettings {
 
 /** The verdict of a launcher: what a change does to weights and optimizer state, and what helps. */
 export type Judgement = Pick<CheckpointVerdict, 'weights' | 'optimizer' | 'conversion'>;
+
+/** One verdict for weights and optimizer state, of which a run that loads weights only has the first. */
+export function judgedAlike(
+  part: PartVerdict,
+  { loadsOptimizer }: Pick<CheckpointSettings, 'loadsOptimizer'>,
+  conversion: Sentence | null = null,
+): Judgement {
+  return { weights: part, optimizer: loadsOptimizer ? part : null, conversion };
+}
 
 /** How the checkpoints of a launcher survive a change of the layout. */
 export interface CheckpointKind {

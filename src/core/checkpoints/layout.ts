@@ -37,6 +37,11 @@ export function layoutChange(before: CheckpointLayout, after: CheckpointLayout):
   return { before, after, changed };
 }
 
+/** Whether one of these sizes changes. */
+export function changesAny({ changed }: Pick<LayoutChange, 'changed'>, ...names: readonly SizeName[]): boolean {
+  return names.some((name) => changed.has(name));
+}
+
 function differs(before: unknown, after: unknown): boolean {
   return before !== null && after !== null && before !== after;
 }

@@ -1,6 +1,6 @@
 import { sentence } from '../sentence';
-import type { CheckpointKind, CheckpointSettings, Judgement } from './kind';
-import type { LayoutChange } from './layout';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { changesAny, type LayoutChange } from './layout';
 import { judgeTorch } from './megatron-torch';
 import type { PartVerdict } from './verdict';
 
@@ -102,7 +102,7 @@ function distributedOptimizer(
       reason: sentence`optimizer state is stored in buckets of each tensor and pipeline rank: "(TP, PP) mismatch after resume: not supported for DistributedOptimizer with sharding type dp_reshardable"`,
       source: mismatch,
     };
-  const isMoved = (['expert', 'expertTensor', 'virtualStages', 'stageLayers'] as const).some((name) => changed.has(name));
+  const isMoved = changesAny({ changed }, 'expert', 'expertTensor', 'virtualStages', 'stageLayers');
   if (isMoved || (changed.has('zeroStage') && after.zeroStage === 0))
     return {
       outcome: 'stops',
@@ -117,21 +117,21 @@ function distributedOptimizer(
 }
 
 /** Megatron FSDP. Its checkpoints name weights by their place in a stage where a rank has several. */
-function judgeMegatronFsdp({ loadsOptimizer }: CheckpointSettings, { changed }: LayoutChange): Judgement {
-  const isOfStages = changed.has('virtualStages') || changed.has('stageLayers');
+function judgeMegatronFsdp(settings: CheckpointSettings, change: LayoutChange): Judgement {
+  const isOfStages = changesAny(change, 'virtualStages', 'stageLayers');
   const source = core('optimizer/distrib_optimizer.py 127 to 131');
   const part: PartVerdict = isOfStages
     ? { outcome: 'unknown', reason: sentence`Megatron FSDP is not tested with such stages`, source }
     : { outcome: 'loads', reason: sentence`weights and optimizer state are DTensors under their names`, source };
-  return { weights: part, optimizer: loadsOptimizer ? part : null, conversion: null };
+  return judgedAlike(part, settings);
 }
 
 /** FSDP2 of PyTorch under Megatron-LM, which takes no other parallelism with it. */
-function judgeTorchFsdp({ loadsOptimizer }: CheckpointSettings, { after }: LayoutChange): Judgement {
+function judgeTorchFsdp(settings: CheckpointSettings, { after }: LayoutChange): Judgement {
   const isRefused = (after.tensor ?? 1) > 1 || (after.pipeline ?? 1) > 1;
   const source = 'NVIDIA/Megatron-LM at d98e8a64, megatron/training/arguments.py 1667 to 1672';
   const part: PartVerdict = isRefused
     ? { outcome: 'stops', reason: sentence`torch_dcp takes neither tensor nor pipeline parallelism`, source }
     : { outcome: 'loads', reason: sentence`weights and optimizer state are DTensors under their names`, source };
-  return { weights: part, optimizer: loadsOptimizer ? part : null, conversion: null };
+  return judgedAlike(part, settings);
 }

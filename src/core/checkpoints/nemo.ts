@@ -1,6 +1,6 @@
 import { sentence } from '../sentence';
-import type { CheckpointKind, CheckpointSettings, Judgement } from './kind';
-import type { LayoutChange } from './layout';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { changesAny, type LayoutChange } from './layout';
 import type { PartVerdict } from './verdict';
 
 const strategy = 'NVIDIA/NeMo at 00767249, nemo/collections/nlp/parts/nlp_overrides.py, NLPDDPStrategy.load_checkpoint';
@@ -23,18 +23,15 @@ export const nemoCheckpoints: CheckpointKind = {
   judge: (settings, change) => (settings.format === 'torch' ? judgeRanks(settings, change) : judgeNamed(settings, change)),
 };
 
-function judgeRanks({ loadsOptimizer }: CheckpointSettings, { after, changed }: LayoutChange): Judgement {
-  const isOfRanks = (['tensor', 'pipeline', 'virtualStages', 'expert'] as const).some((name) => changed.has(name));
-  if (!isOfRanks) {
-    const part = { ...named, reason: sentence`every rank finds its file` };
-    return { weights: part, optimizer: loadsOptimizer ? part : null, conversion: null };
-  }
-  const [tensor, pipeline] = [String(after.tensor), String(after.pipeline)];
-  return {
-    weights: ranks,
-    optimizer: loadsOptimizer ? ranks : null,
-    conversion: sentence`python examples/nlp/language_modeling/megatron_change_num_partitions.py --model_file=OLD.nemo --target_file=NEW.nemo --target_tensor_model_parallel_size=${tensor} --target_pipeline_model_parallel_size=${pipeline}, which keeps the weights only`,
-  };
+function judgeRanks(settings: CheckpointSettings, change: LayoutChange): Judgement {
+  const isOfRanks = changesAny(change, 'tensor', 'pipeline', 'virtualStages', 'expert');
+  if (!isOfRanks) return judgedAlike({ ...named, reason: sentence`every rank finds its file` }, settings);
+  const [tensor, pipeline] = [String(change.after.tensor), String(change.after.pipeline)];
+  return judgedAlike(
+    ranks,
+    settings,
+    sentence`python examples/nlp/language_modeling/megatron_change_num_partitions.py --model_file=OLD.nemo --target_file=NEW.nemo --target_tensor_model_parallel_size=${tensor} --target_pipeline_model_parallel_size=${pipeline}, which keeps the weights only`,
+  );
 }
 
 /** The distributed optimizer is written whole unless `dist_ckpt_parallel_dist_opt` is false. */

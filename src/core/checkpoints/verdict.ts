@@ -1,4 +1,4 @@
-import type { Sentence, Value } from '../sentence';
+import type { Sentence } from '../sentence';
 
 /** What happens where a checkpoint is loaded at another layout, from the best to the worst. */
 const outcomes = ['loads', 'unknown', 'initialises', 'stops'] as const;
@@ -22,7 +22,7 @@ export interface CheckpointVerdict {
   /** Null: the run does not load it. */
   readonly optimizer: PartVerdict | null;
   /** What makes it load; null: nothing is needed, or nothing is known to help. */
-  readonly conversion: Value | null;
+  readonly conversion: Sentence | null;
 }
 
 /** What happens to the whole checkpoint: the worse of its two parts. */

@@ -90,7 +90,7 @@ export function checkpointText({ change, verdict }: JudgedChange): Sentence {
 /** What makes the checkpoint load. */
 export function checkpointRemedy({ verdict }: JudgedChange): Sentence {
   const { conversion } = verdict;
-  if (conversion !== null) return sentence`${conversion}`;
+  if (conversion !== null) return conversion;
   const { outcome } = decidingPart(verdict);
   if (outcome === 'loads') return sentence`load it as it is`;
   return outcome === 'stops' ? sentence`keep this layout, or start without it` : sentence`try one step, or load the weights only`;
