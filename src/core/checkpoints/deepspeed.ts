@@ -48,7 +48,7 @@ function optimizerVerdict({ isSharded }: CheckpointSettings, weights: PartVerdic
       sentence`"Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported"`,
       'deepspeed/runtime/engine.py 4628 to 4632',
     );
-  if (changed.has('pipeline'))
+  if (changesAny({ changed }, 'pipeline', 'stageLayers'))
     return stopsAt(sentence`optimizer state is that of the parameters of each stage`, 'deepspeed/runtime/engine.py 4665 to 4671');
   if (changed.has('zeroStage'))
     return {
