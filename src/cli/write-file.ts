@@ -9,7 +9,7 @@ import { sentence } from '../core/sentence';
 type Content = string | Iterable<string>;
 
 /**
- * The file that `--out` names: a path, or in a folder the file of this name. A folder that ends with a slash is made.
+ * The file that `--out` names: a path, or in a folder the file of this name. A path that ends with a slash is a folder, which is made.
  * @throws ExpectedError `export-not-saved`.
  */
 export async function outFile(out: string, name: string): Promise<string> {
@@ -24,14 +24,15 @@ export async function outFile(out: string, name: string): Promise<string> {
 }
 
 /**
- * Writes a new file; one that exists stays as it is.
+ * Writes a file, as `writeWhole`.
+ * @param replace whether one that exists is replaced; otherwise it stays as it is.
  * @throws ExpectedError `export-exists`, `export-not-saved`.
  */
-export async function writeNewFile(file: string, content: Content): Promise<void> {
+export async function writeOut(file: string, content: Content, replace: boolean): Promise<void> {
   try {
-    await writeWhole(file, content, { replace: false });
+    await writeWhole(file, content, { replace });
   } catch (error) {
-    if (systemCode(error) === 'EEXIST')
+    if (!replace && systemCode(error) === 'EEXIST')
       throw new ExpectedError(
         'export-exists',
         sentence`${file} exists already`,
@@ -39,16 +40,6 @@ export async function writeNewFile(file: string, content: Content): Promise<void
       );
     throw notWritten('export-not-saved', file, error);
   }
-}
-
-/**
- * Writes a file in place of an old one, or a new one, as `writeWhole`.
- * @throws ExpectedError `export-not-saved`.
- */
-export async function replaceFile(file: string, content: Content): Promise<void> {
-  await writeWhole(file, content, { replace: true }).catch((error: unknown) => {
-    throw notWritten('export-not-saved', file, error);
-  });
 }
 
 /**

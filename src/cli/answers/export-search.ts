@@ -35,7 +35,7 @@ import { planRun, type Planned } from '../planned';
 import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
 import { chosenLayout, type SearchChoice } from '../search-choice';
-import { outFile, replaceFile, writeNewFile } from '../write-file';
+import { outFile, writeOut } from '../write-file';
 import { searchLayouts } from './search';
 
 /** Largest difference between a file that is planned again and the layout that the search found. */
@@ -275,7 +275,7 @@ interface BestTarget {
   readonly write: boolean;
 }
 
-/** `terapipe export FILE --search --out PATH`. @throws ExpectedError as `bestFile`, `writeNewFile` and `replaceFile`. */
+/** `terapipe export FILE --search --out PATH`. @throws ExpectedError as `bestFile`, `outFile` and `writeOut`. */
 export async function exportBestAnswer(
   config: RunConfig,
   options: BestOptions,
@@ -288,17 +288,11 @@ export async function exportBestAnswer(
   const { result, written: file, tried } = best;
   const passed = tried.map(({ found, why }) => printable(`not written: ${say(layoutText(found.point))}: ${say(why)}`));
   if (file === null) {
-    const { best: least, gpus, request } = result;
-    const text = least.fits
-      ? options.choice === null
-        ? 'No layout that fits can be written into this file'
-        : 'This layout cannot be written into this file'
-      : `No layout fits ${formatCount(gpus)} ${request.cluster.gpu.name}: ${say(layoutText(least.point))}, which needs the least memory, takes ${usedText(least.verdict)}`;
     for (const line of passed) terminal.err(`${line}\n`);
-    return { json: { version: 1, written: null, ...bestJson(best, own) }, text, exitCode: 1 };
+    return { json: { version: 1, written: null, ...bestJson(best, own) }, text: nothingWritten(result, options), exitCode: 1 };
   }
   const out = await outFile(target.out, file.name);
-  await (target.write ? replaceFile(out, file.text) : writeNewFile(out, file.text));
+  await writeOut(out, file.text, target.write);
   for (const line of [...passed, ...remarksOn(config, file, out)]) terminal.err(`${line}\n`);
   for (const finding of file.again?.findings ?? []) terminal.err(`${findingLine(printedFinding(finding, texts))}\n`);
   const { found, checkpoint } = file;
@@ -307,6 +301,13 @@ export async function exportBestAnswer(
   const memory = `${usedText(found.verdict)}, ${say(verdictText(found.verdict))}`;
   const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step, ${memory}`;
   return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode: 0 };
+}
+
+/** Why no file is written. */
+function nothingWritten({ best, gpus, request }: SearchResult, { choice }: BestOptions): string {
+  if (!best.fits)
+    return `No layout fits ${formatCount(gpus)} ${request.cluster.gpu.name}: ${say(layoutText(best.point))}, which needs the least memory, takes ${usedText(best.verdict)}`;
+  return choice === null ? 'No layout that fits can be written into this file' : 'This layout cannot be written into this file';
 }
 
 /** What the written file leaves to whoever starts it. */

@@ -24,7 +24,7 @@ import { findingLine, printedFinding, type Answer, type PrintedFinding } from '.
 import { exportFormatNamed, exportNames, type ExportedFile } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, readReferenced, type SourceText } from '../read-file';
-import { editFile, replaceFile, writeNewFile } from '../write-file';
+import { editFile, writeOut } from '../write-file';
 import { anyOf, say, sentence } from '../../core/sentence';
 
 /** Options of `export` in addition to a file. */
@@ -63,11 +63,8 @@ export async function exportAnswer(config: LoadedConfig, planned: Planned, optio
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) host.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, host.texts));
-  const own = source === null ? await ownFile(config, options) : null;
   const { json, text, pieces, remarks } = await (source === null
-    ? own === null
-      ? newFile(plan, printed, options, host)
-      : copied(plan, own, options)
+    ? copyOrNewFile(config, plan, printed, options, host)
     : isSplitsSource(source.text)
       ? patched(plan, options, source)
       : changed(plan, options, source, host));
@@ -86,6 +83,18 @@ interface ExportAnswer {
   readonly remarks: readonly string[];
 }
 
+/** A copy of the file that is planned where it is of the launcher that is exported to, else a new file. */
+async function copyOrNewFile(
+  config: LoadedConfig,
+  plan: Plan,
+  findings: readonly PrintedFinding[],
+  options: ExportOptions,
+  host: ExportHost,
+): Promise<ExportAnswer> {
+  const own = await ownFile(config, options);
+  return own === null ? newFile(plan, findings, options, host) : copied(plan, own, options);
+}
+
 /** The file that is planned, where it is one of the launcher that is exported to and can be edited; null: it is not. */
 async function ownFile({ format, launcher, reread }: LoadedConfig, { to }: ExportOptions): Promise<EditableFile | null> {
   const isOwn = to !== null && exportFormatNamed(to).into.includes(format);
@@ -96,18 +105,9 @@ async function ownFile({ format, launcher, reread }: LoadedConfig, { to }: Expor
 async function copied(plan: Plan, editable: EditableFile, { to, out, write }: ExportOptions): Promise<ExportAnswer> {
   const { file, format } = editable.launcher;
   const edited = editedCopy(plannedStep(plan), editable);
-  const { text, set, kept, gaps } = edited;
-  if (out !== null) await (write ? replaceFile(out, text) : writeNewFile(out, text));
-  const json = {
-    to,
-    from: file,
-    format,
-    written: out,
-    set: set.map((each) => say(each)),
-    kept: kept.map((each) => say(each)),
-    gaps: gaps.map(gapJson),
-    runs: writtenRun(plan),
-  };
+  const { text } = edited;
+  if (out !== null) await writeOut(out, text, write);
+  const json = { to, from: file, format, written: out, ...editJson(edited), runs: writtenRun(plan) };
   const remarks = editLines(plan, file, edited, out ?? file);
   return out === null
     ? { json, text: '', pieces: [text], remarks }
@@ -128,9 +128,8 @@ async function newFile(
     const lengths = second === undefined ? {} : { beside: second.text };
     return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
   }
-  await (write ? replaceFile(out, pieces) : writeNewFile(out, pieces));
-  if (second !== undefined)
-    await (write ? replaceFile(out + second.ending, [second.text]) : writeNewFile(out + second.ending, [second.text]));
+  await writeOut(out, pieces, write);
+  if (second !== undefined) await writeOut(out + second.ending, second.text, write);
   return { json: { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran }, text: `Wrote ${printable(out)}`, remarks };
 }
 
@@ -149,19 +148,16 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
   if (editable === null) throw notEditable(file);
   const edited = editLauncher(plannedStep(plan), editable);
   const written = out ?? (write && edited.edits.length > 0 ? file : null);
-  if (out !== null) await (write ? replaceFile(out, edited.text) : writeNewFile(out, edited.text));
+  if (out !== null) await writeOut(out, edited.text, write);
   else if (written !== null) await editFile(file, text, edited.text);
   const diff = unifiedDiff(text, edited.text, printable(file), printable(file));
-  const { set, kept, gaps, alongside } = edited;
   return {
     json: {
       to: name,
       into: file,
       format,
-      set: set.map((each) => say(each)),
-      kept: kept.map((each) => say(each)),
-      gaps: gaps.map(gapJson),
-      alongside,
+      ...editJson(edited),
+      alongside: edited.alongside,
       edits: placed(text, edited),
       diff,
       written,
@@ -179,7 +175,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
   const { runs, lengths } = listedSlices(plan, to);
   const next = patchedSplits(file, text, lengths);
   const written = out ?? (write ? file : null);
-  if (out !== null) await (write ? replaceFile(out, next) : writeNewFile(out, next));
+  if (out !== null) await writeOut(out, next, write);
   else if (written !== null) await editFile(file, text, next);
   const diff = unifiedDiff(text, next, printable(file), printable(file));
   const { iterationMs, name } = chosenCandidate(runs);
@@ -252,6 +248,10 @@ function editLines(
       ? `nothing to change, ${plural(kept.length, 'setting')} as planned`
       : `${plural(set.length, 'setting')} changed, ${kept.length} as planned`;
   return [printable(`${file}: ${summary}${hint}`), ...alongside.map((line) => printable(`changes too: ${line}`)), ...gapLines(plan, gaps)];
+}
+
+function editJson({ set, kept, gaps }: EditedLauncher): object {
+  return { set: set.map((each) => say(each)), kept: kept.map((each) => say(each)), gaps: gaps.map(gapJson) };
 }
 
 function gapJson({ what, reason }: Remark): object {

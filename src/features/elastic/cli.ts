@@ -17,7 +17,7 @@ import { profilesFolder, readProfiles } from '../../profiler/store';
 import { whereText, printedFinding, type Answer, type PrintedFinding } from '../../cli/answer';
 import { referencedInto, namedConfig, runConfig } from '../../cli/read-config';
 import { indented, table } from '../../cli/table';
-import { replaceFile, writeNewFile } from '../../cli/write-file';
+import { writeOut } from '../../cli/write-file';
 import { say, sentence } from '../../core/sentence';
 import { defineCommand, usage } from '../../cli/command';
 import { configOptions } from '../../cli/common-options';
@@ -53,7 +53,7 @@ interface ReportFile {
 
 /**
  * `terapipe elastic`: a run that freezes layers, epoch by epoch. @param report null: none is written. @throws ExpectedError as
- * `resolveElastic`, `readNamedNorms`, `planElastic` and `writeNewFile`.
+ * `resolveElastic`, `readNamedNorms`, `planElastic` and `writeOut`.
  */
 async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>, report: ReportFile | null): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
@@ -65,7 +65,7 @@ async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<str
   if (report === null) return { json: elasticJson(plan, study), text: elasticPlanText(plan, study), exitCode };
   const { file, write } = report;
   const located = report.findings.map((finding) => ({ ...finding, where: whereText(finding) }));
-  await (write ? replaceFile : writeNewFile)(file, elasticHtml(plan, located));
+  await writeOut(file, elasticHtml(plan, located), write);
   return {
     json: { ...elasticJson(plan, study), written: file },
     text: `${elasticPlanText(plan, study)}\n\nWrote ${printable(file)}`,

@@ -13,7 +13,7 @@ import type { Answer } from '../../../cli/answer';
 import type { Planned } from '../../../cli/planned';
 import { indented, table } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
-import { writeNewFile } from '../../../cli/write-file';
+import { writeOut } from '../../../cli/write-file';
 import { sentence } from '../../../core/sentence';
 
 /** What a command line sets for a rehearsal. */
@@ -65,7 +65,7 @@ export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOp
   const rehearsal = await rehearse(design, running);
   const saved = options.out === null || rehearsal.measured === null ? null : options.out;
   if (saved !== null && rehearsal.measured !== null)
-    await writeNewFile(saved, chromeTrace(rehearsal.measured, { title: `${design.title}, rehearsed` }));
+    await writeOut(saved, chromeTrace(rehearsal.measured, { title: `${design.title}, rehearsed` }), false);
   const isRight = rehearsal.status === 'complete' && isRightGradient(rehearsal.gradients);
   return {
     json: { version: 1, rehearsal: rehearsalJson(rehearsal), out: saved },
