@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../../core/errors';
 import { searchJson } from '../../core/export/search-json';
-import { settingsOfFound, settingTexts, type PlanSettings } from '../../core/export/settings-of-plan';
+import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
@@ -26,7 +26,7 @@ import {
   stageLayersText,
   runtimesNeeded,
 } from '../../core/layout-search/labels';
-import { applyOverrides } from '../../core/terapipe/overrides';
+import { applyOverrides, settingTexts } from '../../core/terapipe/overrides';
 import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
@@ -79,7 +79,7 @@ export async function plannedChoice(
 ): Promise<{ readonly planned: Planned; readonly settings: PlanSettings }> {
   const result = await searchLayouts(config, defaults, options, terminal);
   const settings = settingsOfFound(result, chosenLayout(result, choice), own ?? {});
-  const run = applyOverrides(config.run, settingTexts(settings), assumedGpuName);
+  const run = applyOverrides(config.run, settingTexts(Object.entries(settings)), assumedGpuName);
   return { planned: await planNearby({ ...config, run }, defaults, terminal.status), settings };
 }
 

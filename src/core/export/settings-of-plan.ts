@@ -80,11 +80,6 @@ function settings(
   });
 }
 
-/** The same as a command line writes them: `layout.tensor=4`. */
-export function settingTexts(all: PlanSettings): readonly string[] {
-  return Object.entries(all).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-}
-
 function writtenScheme(scheme: Scheme): unknown {
   return scheme.map(({ batch, tokens, endsRound }) => (endsRound === true ? [batch, tokens, 'drain'] : [batch, tokens]));
 }

@@ -18,7 +18,7 @@ import { splitName } from '../domain/scheme';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
 import { scheduleOn } from '../schedules/on-layout';
 import { counted, sentence } from '../sentence';
-import { applyOverrides } from '../terapipe/overrides';
+import { applyOverrides, settingTexts } from '../terapipe/overrides';
 import { baseName } from '../text';
 import { batchFallback } from './assumed-batch';
 import { calibrated, type MeasuredStep } from './calibrate';
@@ -232,8 +232,7 @@ function measuredStep(
   const asHere = Object.entries<unknown>({ ...layout }).filter(([key]) => !(isRepartitioned && key === 'stageLayers'));
   const source = { kind: 'default', reason: sentence`as in this file` } as const;
   const sizes = Object.fromEntries(asHere.map(([key, value]) => [key, { value, source }])) as LocatedPartial<Layout>;
-  const settings = Object.entries(set).map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settings);
+  const changed = applyOverrides({ ...run, layout: sizes, calibration: {} }, settingTexts(Object.entries(set)));
   const nodes = { value: Math.ceil(requestedGpus(changed.layout) / cluster.gpusPerNode), source };
   const placed = keys.includes('cluster.nodes') ? changed : { ...changed, nodes };
   return { iterationMs, request: resolveRun(placed, { ...defaults, kept: planScenario(request) }, [], signal) };

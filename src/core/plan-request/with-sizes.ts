@@ -1,13 +1,11 @@
-import { applyOverrides } from '../terapipe/overrides';
+import { applyOverrides, settingTexts } from '../terapipe/overrides';
 import { without } from '../records';
 import type { Run } from '../run/run';
 import type { WhatIfSet } from '../layout-search/what-if';
 
 /** A run with other sizes and settings; null leaves one to the planner. @throws ExpectedError as `applyOverrides`. */
 export function withSizes(run: Run, sets: readonly WhatIfSet[]): Run {
-  const given = sets.flatMap(([key, value]) =>
-    value === null ? [] : [`${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`],
-  );
+  const given = settingTexts(sets.filter(([, value]) => value !== null));
   return sets.reduce((changed, [key, value]) => (value === null ? leftOpen(changed, key) : changed), applyOverrides(run, given));
 }
 

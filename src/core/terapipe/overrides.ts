@@ -56,6 +56,11 @@ export function applyOverrides(run: Run, sets: readonly string[], assumed: GpuPr
   }, run);
 }
 
+/** Settings as `applyOverrides` takes them: `layout.tensor=4`, `layout.stageLayers=[3,5]`. */
+export function settingTexts(sets: readonly (readonly [key: string, value: unknown])[]): readonly string[] {
+  return sets.map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+}
+
 /** The name and the value of `name=value`, as written; null where it is not that. */
 function splitAssignment(set: string): { readonly name: string; readonly value: string } | null {
   const separator = set.indexOf('=');

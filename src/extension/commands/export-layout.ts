@@ -141,11 +141,10 @@ async function askTarget({ launcher, plan }: SessionState): Promise<Target> {
     description: vscode.l10n.t('the difference for get_splits() or _get_span() in the workspace'),
   } as const;
   const items: readonly (vscode.QuickPickItem & { readonly target: Target })[] = [
-    ...menu.launchers.map(({ format, name, what, edits }) => ({
+    ...menu.launchers.map(({ format, name, what, isOwn }) => ({
       target: format,
       label: name,
-      description:
-        launcher !== null && edits.includes(launcher.format) ? vscode.l10n.t('a copy of this file, edited') : say(what, vscode.l10n.t),
+      description: isOwn ? vscode.l10n.t('a copy of this file, edited') : say(what, vscode.l10n.t),
     })),
     ...menu.slices.map((target) => ({ target, label: target.name, description: vscode.l10n.t('its token slices') })),
     ...(menu.slices.length > 0 ? [patch] : []),

@@ -1,7 +1,7 @@
 import { scheduleKind } from '../../schedules/registry';
 import { nodeGroups } from '../../cluster/groups';
 import { lacksBf16 } from '../../domain/cluster';
-import { applyOverrides } from '../../terapipe/overrides';
+import { applyOverrides, settingTexts } from '../../terapipe/overrides';
 import type { Run } from '../../run/run';
 import { ExpectedError, type CancelSignal } from '../../errors';
 import { formatCount } from '../../format';
@@ -62,7 +62,7 @@ export function findRemedies(run: Run, plan: Plan, planChanged: (run: Run) => Pl
     .filter((change) => fitsAfter(change, chosen));
   for (const change of cheapestFirst(changes, chosen, signal)) {
     if (trials === mostTrials) break;
-    const changed = tried(change.sets.map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`));
+    const changed = tried(settingTexts(change.sets));
     if (changed !== null) found.push(toRemedy(change, chosen, chosenCandidate(changed), withoutOthers(changed)));
   }
   return found.toSorted((a, b) => a.slower - b.slower).slice(0, mostRemedies);

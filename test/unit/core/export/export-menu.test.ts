@@ -13,8 +13,13 @@ describe('the menu of exports', () => {
     const usual = newFileLaunchers.map(({ id }) => id);
     for (const own of newFileLaunchers)
       for (const format of own.edits) {
-        const [first, ...others] = exportMenu(format, null).launchers.map(({ id }) => id);
+        const { launchers } = exportMenu(format, null);
+        const [first, ...others] = launchers.map(({ id }) => id);
         assert.equal(first, own.id);
+        assert.deepEqual(
+          launchers.map(({ isOwn }) => isOwn),
+          launchers.map(({ id }) => id === own.id),
+        );
         assert.deepEqual(
           others,
           usual.filter((id) => id !== own.id),

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import {
-  scenarioJson,
-  settingTexts,
-  settingsOfFound,
-  settingsOfPlan,
-  type PlanSettings,
-} from '../../../../src/core/export/settings-of-plan';
-import { applyOverrides } from '../../../../src/core/terapipe/overrides';
+import { scenarioJson, settingsOfFound, settingsOfPlan, type PlanSettings } from '../../../../src/core/export/settings-of-plan';
+import { applyOverrides, settingTexts } from '../../../../src/core/terapipe/overrides';
 import type { Run } from '../../../../src/core/run/run';
 import { answerSearch } from '../../../../src/core/layout-search/answer';
 import { toSearchProblem } from '../../../../src/core/layout-search/problem';
@@ -30,7 +24,7 @@ async function runOf(name: string): Promise<Run> {
 }
 
 function planOf(run: Run, settings: PlanSettings = {}): Plan {
-  return makePlan(resolveRun(applyOverrides(run, settingTexts(settings)), defaults));
+  return makePlan(resolveRun(applyOverrides(run, settingTexts(Object.entries(settings))), defaults));
 }
 
 describe('settings of a plan', () => {
