@@ -8,8 +8,8 @@ import { parseCount, usage, type Given } from './command';
 
 /** Which layout of a search is meant, where it is not the best. */
 export const searchChoice = {
-  candidate: { value: 'NAME', help: 'this candidate of the plan, or the best layout of this schedule of a search, not the one it chose' },
-  row: { value: 'N', help: 'with --search, row N of its step times against memory, not the best' },
+  candidate: { value: 'NAME', help: 'this candidate of the plan instead of the best; with --search, the best layout of this schedule' },
+  row: { value: 'N', help: 'with --search, row N of its step times against memory instead of the best layout' },
 } as const;
 
 /** A row of the front, from 1, or a schedule. */

@@ -61,11 +61,11 @@ export const planCommand = defineCommand({
       if (search === true || loss !== null) sayDifferences(read, terminal);
       if (other !== undefined) return comparedAnswer(config, asked, { other, free }, terminal, texts);
       const own = settingsOfLine(asked);
-      if (search === true && choice === null) return searchAnswer(config, asked.defaults, { ...options, own }, terminal);
       if (choice !== null) {
         const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
         return planAnswer(chosen.planned, texts, chosen.settings, used);
       }
+      if (search === true) return searchAnswer(config, asked.defaults, { ...options, own }, terminal);
       const planned = await planNearby(config, asked.defaults, terminal.status);
       if (loss === null) return planAnswer(planned, texts, own, used);
       return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);

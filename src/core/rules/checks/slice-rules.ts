@@ -56,15 +56,17 @@ function unequalSlices({ facts, format }: ConfigView): Issue | null {
 /**
  * @finding slices-runtime
  * A runtime of token slices is often made for one way to train: MindSpeed-LLM slices micro-batches of one sequence and no context
- * parallelism, hcu-megatron does not recompute with slices, thunlp/Seq1F1B knows neither context parallelism nor experts, on Megatron Core
- * it does not recompute the attention core, and Megatron-LM's chunked pipeline has no latent attention.
+ * parallelism, and hcu-megatron does not recompute with slices. Both Seq1F1B and zero-bubble know neither context parallelism nor experts,
+ * and zero-bubble no tied embeddings. thunlp/Seq1F1B on Megatron Core does not recompute the attention core, and Megatron-LM's chunked
+ * pipeline has no latent attention.
  * @source MindSpeed-LLM's page on Seq1F1B and `get_span_info`; hcu-megatron's page on pipelines; thunlp/Seq1F1B at c62b9496,
- * `megatron/core/transformer/attention.py`, "no checkpointing"; NVIDIA/Megatron-LM, pull request 3116, its limitations
+ * `megatron/core/transformer/attention.py`, "no checkpointing"; NVIDIA/Megatron-LM, pull request 3116, its limitations;
+ * sail-sg/zero-bubble-pipeline-parallelism at 39f2c186, `megatron/core/zbpp_utils.py`, line 73
  */
 function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   const runtime = findSliceRuntime(facts.sliceRuntime?.value ?? '');
   if (runtime === undefined) return [];
-  const issues: Readonly<Partial<Record<SliceLimit, () => Issue | null>>> = {
+  const issues: Readonly<Record<SliceLimit, () => Issue | null>> = {
     'micro-batch': () => {
       const size = countOf(facts, 'microBatch');
       if (size === null || size === 1) return null;
@@ -90,6 +92,10 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
     experts: () => (facts.experts === undefined ? null : withoutIt(['experts', 'slices'], sentence`experts`, [])),
     tied: () => (facts.tiedEmbeddings?.value === true ? withoutIt(['tiedEmbeddings', 'slices'], sentence`tied embeddings`, []) : null),
     latent: () => (facts.latentAttention?.value === true ? withoutIt(['latentAttention', 'slices'], sentence`latent attention`, []) : null),
+    // flags of the attention kernel are the finding `slices-flags`
+    unfused: () => null,
+    // such a runtime takes its own width, whatever the script sets
+    'gated-width': () => null,
   };
   const withoutIt = (at: Issue['at'], what: Sentence, changes: readonly Change[]): Issue => ({
     at,
@@ -97,7 +103,7 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
     remedy: sentence`train without ${what}, or whole sequences`,
     changes,
   });
-  return runtime.limits.flatMap((limit) => issues[limit]?.() ?? []);
+  return runtime.limits.flatMap((limit) => issues[limit]() ?? []);
 }
 
 /**
