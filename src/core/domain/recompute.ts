@@ -1,4 +1,4 @@
-/** Parts of a layer that can be recomputed by themselves, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
+/** Parts of a layer that can be recomputed without the rest, as Megatron-LM names them (`--recompute-modules`, core 0.15). */
 export const recomputeModules = ['core_attn', 'layernorm', 'mla_up_proj', 'mlp', 'moe', 'moe_act', 'shared_experts'] as const;
 export type RecomputeModule = (typeof recomputeModules)[number];
 
@@ -19,7 +19,7 @@ export interface Recompute {
   readonly recomputeLayers?: number;
   /**
    * Under `full`: layers that are recomputed together, from the input of the first (Megatron-LM's uniform method with more than one layer);
-   * absent: each by itself.
+   * absent: 1.
    */
   readonly recomputeGroup?: number;
   /** Under `selective`: what is recomputed; absent: only the attention core. */
@@ -28,7 +28,7 @@ export interface Recompute {
   readonly recomputeEvery?: number;
 }
 
-/** Whether `module` is recomputed by itself. */
+/** Whether `module` is recomputed without the rest of its layer. */
 export function isRecomputed({ recompute, recomputeModules: named }: Recompute, module: RecomputeModule): boolean {
   return recompute === 'selective' && (named === undefined ? module === 'core_attn' : named.includes(module));
 }

@@ -6,7 +6,7 @@ export interface BatchSlice {
   readonly tokens: readonly number[];
   /**
    * TeraPipe's pipeline drains after this chunk: it and all chunks since the round before run backward before the next goes forward
-   * (gradient accumulation, appendix of the paper). The last chunk of a scheme ends a round by itself.
+   * (gradient accumulation, appendix of the paper). The last chunk of a scheme always ends a round.
    */
   readonly endsRound?: true;
   /**

@@ -98,7 +98,7 @@ function withWindow(facts: Facts): Facts {
   };
 }
 
-/** Only the pattern of a hybrid shows MTP layers; they are left out. */
+/** MTP layers in the pattern of a hybrid, which are left out. */
 function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): Finding[] {
   if (hybridPattern?.source.kind !== 'file' || hybrid === null || hybrid.depths === 0) return [];
   return [
@@ -114,7 +114,7 @@ function predictionRemarks({ hybridPattern }: Facts, hybrid: HybridRun | null): 
 }
 
 /**
- * Kinds of model that a launcher's flags show and planning does not support: they are read, inspected and checked, but not planned as
+ * Kinds of model that a launcher's flags set and planning does not support: they are read, inspected and checked, but not planned as
  * something else.
  */
 function unplannedBy(facts: Facts): Pick<Run, 'unplanned'> {

@@ -29,7 +29,7 @@ export const memory = {
     key: integer(0, mostLayers),
     meaning: sentence`Layers of each chunk that are recomputed; by Megatron's uniform method, layers of a group.`,
   },
-  /** Under `full` (Megatron-LM's uniform method with more than one layer); absent: each by itself. */
+  /** Under `full` (Megatron-LM's uniform method with more than one layer); absent: 1. */
   recomputeGroup: {
     key: integer(1, 10_000),
     meaning: sentence`Layers per recompute group: only its input is kept; backward holds the activations of all of them.`,

@@ -15,9 +15,7 @@ export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): st
   return layerKinds.map(layerLetter).join('');
 }
 
-/**
- * Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant` of core 0.16.
- */
+/** Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant`. */
 function isDeltaHybrid({ state, layerKinds = [] }: ModelSpec): boolean {
   return (
     state?.kind === 'gated-delta-net' &&

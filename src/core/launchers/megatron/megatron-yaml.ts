@@ -10,7 +10,7 @@ import { sharedExperts, withoutIdleExperts } from '../tables/derived';
 import { joined, row, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { settingsOfFlags } from '../tables/written-settings';
+import { megatronArguments } from '../tables/written-settings';
 import { environmentOnly, scalarValue } from '../../languages/yaml/references';
 import { entryRemovalRange } from '../../languages/yaml/removal';
 import { parseYaml, type YamlDocument, type YamlEntry, type YamlNode } from '../../languages/yaml/document';
@@ -52,7 +52,7 @@ function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): L
   const noticed = { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholderNames(document, flags) };
   return {
     ...launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, noticed),
-    written: { names: 'megatron', settings: settingsOfFlags(flags.values(), (key) => flagWords(key) !== undefined) },
+    written: megatronArguments(flags),
   };
 }
 

@@ -21,31 +21,32 @@ export const shellSyntax: Syntax = { open, edit: put };
 
 const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
-/** Flags next to which new ones are added, best first. */
+/** Flags next to which new ones are written where no other is nearer, best first. */
 const anchors: readonly FactName[] = [
-  ...([
-    'pipeline',
-    'tensor',
-    'context',
-    'expert',
-    'sequenceParallel',
-    'distributedOptimizer',
-    'virtualStages',
-    'layersPerVirtualStage',
-  ] as const),
-  ...(['firstStageLayers', 'lastStageLayers', 'expertTensor', 'pipelineLayout', 'recomputeGranularity', 'recomputeMethod'] as const),
-  ...([
-    'recomputeLayers',
-    'recomputeModules',
-    'microBatch',
-    'globalBatch',
-    'sequenceLength',
-    'precision',
-    'maxPositions',
-    'layers',
-    'hidden',
-    'heads',
-  ] as const),
+  'pipeline',
+  'tensor',
+  'context',
+  'expert',
+  'sequenceParallel',
+  'distributedOptimizer',
+  'virtualStages',
+  'layersPerVirtualStage',
+  'firstStageLayers',
+  'lastStageLayers',
+  'expertTensor',
+  'pipelineLayout',
+  'recomputeGranularity',
+  'recomputeMethod',
+  'recomputeLayers',
+  'recomputeModules',
+  'microBatch',
+  'globalBatch',
+  'sequenceLength',
+  'precision',
+  'maxPositions',
+  'layers',
+  'hidden',
+  'heads',
 ];
 
 interface OpenFlag {

@@ -144,8 +144,8 @@ function hybridLettersIn({ model, stageLayers }: LaunchSettings, { hybridPattern
 }
 
 /**
- * Hybrids divide layers evenly, or give the ends fewer; otherwise, and with virtual stages, by bars in the pattern itself, which flags of
- * core 0.16 and older do not know.
+ * Hybrids divide layers evenly, or give the ends fewer; otherwise, and with virtual stages, by bars in the pattern, which older
+ * releases do not take (`core-version.ts`).
  */
 function hybridAlternatives(
   { stageLayers, pipeline, virtualStages }: LaunchSettings,

@@ -7,7 +7,7 @@ import { entryRemovalRange } from '../../languages/yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';
 import { unknownFork } from './forks/others';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';
-import { settingsOfFlags } from '../tables/written-settings';
+import { megatronArguments } from '../tables/written-settings';
 import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 
 /** What a scalar's text means; null where it is known only at run time. */
@@ -104,6 +104,6 @@ export function fileOfArguments(
     remarks: [...megatronRemarks(flags, unknownFork), ...replacedKeys(own)],
     modelFiles: [],
     placeholders: [...unknown],
-    written: { names: 'megatron', settings: settingsOfFlags(flags.values(), (key) => flagWords(key) !== undefined) },
+    written: megatronArguments(flags),
   };
 }

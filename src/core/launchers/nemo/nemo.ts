@@ -146,7 +146,7 @@ function trainsNothing(root: YamlMap): boolean {
   return has('export') || has('inference') || has('model', 'data', 'validation_ds') || has('model', 'data', 'test_ds');
 }
 
-/** Without Transformer Engine, which chooses by itself, `use_flash_attention: false` is attention with its scores in memory. */
+/** Without Transformer Engine, which chooses the kernel, `use_flash_attention: false` is attention with its scores in memory. */
 function attentionWithoutEngine(reader: KeyReader, facts: Facts): Pick<Facts, 'attention'> {
   const flash = reader.one('model.use_flash_attention', on(true));
   const engine = reader.one('model.transformer_engine', on(true));

@@ -16,7 +16,7 @@ import { readLaunchFlags, findLaunch, type Launch, type LaunchFlags } from './la
 import { mappedText } from '../../languages/shell/mapped-text';
 import { detectFork } from '../megatron/forks';
 import type { FlagWord } from '../tables/located-flag';
-import { settingsOfFlags } from '../tables/written-settings';
+import { megatronArguments } from '../tables/written-settings';
 import { detectPurpose } from './purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { leftOutFlags } from '../megatron/left-out-flags';
@@ -155,7 +155,7 @@ function launcherFile(
     ...(!isCommand && { isPart: true as const }),
     ...(adapters && { adapters }),
     ...(leftOut.length > 0 && { leftOut }),
-    written: { names: 'megatron', settings: settingsOfFlags(ownFlags.values(), (key) => flagWords(key) !== undefined) },
+    written: megatronArguments(ownFlags),
   };
 }
 

@@ -1,4 +1,5 @@
-import { flagKey } from '../megatron/megatron-flags';
+import { flagKey, flagWords } from '../megatron/megatron-flags';
+import type { LauncherFile } from '../../run/facts';
 import type { WrittenSetting } from '../../run/run-settings';
 import type { YamlDocument, YamlNode } from '../../languages/yaml/document';
 import type { LocatedFlag } from './located-flag';
@@ -10,6 +11,11 @@ export function settingsOfFlags(flags: Iterable<LocatedFlag>, isPlanned: (key: s
     const texts = words.flatMap(({ text }) => text ?? []);
     return { name, words: texts.length === words.length ? texts : null, isPlanned: isPlanned(flagKey(name)) };
   });
+}
+
+/** Arguments of Megatron-LM or a fork, planned where a table has them. */
+export function megatronArguments(flags: ReadonlyMap<string, LocatedFlag>): NonNullable<LauncherFile['written']> {
+  return { names: 'megatron', settings: settingsOfFlags(flags.values(), (key) => flagWords(key) !== undefined) };
 }
 
 /** Values and lists at the root of a YAML. @param isPlanned whether a plan has one, by its key. */

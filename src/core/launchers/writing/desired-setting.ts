@@ -32,9 +32,9 @@ export type PlanSetting = (typeof planSettings)[number];
 export interface DesiredSetting {
   /** For people: `tensor parallel size 8`. */
   readonly what: Sentence;
-  /** The facts that show it. */
+  /** The facts that hold it. */
   readonly facts: readonly FactName[];
-  /** The settings of the plan it carries, where the facts do not show them. */
+  /** The settings of the plan it carries, where the facts do not hold them. */
   readonly carries?: readonly PlanSetting[];
   /** Whether a file has it already. `text` is the file's text, for values that the facts only count. */
   readonly isMet: (facts: Facts, text: string) => boolean;

@@ -79,7 +79,7 @@ export const swissAi: MegatronFork = {
   traits: {},
 };
 
-/** What scripts start that show no program of the family: only what all of them share is held against it. */
+/** The program of scripts without a sign of which one of the family it is: only rules that all of them share apply. */
 export const unknownFork: MegatronFork = {
   name: 'Megatron-LM or a fork of it',
   source: '',

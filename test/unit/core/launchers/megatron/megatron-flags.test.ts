@@ -56,7 +56,7 @@ describe('megatronFacts', () => {
     );
   });
 
-  it('reads that weight gradients are added up by themselves, which launches otherwise leave open', () => {
+  it('reads that gradient accumulation is not fused, which launches otherwise leave open', () => {
     assert.deepEqual(read('--no-gradient-accumulation-fusion'), { gradAccumulationFusion: false });
     assert.equal(read('--bf16').gradAccumulationFusion, undefined);
   });

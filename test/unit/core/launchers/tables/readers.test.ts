@@ -381,7 +381,7 @@ describe('recognition of YAML', () => {
     prose: 'MODEL_ARGS: none\n--num-layers: 2\n',
   };
 
-  for (const [name, text] of Object.entries(others)) it(`ignores by itself: ${name}`, () => assert.equal(recogniseYaml(text), null));
+  for (const [name, text] of Object.entries(others)) it(`does not recognise: ${name}`, () => assert.equal(recogniseYaml(text), null));
 
   it('knows a broken launcher file all the same', () => {
     assert.equal(recogniseYaml(`${nemo}\n  broken: [1, 2\n\tx`), 'nemo');
