@@ -1,4 +1,4 @@
-import { noSuchFlags } from '../no-such-flags';
+import { flagsSinceCore13 } from '../no-such-flags';
 import type { SliceRuntime } from '../slice-runtime';
 
 /** The same on Megatron Core: takes a list of lengths too (`fix`). */
@@ -18,14 +18,9 @@ export const seq1f1bCore: SliceRuntime = {
   },
   lengths: { flag: 'seq1f1b-fix-splits', word: 'fix', multiple: 1 },
   needs: [],
-  lacks: noSuchFlags(
-    'attention-output-gate experimental-attention-variant linear-attention-freq linear-conv-kernel-dim linear-key-head-dim',
-    'linear-num-key-heads linear-num-value-heads linear-value-head-dim mamba-num-heads moe-latent-size',
-    'cpu-offloading-num-layers cuda-graph-impl fp4-format hybrid-layer-pattern moe-flex-dispatcher-backend',
-    'overlap-moe-expert-parallel-comm pipeline-model-parallel-layout',
-  ),
+  lacks: flagsSinceCore13,
   spells: {},
-  takes: { 'fp8-recipe': ['tensorwise', 'delayed', 'mxfp8'] },
+  takes: { 'fp8-recipe': ['tensorwise', 'delayed', 'mxfp8'], 'position-embedding-type': ['learned_absolute', 'rope', 'none'] },
   limits: ['core-recompute'],
   hardware: null,
 };

@@ -3,10 +3,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sliceExports } from '../../../../../src/core/export/slices/registry';
 import { megatronFlags } from '../../../../../src/core/launchers/megatron/written-keys';
+import { modelFlags } from '../../../../../src/core/launchers/megatron/model-flags';
 import { makePlan } from '../../../../../src/core/planner/make-plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { findSliceRuntime } from '../../../../../src/core/slice-runtimes/registry';
 import type { LauncherReader } from '../../../../../src/core/run/facts';
+import { plannedModel } from '../../../../corpus/round-trip';
+import { golden } from '../../../../golden/data';
 import { loadRun } from '../../../../load-run';
 import { shellReader } from '../../launchers/shell/shell-reader';
 
@@ -28,12 +31,16 @@ const ids = readdirSync(folder).map((name) => path.basename(name, '.txt'));
 const others =
   /^(?:job-name|nodes|gpus-per-node|ntasks-per-node|exclusive|max-position|nproc-per-node|nnodes|rdzv-\w+|noop-layers|num-layer-list|zero-stage)$/;
 
+/** Files of `megatron` whose flags a new script may have. */
+const writers = /^(?:new-script|model-flags|hybrid-flags|.*-parts|plan-settings|slice-settings)\.ts$/;
+
 /** Flags that a script may be written with. */
 function writableFlags(): readonly string[] {
-  const sources = ['new-script', 'model-flags', 'plan-settings', 'slice-settings'].map((name) =>
-    readFileSync(path.join(root, 'src/core/launchers/megatron', `${name}.ts`), 'utf8'),
+  const launcher = path.join(root, 'src/core/launchers/megatron');
+  const sources = readdirSync(launcher).filter((name) => writers.test(name));
+  const literal = sources.flatMap((name) =>
+    [...readFileSync(path.join(launcher, name), 'utf8').matchAll(/(?:--|valued\(')([a-z][a-z0-9-]+)/g)].map(([, flag = '']) => flag),
   );
-  const literal = sources.flatMap((text) => [...text.matchAll(/--([a-z][a-z0-9-]+)/g)].map(([, flag = '']) => flag));
   const named = Object.values(megatronFlags).map(([flag = '']) => flag.replace(/^--/, ''));
   return [...new Set([...literal, ...named])].filter((flag) => !others.test(flag));
 }
@@ -60,6 +67,20 @@ describe('flags for runtimes of slices', () => {
       assert.ok(own.has(splits.flag) && (lengths === null || own.has(lengths.flag)), id);
       for (const word of words) assert.ok(rule === null || own.get(rule.flag)?.includes(word), `${id}: ${word}`);
     }
+  });
+
+  it('are those of every model that is written', () => {
+    const writable = new Set(writableFlags());
+    const { cases } = golden('transformers-parameters') as { readonly cases: readonly { readonly config: object }[] };
+    const flags = cases.flatMap(({ config }) => {
+      const model = plannedModel(JSON.stringify(config));
+      return model === null ? [] : modelFlags(model).map((written) => /^--([\w-]+)/.exec(written)?.[1] ?? written);
+    });
+    assert.deepEqual(
+      [...new Set(flags)].filter((flag) => !writable.has(flag)),
+      [],
+    );
+    assert.ok(new Set(flags).size > 30, 'models of many kinds');
   });
 
   it('and their values are taken by the arguments of each runtime, in a script of GPT-3', async () => {

@@ -16,6 +16,7 @@ import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan
 import { listedSlices } from '../../../../../src/core/export/slices/runs';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../../src/core/sentence';
+import type { ModelSpec } from '../../../../../src/core/domain/model';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
 import { loadRun } from '../../../../load-run';
 import { cases } from '../../../../property/cases';
@@ -251,6 +252,10 @@ describe('slices in files of runtimes', () => {
     assert.match(await refusal('dp-results', { more: { gatedMlp: true } }), /export-slices: TeraPipe's own runtime .*feed-forward/);
     assert.match(await refusal('dp-results', { more: { kvHeads: 2 } }), /heads share keys and values/);
     assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /stops at --qk-layernorm, or ignores it/);
+    const refusedModel = (own: Partial<ModelSpec>): Promise<string> =>
+      refusal('seq1f1b-core', {}, (request) => ({ ...request, model: { ...request.model, positions: 'rotary', ...own } }));
+    assert.match(await refusedModel({ details: { noRopeLayers: [1] } }), /stops at --no-rope-freq, or ignores it/);
+    assert.match(await refusedModel({ rotary: { scaling: { kind: 'yarn', factor: 4 } } }), /stops at --position-embedding-type yarn/);
     assert.equal(await refusal('seq1f1b', {}), 'written');
   });
 
