@@ -64,9 +64,5 @@ function requireKnown(text: string, { name, lacks, takes }: SliceRuntime): void 
     ),
   ];
   if (unknown.length > 0)
-    throw refused(
-      name,
-      sentence`it stops at ${allOf(unknown)}, or ignores it`,
-      sentence`plan without these settings, or for another runtime`,
-    );
+    throw refused(name, sentence`it stops at or ignores ${allOf(unknown)}`, sentence`plan without these settings, or for another runtime`);
 }

@@ -22,13 +22,22 @@ import {
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { isRecomputed } from '../../domain/recompute';
-import type { SequenceSplit } from '../../domain/scheme';
+import type { Scheme, SequenceSplit } from '../../domain/scheme';
 import { runtimeProfile, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
 import type { Remark } from '../../launchers/writing/launch-settings';
 
 /** Refuses what a runtime does not run. */
 export function refused(runtime: string, what: Value, remedy: Sentence): ExpectedError {
   return new ExpectedError('export-slices', sentence`${runtime} does not run this plan: ${what}`, remedy);
+}
+
+/** Whether a plan breaks a condition, what of it does, and what to do; left out: to plan without it. */
+export type Refusal = readonly [isBroken: boolean, what: Sentence, remedy?: Sentence];
+
+/** Refuses a plan for the first condition that it breaks. @throws ExpectedError `export-slices`. */
+export function requireUnbroken(runtime: string, refusals: readonly Refusal[]): void {
+  const [, what, remedy = sentence`plan without that, or for another runtime`] = refusals.find(([isBroken]) => isBroken) ?? [];
+  if (what !== undefined) throw refused(runtime, what, remedy);
 }
 
 /** A plan as a runtime runs it, and what was replaced for that. */
@@ -47,7 +56,7 @@ interface RunnablePlan {
 export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'patch' = 'flags'): RunnablePlan {
   const chosen = chosenCandidate(plan);
   const open = withOpenStages(plan.request);
-  // the source that is patched may be a later fork's, which leaves the width as it is set
+  // the source to patch may be of a later fork, which keeps the width that is set
   requireRunnable(open, by === 'flags' ? runtime : { ...runtime, limits: runtime.limits.filter((limit) => limit !== 'gated-width') });
   const request = asRuntimeRuns(open, runtime);
   const own = ownSplit(request, chosen, runtime, by === 'patch' || runtime.lengths !== null);
@@ -106,8 +115,7 @@ function replacementReason(
   { id, name, rule, lengths, limits }: SliceRuntime,
 ): Sentence {
   if (schedule !== request.schedule) return sentence`${name} runs slices only in the order of Seq1F1B`;
-  if (new Set(scheme.map(({ batch, tokens }) => `${batch}:${tokens.join()}`)).size > 1)
-    return sentence`${name} cuts all micro-batches alike`;
+  if (!isCutAlike(scheme)) return sentence`${name} cuts all micro-batches alike`;
   if (limits.includes('micro-batch') && request.training.microBatch > 1) return sentence`${name} takes micro-batches of one sequence`;
   const slices = scheme[0]?.tokens ?? [];
   if (slices.length < 2) return sentence`${name} runs two slices or more`;
@@ -161,6 +169,11 @@ export function onMegatron(request: PlanRequest): PlanRequest {
   };
 }
 
+/** Whether all micro-batches have the same size and the same slices. */
+function isCutAlike(scheme: Scheme): boolean {
+  return new Set(scheme.map(({ batch, tokens }) => `${batch}:${tokens.join()}`)).size === 1;
+}
+
 /** The slices of a candidate as settings of its runtime; null where the runtime cannot be set to cut so. @param lists it takes lists. */
 export function ownSplit(
   request: PlanRequest,
@@ -171,8 +184,7 @@ export function ownSplit(
   const [first] = scheme;
   if (schedule !== request.schedule || first === undefined) return null;
   const { tokens: lengths, batch } = first;
-  const isAlike = scheme.every((each) => each.batch === batch && each.tokens.join() === lengths.join());
-  if (!isAlike || batch !== request.training.microBatch || lengths.length < 2) return null;
+  if (!isCutAlike(scheme) || batch !== request.training.microBatch || lengths.length < 2) return null;
   if (batch > 1 && runtime.limits.includes('micro-batch')) return null;
   const slices = lengths.length;
   const rule = rulesOfFlags(runtime).find((each) => splitLengths(request, { slices, rule: each, lengths: [] })?.join() === lengths.join());
@@ -188,15 +200,10 @@ function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { read
   return { plan: { ...plan, request: asked, chosen: candidate.id, candidates: [candidate], analytic: null }, split };
 }
 
-/** What is wrong, and what to do. */
-type Refusal = readonly [isBroken: boolean, what: Sentence, remedy?: Sentence];
-
-/** What each limit rules out of a plan. */
-function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Record<SliceLimit, Refusal>> {
+/** What each limit refuses. For `micro-batch` one sequence is planned instead. */
+function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Record<Exclude<SliceLimit, 'micro-batch'>, Refusal>> {
   const gatedFfn = computedWidth(model.hidden);
   return {
-    // one sequence is planned instead
-    'micro-batch': [false, sentence`its micro-batches have several sequences`],
     context: [layout.context > 1, sentence`it has context parallelism`],
     recompute: [training.recompute !== 'none', sentence`it recomputes activations`],
     'core-recompute': [isRecomputed(training, 'core_attn'), sentence`it recomputes the attention core`],
@@ -216,7 +223,7 @@ function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Recor
   };
 }
 
-/** Of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 254 of 2023). */
+/** The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 254 of 2023). */
 function computedWidth(hidden: number): number {
   return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
 }
@@ -224,9 +231,9 @@ function computedWidth(hidden: number): number {
 /** @throws ExpectedError `export-slices`. */
 function requireRunnable(request: PlanRequest, { name, limits }: SliceRuntime): void {
   const { model, training, layout, cluster, costTable } = request;
-  const ruledOut = limitRefusals(request);
-  const refusals: readonly Refusal[] = [
-    ...limits.map((limit) => ruledOut[limit]),
+  const refusalBy = limitRefusals(request);
+  requireUnbroken(name, [
+    ...limits.flatMap((limit) => (limit === 'micro-batch' ? [] : [refusalBy[limit]])),
     [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
     [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
     [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],
@@ -236,7 +243,5 @@ function requireRunnable(request: PlanRequest, { name, limits }: SliceRuntime): 
       sentence`its measured times are of one sequence at a time`,
       sentence`set training.microBatch to 1`,
     ],
-  ];
-  const found = refusals.find(([isBroken]) => isBroken);
-  if (found !== undefined) throw refused(name, found[1], found[2] ?? sentence`plan without that, or for another runtime`);
+  ]);
 }

@@ -6,14 +6,14 @@ import { chosenCandidate, type Candidate, type Plan } from '../../../planner/pla
 import { measure, predict, type CandidateSpec } from '../../../planner/predict/predict';
 import { withOpenStages } from '../../../planner/candidates/virtual-stages';
 import { solvedAlike } from '../../../planner/candidates/terapipe-slices';
-import { say, sentence, type Sentence } from '../../../sentence';
+import { say, sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../domain/request';
 import { chunksPerRound, type Scheme } from '../../../domain/scheme';
 import { quoted } from '../../../text';
 import type { Remark } from '../../../launchers/writing/launch-settings';
 import type { WrittenSlices, SliceExport } from '../slice-export';
 import { without } from '../../../records';
-import { refused, replacedBy } from '../runs';
+import { refused, replacedBy, requireUnbroken } from '../runs';
 import { readDpResults, schemeOfEntry, type DpResult } from './entries';
 import { estimatedPeakGiB, skippedAboveGiB } from './peak-memory';
 import type { ModelSpec } from '../../../domain/model';
@@ -177,7 +177,7 @@ function dpResultGaps({ model, training, layout }: PlanRequest, entry: DpResult)
 function requireRunnable({ model, training, layout, cluster }: PlanRequest): void {
   const { layers, hidden, heads, kvHeads, headDim, ffn } = model;
   const otherwise = sentence`plan a model as GPT-3 is, or for another runtime`;
-  const other: readonly (readonly [boolean, Sentence, Sentence])[] = [
+  requireUnbroken(name, [
     [model.experts !== null, sentence`its model has experts`, otherwise],
     [
       model.stacks !== undefined || model.state !== undefined || (model.latent ?? null) !== null,
@@ -208,9 +208,7 @@ function requireRunnable({ model, training, layout, cluster }: PlanRequest): voi
       sentence`set training.recompute to "none" or "full"`,
     ],
     [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
-  ];
-  const found = other.find(([is]) => is);
-  if (found !== undefined) throw refused(name, found[1], found[2]);
+  ]);
 }
 
 /** @throws ExpectedError `export-unsound` where the file read back is another scheme: a bug. */

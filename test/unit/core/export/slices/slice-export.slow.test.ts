@@ -251,11 +251,14 @@ describe('slices in files of runtimes', () => {
     assert.match(await refusal('seq1f1b-core', { training: { recompute: 'selective' } }), /it recomputes the attention core/);
     assert.match(await refusal('dp-results', { more: { gatedMlp: true } }), /export-slices: TeraPipe's own runtime .*feed-forward/);
     assert.match(await refusal('dp-results', { more: { kvHeads: 2 } }), /heads share keys and values/);
-    assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /stops at --qk-layernorm, or ignores it/);
+    assert.match(await refusal('seq1f1b', { more: { qkNorm: true, kvHeads: 4 } }), /stops at or ignores --qk-layernorm$/);
     const refusedModel = (own: Partial<ModelSpec>): Promise<string> =>
       refusal('seq1f1b-core', {}, (request) => ({ ...request, model: { ...request.model, positions: 'rotary', ...own } }));
-    assert.match(await refusedModel({ details: { noRopeLayers: [1] } }), /stops at --no-rope-freq, or ignores it/);
-    assert.match(await refusedModel({ rotary: { scaling: { kind: 'yarn', factor: 4 } } }), /stops at --position-embedding-type yarn/);
+    assert.match(await refusedModel({ details: { noRopeLayers: [1] } }), /stops at or ignores --no-rope-freq$/);
+    assert.match(
+      await refusedModel({ rotary: { scaling: { kind: 'yarn', factor: 4 } } }),
+      /stops at or ignores --position-embedding-type yarn/,
+    );
     assert.equal(await refusal('seq1f1b', {}), 'written');
   });
 
