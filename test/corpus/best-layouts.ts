@@ -82,7 +82,7 @@ function expected(error: unknown): ExpectedError {
   throw error;
 }
 
-/** Prints each change, and what of it is not acceptable. Whether all of all is. */
+/** Prints each change and what of it is not acceptable. @returns whether all of every change is. */
 export function printDiffs(outcomes: readonly Outcome[]): boolean {
   const written = outcomes.filter(({ kind }) => kind === 'written');
   for (const { file, diff, unacceptable: faults } of written) {

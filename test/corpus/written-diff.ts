@@ -3,7 +3,10 @@ import { splitLines, unifiedDiff } from '../../src/core/export/line-diff';
 import type { TextRange } from '../../src/core/domain/located';
 import type { Fact, FactName, LauncherFile } from '../../src/core/run/facts';
 
-/** What a layout search may change in a file: the layout, how a batch is cut, memory, the schedule, and what they need. */
+/**
+ * What a layout search may change in a file: the layout, how a batch is cut, memory, the schedule, and what they need. Listed here rather
+ * than taken from the editors, so that one that writes more than that is found.
+ */
 const layoutFacts: readonly FactName[] = [
   ...(['tensor', 'pipeline', 'context', 'expert', 'expertTensor', 'data', 'dataReplicate', 'dataShard'] as const),
   ...(['virtualStages', 'layersPerVirtualStage', 'layersPerStage', 'totalStages', 'pipelineLayout', 'hybridPattern', 'splitRank'] as const),

@@ -4,8 +4,7 @@
 //
 // Sources are clones, each with the revisions to read, or folders of releases as PyPI has them, unpacked. A script of
 // `test/witness/parsers` runs each parser; what it needs is in its head. Files that are in OUT are not written again, and none are with
-// `--written`. Prints a table, what
-// was refused and why, and ends with 1 where anything was.
+// `--written`. Prints a table, then what was refused and why, and ends with 1 where anything was.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -134,7 +134,7 @@ export interface Plan {
   readonly overLengths?: OverLengths;
   /** One line each: why this plan. */
   readonly reasons: readonly Sentence[];
-  /** What the file of the planned run sets, for a file that is written of the plan; absent: the plan is not written, or there is none. */
+  /** What the file of the planned run sets, for a file that is written from the plan; absent: none is written, or the run has no file. */
   readonly source?: RunSettings;
 }
 

@@ -21,7 +21,7 @@ export interface SliceRuntime {
   readonly name: string;
   /** Its repository and commit, whose flags are written. */
   readonly version: string;
-  /** Files and lines of it that the rest here rests on. */
+  /** The files and lines there that this record is taken from. */
   readonly source: string;
   /** What switches slices on, where their number does not. */
   readonly on: FlagWord | null;
@@ -30,8 +30,8 @@ export interface SliceRuntime {
   /** The flag of the rule; null: only equal slices. */
   readonly rule: RuleFlag | null;
   /**
-   * The flag of a list of lengths, the word of `rule` that has it read, and what each length is a multiple of where the sequence is one;
-   * null: there is none.
+   * The flag of a list of lengths, the word of `rule` that has it read, and the number of tokens that must divide each length where it
+   * divides the sequence; null: it takes no list.
    */
   readonly lengths: (FlagWord & { readonly multiple: number }) | null;
   /** Flags without which it stops where there are slices. */
@@ -46,7 +46,7 @@ export interface SliceRuntime {
   /** Values of flags for which it takes fewer than Megatron-LM does; of a flag that no plan decides the first is written. */
   readonly takes: Readonly<Record<string, readonly string[]>>;
   readonly limits: readonly SliceLimit[];
-  /** It runs on other hardware than any plan is for: no new script is written, scripts of its own are read and edited. */
+  /** Hardware that no plan is for: scripts are read and edited, and no new one is written; null: GPUs. */
   readonly hardware: SliceHardware | null;
 }
 

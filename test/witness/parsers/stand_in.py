@@ -1,4 +1,4 @@
-"""Stands in for packages that a parser imports and does not use, such as PyTorch: every name that is asked of them exists."""
+"""Replaces packages that a parser imports and does not use, such as PyTorch: every name in them exists."""
 
 import contextlib
 import importlib.abc
@@ -104,8 +104,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.packages, self.known = packages, known
 
     def find_spec(self, name, path=None, target=None):
-        isOurs = name.split(".")[0] in self.packages
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if isOurs else None
+        is_ours = name.split(".")[0] in self.packages
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_ours else None
 
     def create_module(self, spec):
         return Module(spec.name)

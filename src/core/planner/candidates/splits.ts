@@ -20,11 +20,11 @@ export function sliceMultiple({ training, layout }: Pick<SplitRequest, 'training
   return training.sequenceParallel ? layout.tensor : 1;
 }
 
-/** The same of a list of lengths, for which a runtime may ask a multiple where the sequence is one. */
+/** The same for a list of lengths: where the sequence is a multiple of it, a runtime may require more tokens. */
 function listMultiple(request: Pick<SplitRequest, 'training' | 'layout'>, runtime: string | undefined): number {
-  const asked = findSliceRuntime(runtime ?? '')?.lengths?.multiple ?? 1;
+  const required = findSliceRuntime(runtime ?? '')?.lengths?.multiple ?? 1;
   const own = sliceMultiple(request);
-  return request.training.sequenceLength % asked === 0 ? leastCommonMultiple(asked, own) : own;
+  return request.training.sequenceLength % required === 0 ? leastCommonMultiple(required, own) : own;
 }
 
 /** Why a runtime stops at a list of lengths; null: it does not. */
@@ -42,8 +42,8 @@ export function listProblem(
 }
 
 /**
- * The tokens of each slice, as `get_splits` of Seq1F1B and the forks after it gives them: equal ones, or those of equal arithmetic by its
- * own count, which knows neither gates nor grouped heads, rounded down to what sequence parallelism divides; the first takes the rest.
+ * The tokens of each slice, as `get_splits` of Seq1F1B and the forks after it gives them: equal ones, or those of equal FLOPs by its own
+ * count, which knows neither gates nor grouped heads, rounded down to what sequence parallelism divides; the first takes the rest.
  * @returns null where the runtime would stop: the sequence is not a multiple of the slices, or a slice would be empty.
  */
 export function splitLengths(
@@ -95,7 +95,7 @@ export interface PredictedSplit {
 /**
  * The best split of every sequence by a runtime's own rules, or by a list of lengths where the runtime takes one: the fastest that fits;
  * among splits within 0.1 % of it, the one with the fewest slices; if none fits, the one with the least memory.
- * @param given tried first, whatever its number. @returns null where no rule cuts the sequence.
+ * @returns null where no rule cuts the sequence.
  */
 export function bestSplit(
   request: PlanRequest,
@@ -122,7 +122,7 @@ export function bestList(
   return fastestSplit(predictedSplits(request, pipeline, solvedSplits(request, pipeline, runtime, listener), listener));
 }
 
-/** Splits by a rule; as lists where only these can be set. */
+/** Splits by a rule, as lists where the flags set only lists. */
 function splitsBy(request: PlanRequest, rule: SplitRule, runtime: SliceRuntime, ffn: number | undefined): SequenceSplit[] {
   const { id } = runtime;
   const width = ffn === undefined ? {} : { ffn };
