@@ -55,7 +55,7 @@ export function readSliceFlags(flags: ReadonlyMap<string, FlagWords>): SlicesOfF
   return { runtime, at, missing: runtime.needs.filter((need) => !isGiven(flags, need)).map(asWritten) };
 }
 
-/** Whether flags switch a runtime on; one whose rules are read as another runtime's only does with a list. */
+/** Whether flags switch a runtime on. One whose rules are read as another runtime's needs a list. */
 function isAsked(flags: ReadonlyMap<string, FlagWords>, runtime: SliceRuntime): boolean {
   const { on, splits, lengths } = runtime;
   if (on !== null) return isGiven(flags, on);

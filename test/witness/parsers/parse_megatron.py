@@ -1,4 +1,8 @@
-"""The parser of Megatron-LM: its argparse, `validate_args`, and the configuration of the model that is made of the arguments."""
+"""
+The parser of Megatron-LM: its argparse, `validate_args`, and the configuration of the model that is made of the arguments.
+
+Needs packaging and numpy from PyPI.
+"""
 
 import contextlib
 import importlib

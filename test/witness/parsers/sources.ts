@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -9,7 +9,7 @@ interface Source {
 }
 
 /**
- * The sources of a launcher: `GIT_DIR@REVISION,...` unpacked, one folder each, or `FOLDER,...` as they are.
+ * The sources of a launcher: `GIT_DIR@REVISION,...` unpacked until the process exits, one folder each, or `FOLDER,...` as they are.
  * @param packages the folders of a clone that its parser needs.
  */
 export function unpackSources(given: string, packages: readonly string[]): readonly Source[] {
@@ -18,6 +18,7 @@ export function unpackSources(given: string, packages: readonly string[]): reado
   if (revisions === undefined) return place.split(',').map((folder) => ({ version: path.basename(folder), folder }));
   return revisions.split(',').map((version) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-sources-'));
+    process.once('exit', () => rmSync(folder, { recursive: true }));
     const { status, stderr } = spawnSync(
       'bash',
       ['-c', 'set -o pipefail; git --git-dir="$0" archive "$1" -- "${@:3}" | tar x -C "$2"', place, version, folder, ...packages],
