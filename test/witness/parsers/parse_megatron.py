@@ -15,6 +15,7 @@ import warnings
 from stand_in import PYTORCH, Module, answers, stand_in_for
 
 UNUSED = "torch six sentencepiece transformers tiktoken triton transformer_engine transformer_engine_torch".split()
+ENVIRONMENT = dict(os.environ)
 
 
 def arguments_of(root):
@@ -34,8 +35,8 @@ def arguments_of(root):
 
 def accept(arguments, case):
     sys.argv = [case["program"], *case["words"]]
-    os.environ.update(case["variables"])
-    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(case["world"]))
+    os.environ.clear()
+    os.environ.update(ENVIRONMENT, **case["variables"], RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(case["world"]))
     args = arguments.parse_args()
     # As pretrain_gpt.py and pretrain_mamba.py call it.
     args = arguments.validate_args(args, {"tokenizer_type": "GPT2BPETokenizer"}) or args

@@ -1,4 +1,5 @@
 import { placementText } from '../../cluster/groups';
+import { presetComputeCapability } from '../../cluster/presets';
 import { ExpectedError } from '../../errors';
 import { formatDuration, formatDurationRange } from '../../format';
 import { usedText } from '../../memory-model/verdict';
@@ -113,6 +114,7 @@ function launchSettings({ title, model, cluster, training, layout, slicing }: Pl
     title,
     model,
     gpu: cluster.gpu.name,
+    computeCapability: presetComputeCapability(cluster.gpu.name),
     nodes,
     gpusPerNode: gpus / nodes,
     tensor,

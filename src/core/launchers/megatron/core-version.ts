@@ -62,13 +62,13 @@ const oldestMinor = 11;
 const minorOfFlag = new Map(flagsOfRelease.flatMap(([minor, flags]) => flags.map((flag) => [flag, minor] as const)));
 
 /**
- * The oldest release of Megatron-LM's core that takes all these flags, such as `0.13`.
+ * The minor number of the oldest release of Megatron-LM's core that takes all these flags: 13 of 0.13.
  * @param flags as a script has them, with their values.
  */
-export function oldestCore(flags: readonly string[]): string {
+export function oldestCore(flags: readonly string[]): number {
   const minors = flags.flatMap((flag) => {
     const [name = '', value = ''] = flag.replace(/^--/, '').split(' ');
     return [name, `${name} ${value}`].map((key) => minorOfFlag.get(key) ?? oldestMinor);
   });
-  return `0.${Math.max(oldestMinor, ...minors)}`;
+  return Math.max(oldestMinor, ...minors);
 }

@@ -4,6 +4,7 @@ import { isDataFlag } from './carried-flags';
 import { oldestCore } from './core-version';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
+import { environmentLines, startLines } from './script-start';
 import { megatronDefaultValues } from './megatron-defaults';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
@@ -43,7 +44,7 @@ function issueFlags({
 }
 
 /**
- * A launch script for Megatron-LM, or for a runtime of token slices, under Slurm.
+ * A launch script for Megatron-LM, or for a runtime of token slices, which Slurm or a person starts.
  * @param carried learning rate, data, tokenizer, checkpoints and the like from the planned run's file, by `flagKey`.
  */
 export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried): string {
@@ -60,6 +61,10 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const carriedLines = (ofData: boolean): string[] => [...values].flatMap(([key, line]) => (isDataFlag(key) === ofData ? [line] : []));
   const ofModel = modelFlags(model, isPatterned);
   const asked = askedData(runtime?.takes['tokenizer-type']?.[0]).filter(({ keys }) => !isCarried(keys));
+  const core =
+    runtime === undefined ? oldestCore([...ofModel, ...words, ...values.values(), ...attentionFlag(plan), ...issueFlags(plan)]) : null;
+  const program = `"$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
+  "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"`;
   return `#!/usr/bin/env bash
 #SBATCH --job-name=${job}
 #SBATCH --nodes=${nodes}
@@ -67,18 +72,17 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 
-${[...headerLines(plan, gaps), ...versionLine(plan, [...ofModel, ...words, ...values.values()])].map((line) => `# ${line}`).join('\n')}
+${[...headerLines(plan, gaps), ...versionLine(core)].map((line) => `# ${line}`).join('\n')}
 set -euo pipefail
 
-export CUDA_DEVICE_MAX_CONNECTIONS=1
-
+${environmentLines(plan, core)
+  .map((line) => `${line}\n`)
+  .join('')}
 # What no plan knows: a clone of ${runtime?.version ?? 'Megatron-LM'}${asked.map(({ what }) => `, ${what}`).join('')}.
 MEGATRON=\${MEGATRON:-.}
 ${asked.map(({ variable }) => `${variable}\n`).join('')}
 GPUS_PER_NODE=${gpusPerNode}
 NNODES=\${SLURM_NNODES:-${nodes}}
-MASTER_ADDR=\${MASTER_ADDR:-$(scontrol show hostnames "\${SLURM_JOB_NODELIST:-localhost}" | head -n 1)}
-MASTER_PORT=\${MASTER_PORT:-29500}
 
 MODEL_ARGS=(
 ${lines([
@@ -105,10 +109,7 @@ DATA_ARGS=(
 ${lines([...asked.flatMap(({ flags }) => flags), ...carriedLines(true)])}
 )
 
-srun torchrun --nproc-per-node "$GPUS_PER_NODE" --nnodes "$NNODES" \\
-  --rdzv-id "\${SLURM_JOB_ID:-0}" --rdzv-backend c10d --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT" \\
-  "$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
-  "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"
+${startLines(plan, program)}
 `;
 }
 
@@ -159,11 +160,9 @@ function askedData(tokenizer = usualTokenizer): readonly AskedFlags[] {
   ];
 }
 
-/** The oldest release that takes the flags; a runtime of token slices is one version, which the script names elsewhere. */
-function versionLine(plan: LaunchSettings, flags: readonly string[]): readonly string[] {
-  if (plan.sliced !== undefined) return [];
-  const version = oldestCore([...flags, ...attentionFlag(plan), ...issueFlags(plan)]);
-  return [`For Megatron-LM core ${version} and newer.`];
+/** The oldest release that takes the script; a runtime of token slices is one version, which the script names elsewhere. */
+function versionLine(core: number | null): readonly string[] {
+  return core === null ? [] : [`For Megatron-LM core 0.${core} and newer.`];
 }
 
 /** Written always: without these flags Megatron-LM has dropout. */

@@ -43,6 +43,8 @@ export interface LaunchSettings extends Sizes, Omit<TrainingSpec, (typeof otherw
   readonly title: string;
   readonly model: ModelSpec;
   readonly gpu: string;
+  /** Of an NVIDIA GPU with a preset: `9.0`; null of others. */
+  readonly computeCapability: string | null;
   readonly nodes: number;
   readonly gpusPerNode: number;
   /** Tensor size inside the experts; null: there are none. */

@@ -32,6 +32,7 @@ export function planWith(changes: Partial<LaunchSettings> & { readonly layers?: 
       experts: null,
     },
     gpu: 'H100-80GB',
+    computeCapability: '9.0',
     nodes: 1,
     gpusPerNode: 8,
     tensor: 1,

@@ -28,8 +28,7 @@ function readArguments(id: string): ReadonlyMap<string, readonly string[]> {
 const ids = readdirSync(folder).map((name) => path.basename(name, '.txt'));
 
 /** Words of Slurm, torchrun and patterns in the same files, and flags that are only edited where a file of a fork has them. */
-const others =
-  /^(?:job-name|nodes|gpus-per-node|ntasks-per-node|exclusive|max-position|nproc-per-node|nnodes|rdzv-\w+|noop-layers|num-layer-list|zero-stage)$/;
+const others = /^(?:job-name|nodes|gpus-per-node|ntasks-per-node|exclusive|max-position|noop-layers|num-layer-list|zero-stage)$/;
 
 /** Files of `megatron` whose flags a new script may have. */
 const writers = /^(?:new-script|model-flags|hybrid-flags|.*-parts|plan-settings|slice-settings)\.ts$/;

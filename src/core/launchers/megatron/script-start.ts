@@ -1,0 +1,41 @@
+import type { LaunchSettings } from '../writing/launch-settings';
+
+/**
+ * Environment variables of a script for Megatron-LM (megatron/training/arguments.py 1453 to 1479 and 1961 to 1967 at d98e8a64).
+ * `--attention-backend` sets those of Transformer Engine.
+ * @param core minor number of the oldest release of Megatron-LM's core that takes the script; null for a fork.
+ */
+export function environmentLines(plan: LaunchSettings, core: number | null): readonly string[] {
+  const { computeCapability, cudaGraphs, sliced } = plan;
+  // refused with the CUDA graphs of a layer; forks may run on a PyTorch that does not know it
+  const canExpand = computeCapability !== null && cudaGraphs === undefined && sliced === undefined;
+  return [
+    ...(needsOneConnection(plan, core) ? ['export CUDA_DEVICE_MAX_CONNECTIONS=1'] : []),
+    ...(canExpand ? ['export PYTORCH_CUDA_ALLOC_CONF=${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}'] : []),
+  ];
+}
+
+/** Where a tensor or sequence is split; from core 0.13 on not on Blackwell, nor where exchanges with experts are overlapped. */
+function needsOneConnection({ tensor, context, computeCapability, overlapExpertComm }: LaunchSettings, core: number | null): boolean {
+  const isBlackwell = Number(computeCapability ?? 0) >= 10 && core !== null && core >= 13;
+  return (tensor > 1 || context > 1) && !isBlackwell && overlapExpertComm !== true;
+}
+
+/** The end of a script: `torchrun` by Slurm on all nodes of the job, otherwise on this one. @param program with its arguments. */
+export function startLines({ nodes }: Pick<LaunchSettings, 'nodes'>, program: string): string {
+  const byHand =
+    nodes === 1
+      ? `  LAUNCH=(torchrun --standalone)`
+      : `  # start this script on each of the ${nodes} nodes
+  LAUNCH=(torchrun --node-rank "\${NODE_RANK:?set it to the number of this node, 0 to ${nodes - 1}}"
+    --master-addr "\${MASTER_ADDR:?set it to the host name of node 0}" --master-port "\${MASTER_PORT:-29500}")`;
+  return `if [ -n "\${SLURM_JOB_ID:-}" ]; then
+  HOSTS=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
+  LAUNCH=(srun torchrun --rdzv-id "$SLURM_JOB_ID" --rdzv-backend c10d
+    --rdzv-endpoint "\${HOSTS%%$'\\n'*}:\${MASTER_PORT:-29500}")
+else
+${byHand}
+fi
+"\${LAUNCH[@]}" --nnodes "$NNODES" --nproc-per-node "$GPUS_PER_NODE" \\
+  ${program}`;
+}
