@@ -60,6 +60,7 @@ export interface Graph {
   cast(value: Value, from: ElementType, to: ElementType): Value;
   reshape(value: Value, extents: readonly (number | Value)[]): Value;
   input(name: string, type: ElementType, extents: readonly Extent[]): Value;
+  /** Last of all: a value has its new name from then on. */
   output(name: string, value: Value, type: ElementType): void;
   /** The inputs; once serialized, those that are left. */
   inputs(): readonly GraphInput[];
@@ -83,6 +84,7 @@ export function createGraph(): Graph {
   const graph = create(GraphProtoSchema, { name: 'slice' });
   const known = new Map<string, Value>();
   const declared: GraphInput[] = [];
+  const outputNames = new Map<Value, string>();
   const fresh = (hint: string) => `${hint}.${graph.node.length + graph.initializer.length}`;
   const once = (key: string, make: () => Value) => {
     const value = known.get(key) ?? make();
@@ -139,7 +141,9 @@ export function createGraph(): Graph {
       return name;
     },
     output(name, value, type) {
-      graph.node.push(create(NodeProtoSchema, { name: `output.${name}`, opType: 'Identity', input: [value], output: [name] }));
+      const current = outputNames.get(value) ?? value;
+      if (renamed(graph, current, name)) outputNames.set(value, name);
+      else graph.node.push(create(NodeProtoSchema, { name: `output.${name}`, opType: 'Identity', input: [current], output: [name] }));
       graph.output.push(valueInfo(name, type, null));
     },
     inputs: () => declared.filter(({ name }) => graph.input.some((input) => input.name === name)),
@@ -148,6 +152,20 @@ export function createGraph(): Graph {
       return encode(graph, opset);
     },
   };
+}
+
+/**
+ * Gives a value that a node makes the name of an output: an Identity of what other nodes read too stays in the graph, and CUDA has none at
+ * opset 21 (ONNX Runtime 1.30.0), so that the result would be copied to the host in every run.
+ * @returns false for an input or constant, and for what is an output already.
+ */
+function renamed(graph: GraphProto, value: Value, name: string): boolean {
+  const maker = graph.node.find(({ output }) => output.includes(value));
+  if (maker === undefined || graph.output.some((output) => output.name === value)) return false;
+  const rename = (names: readonly string[]): string[] => names.map((one) => (one === value ? name : one));
+  maker.output = rename(maker.output);
+  for (const node of graph.node) node.input = rename(node.input);
+  return true;
 }
 
 /** Sizes of the slice, which every model takes. */
