@@ -1,0 +1,110 @@
+"""`--check`: the loss and every gradient against the whole model, without pipeline or slices."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from terapipe_torch.collectives import all_reduce
+from terapipe_torch.loop import Pipeline, valid_labels
+from terapipe_torch.mesh import Axis, Mesh, single_mesh
+from terapipe_torch.model.linear import Parallel
+from terapipe_torch.model.slice import SliceContext
+from terapipe_torch.model.stage import Stage, shard_of
+from terapipe_torch.plan import Plan, StageLayers, Unit
+from terapipe_torch.weight_grads import WeightGradients, accumulate
+
+LIMIT = 1e-5
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """`worst`: largest difference of a gradient over the largest gradient of the model; `loss` and `whole_loss` per token."""
+
+    worst: float
+    where: str
+    loss: float
+    whole_loss: float
+
+    @property
+    def passed(self) -> bool:
+        return self.worst <= LIMIT and abs(self.loss - self.whole_loss) <= LIMIT * max(1.0, abs(self.whole_loss))
+
+
+def check_step(pipeline: Pipeline, tokens: torch.Tensor, global_tokens: torch.Tensor) -> CheckResult:
+    """
+    One step of `tokens` [replica batch, length + 1] against the whole model on `global_tokens` [global
+    batch, length + 1], both int64. Every rank calls it, and computes the whole model by itself.
+    """
+    mesh = pipeline.mesh
+    pipeline.zero_gradients()
+    loss = pipeline.run(tokens, valid_labels(tokens, mesh))
+    pipeline.reduce_gradients()
+    share = torch.tensor(loss, dtype=torch.float64, device=mesh.device)
+    # each tp rank of the last stage has the same loss
+    total = all_reduce(share, mesh.world).item() / mesh.tp.size
+    whole, whole_loss = whole_step(pipeline.plan, global_tokens.to(mesh.device), mesh)
+    worst, where = _worst(pipeline, whole)
+    return CheckResult(_maximum(worst, mesh.world, mesh), where, total, whole_loss)
+
+
+def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh) -> tuple[Stage, float]:
+    """The whole model after one backward of all tokens: `main_grad` of its parameters, and the mean loss."""
+    queue = WeightGradients()
+    alone = Parallel(Axis(), Axis(), False, queue)
+    part = StageLayers(0, 0, plan.model.layers, embedding=True, head=True)
+    stage = Stage(plan.model, part, alone).to(single_mesh(mesh.device).device)
+    stage.initialise(plan.training.seed)
+    length = plan.training.sequence_length
+    unit = Unit(0, 0, tokens.shape[0], length, 0)
+    place = SliceContext(unit, torch.arange(length, device=mesh.device), None, None, length)
+    loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / (tokens[:, 1:] >= 0).sum()
+    loss.backward()
+    for parameter in stage.parameters():
+        if parameter.grad is not None:
+            accumulate(parameter, parameter.grad)
+    return stage, loss.item()
+
+
+def _worst(pipeline: Pipeline, whole: Stage) -> tuple[float, str]:
+    references = {name: each.main_grad for name, each in whole.named_parameters()}
+    if pipeline.plan.model.tied_embeddings:
+        references["lm_head.projection.weight"] = references["embed_tokens.weight"]
+    largest = max(each.abs().max().item() for each in references.values())
+    worst, where = 0.0, ""
+    for name, parameter in pipeline.parameters().items():
+        reference = shard_of(references[name], parameter) if _same_shape(parameter, references[name]) else None
+        if reference is None:
+            reference = shard_of(_padded(references[name], parameter.whole_shape), parameter)
+        gradient = parameter.__dict__.get("main_grad")
+        missing = gradient is None
+        difference = reference.abs().max() if missing else (gradient - reference).abs().max()
+        error = difference.item() / largest
+        if not error <= worst:
+            worst, where = error, name
+    return worst, where
+
+
+def _same_shape(parameter: torch.nn.Parameter, whole: torch.Tensor) -> bool:
+    return tuple(whole.shape) == tuple(parameter.whole_shape)
+
+
+def _padded(whole: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """Zeros for the rows that tensor parallelism adds to the vocabulary."""
+    padded = whole.new_zeros(shape)
+    padded[: whole.shape[0]] = whole
+    return padded
+
+
+def _maximum(value: float, axis: Axis, mesh: Mesh) -> float:
+    result = torch.tensor(value, dtype=torch.float64, device=mesh.device)
+    if axis.group is not None:
+        torch.distributed.all_reduce(result, op=torch.distributed.ReduceOp.MAX, group=axis.group)
+    return result.item()
+
+
+def in_fp32(plan: Plan) -> Plan:
+    """The plan as `--check` runs it."""
+    return dataclasses.replace(plan, training=dataclasses.replace(plan.training, precision="fp32"))

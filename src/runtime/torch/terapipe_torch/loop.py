@@ -1,0 +1,221 @@
+"""The loop: every rank runs its row of actions. It knows no schedule by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from terapipe_torch.collectives import all_reduce
+from terapipe_torch.kv_cache import KeyValueCache
+from terapipe_torch.mesh import Mesh
+from terapipe_torch.model.linear import Parallel
+from terapipe_torch.model.slice import SliceContext, context_positions
+from terapipe_torch.model.stage import Stage
+from terapipe_torch.model.vocabulary import IGNORED
+from terapipe_torch.p2p import Mailbox
+from terapipe_torch.plan import (
+    BACKWARD_INPUT,
+    BACKWARD_WEIGHT,
+    FORWARD,
+    Action,
+    Message,
+    Plan,
+    message_after,
+    message_before,
+)
+from terapipe_torch.weight_grads import WeightGradients, accumulate
+
+_dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass
+class PassTime:
+    """One action of this rank: seconds from the start of the step, and how long it waited for a message."""
+
+    action: Action
+    start: float
+    end: float
+    stall: float
+
+
+class Pipeline:
+    """
+    This rank's stages with what a step needs of them. `run(batch)` makes `main_grad` of each parameter;
+    summing over replicas, clipping and the optimizer come after it.
+    """
+
+    def __init__(self, plan: Plan, mesh: Mesh) -> None:
+        self.plan, self.mesh = plan, mesh
+        self.weight_gradients = WeightGradients()
+        sequence_parallel = plan.layout.sequence_parallel and mesh.tp.size > 1
+        self.parallel = Parallel(mesh.tp, mesh.cp, sequence_parallel, self.weight_gradients, plan.training.recompute)
+        self.dtype = _dtypes[plan.training.precision]
+        self.stages = {
+            index: Stage(plan.model, plan.stages[index], self.parallel).to(mesh.device, self.dtype)
+            for index in plan.stages_of(mesh.pp.index)
+        }
+        for stage in self.stages.values():
+            stage.initialise(plan.training.seed)
+        self.mailbox = Mailbox(plan, mesh, self._empty)
+        self.places = [self._place(index) for index in range(len(plan.units))]
+        self._tied = self._tied_group()
+        self._first_sequence = plan.first_sequence()
+        self._caches: dict[tuple[int, int], dict[int, KeyValueCache]] = {}
+        self.times: list[PassTime] = []
+        self.on_pass: Callable[[PassTime], None] = self.times.append
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """By global name; the parameters of a stage that shares one are listed once."""
+        named: dict[str, nn.Parameter] = {}
+        for stage in self.stages.values():
+            named.update(stage.named_parameters())
+        return named
+
+    def counted(self) -> set[str]:
+        """Names that this rank counts in the norm: a head that is a copy of the embedding is not counted again."""
+        copied = {"lm_head.projection.weight"} if self.plan.model.tied_embeddings else set()
+        return set(self.parameters()) - copied
+
+    def run(self, tokens: torch.Tensor, valid: int) -> float:
+        """
+        All passes of a step. tokens: int64 [replica batch, length + 1]; valid: labels of the global batch
+        that count. Returns this replica's share of the mean loss, 0 on ranks without the head.
+        """
+        self._tokens, self._valid, self._loss = tokens.to(self.mesh.device), valid, 0.0
+        self._saved: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
+        self.times.clear()
+        self._start = time.perf_counter()
+        self.mailbox.begin()
+        for action in self.plan.actions[self.mesh.pp.index]:
+            self._timed(action)
+        self.mailbox.finish()
+        self._check_finished()
+        return self._loss
+
+    def reduce_gradients(self) -> None:
+        """Sums what ranks have parts of: over tp, between tied weights, over replicas."""
+        for parameter in self.parameters().values():
+            if parameter.partial:
+                all_reduce(parameter.main_grad, self.mesh.tp)
+        self._reduce_tied()
+        for parameter in self.parameters().values():
+            all_reduce(parameter.main_grad, self.mesh.replicas)
+
+    def zero_gradients(self) -> None:
+        for parameter in self.parameters().values():
+            if "main_grad" in parameter.__dict__:
+                parameter.main_grad.zero_()
+
+    def _timed(self, action: Action) -> None:
+        start, stalled = time.perf_counter(), self.mailbox.stalled
+        self._perform(action)
+        end = time.perf_counter()
+        self.on_pass(PassTime(action, start - self._start, end - self._start, self.mailbox.stalled - stalled))
+
+    def _perform(self, action: Action) -> None:
+        if action.kind == FORWARD:
+            self._forward(action)
+        elif action.kind == BACKWARD_WEIGHT:
+            self.weight_gradients.run((action.stage, action.unit))
+        else:
+            self._backward(action)
+
+    def _forward(self, action: Action) -> None:
+        stage, place = self.stages[action.stage], self._place_in(action)
+        needed = message_before(action, len(self.plan.stages))
+        x = self._columns(action, 0) if needed is None else self.mailbox.receive(needed, action.stage - 1)
+        if x.is_floating_point():
+            x.requires_grad_()
+        labels = self._columns(action, 1) if stage.lm_head is not None else None
+        y = stage(x, place, labels)
+        message = message_after(action, len(self.plan.stages))
+        if message is not None:
+            self.mailbox.send(message, y.detach())
+        else:
+            y = y / self._valid
+            self._loss += y.item()
+        self._saved[action.stage, action.unit] = (x, y)
+
+    def _backward(self, action: Action) -> None:
+        x, y = self._saved.pop((action.stage, action.unit))
+        needed = message_before(action, len(self.plan.stages))
+        gradient = None if needed is None else self.mailbox.receive(needed, action.stage + 1)
+        self.weight_gradients.split = (action.stage, action.unit) if action.kind == BACKWARD_INPUT else None
+        torch.autograd.backward(y, gradient)
+        self.weight_gradients.split = None
+        for parameter in self.stages[action.stage].parameters():
+            if parameter.grad is not None:
+                accumulate(parameter, parameter.grad)
+                parameter.grad = None
+        message = message_after(action, len(self.plan.stages))
+        if message is not None:
+            assert x.grad is not None
+            self.mailbox.send(message, x.grad)
+        unit = self.plan.units[action.unit]
+        if unit.slice == 0:
+            self._caches.pop((action.stage, unit.micro_batch), None)
+
+    def _columns(self, action: Action, shift: int) -> torch.Tensor:
+        """Tokens (shift 0) or labels (shift 1) [batch, tokens] of this cp rank's positions of a unit."""
+        unit = self.plan.units[action.unit]
+        first = self._first_sequence[unit.micro_batch]
+        rows = self._tokens[first : first + unit.batch]
+        return rows.index_select(1, self.places[action.unit].positions + shift)
+
+    def _place(self, index: int) -> SliceContext:
+        """Without caches, which are of one stage and micro-batch."""
+        unit, cp = self.plan.units[index], self.mesh.cp
+        positions = context_positions(unit, cp.size).to(self.mesh.device)
+        order = positions.flatten().argsort() if cp.size > 1 else None
+        return SliceContext(unit, positions[cp.index], order, None, self.plan.training.sequence_length, cp)
+
+    def _place_in(self, action: Action) -> SliceContext:
+        place = self.places[action.unit]
+        is_whole = place.unit.tokens == place.length and place.order is None
+        if is_whole:
+            return place
+        caches = self._caches.setdefault((action.stage, place.unit.micro_batch), {})
+        return SliceContext(place.unit, place.positions, place.order, caches, place.length, place.cp)
+
+    def _empty(self, message: Message) -> torch.Tensor:
+        unit = self.plan.units[message.unit]
+        tokens = unit.tokens // self.mesh.cp.size
+        if self.parallel.sequence_parallel:
+            tokens //= self.mesh.tp.size
+        return torch.empty(unit.batch, tokens, self.plan.model.hidden, dtype=self.dtype, device=self.mesh.device)
+
+    def _tied_group(self) -> dist.ProcessGroup | None:
+        ranks = [self.plan.stages[0].rank, self.plan.stages[-1].rank]
+        if not self.plan.model.tied_embeddings or ranks[0] == ranks[1] or self.mesh.pp.index not in ranks:
+            return None
+        return dist.new_group(sorted(map(self.mesh.rank_at, ranks)), use_local_synchronization=True)
+
+    def _reduce_tied(self) -> None:
+        """Embedding and head of one weight on two stages: both get the sum."""
+        last = len(self.plan.stages) - 1
+        if not self.plan.model.tied_embeddings or last == 0:
+            return
+        first, end = self.stages.get(0), self.stages.get(last)
+        if first is not None and end is not None:
+            total = first.embed_tokens.weight.main_grad.add_(end.lm_head.projection.weight.main_grad)
+            end.lm_head.projection.weight.main_grad.copy_(total)
+        elif first is not None:
+            dist.all_reduce(first.embed_tokens.weight.main_grad, group=self._tied)
+        elif end is not None:
+            dist.all_reduce(end.lm_head.projection.weight.main_grad, group=self._tied)
+
+    def _check_finished(self) -> None:
+        left = [*self._saved, *self.weight_gradients.pending, *self._caches]
+        if left:
+            raise AssertionError(f"passes that no backward took: {left}")
+
+
+def valid_labels(tokens: torch.Tensor, mesh: Mesh) -> int:
+    """Labels of the global batch that count; tokens [replica batch, length + 1] of this replica."""
+    count = (tokens[:, 1:] != IGNORED).sum().to(mesh.device)
+    return int(all_reduce(count, mesh.dp).item())

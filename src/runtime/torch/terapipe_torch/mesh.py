@@ -1,0 +1,88 @@
+"""This rank's place in the layout, and its process groups. Axes are named as PyTorch names them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.plan import Layout
+
+_names = {"tensor": "tp", "context": "cp", "data": "dp", "pipeline": "pp"}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One group of ranks that this rank belongs to. `group` is None where it is alone."""
+
+    size: int = 1
+    index: int = 0
+    ranks: tuple[int, ...] = (0,)
+    group: dist.ProcessGroup | None = None
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """tp, cp, dp, pp: axes of the layout. `replicas`: dp x cp, over which gradients are summed. `model`: tp x pp of one replica."""
+
+    rank: int
+    device: torch.device
+    tp: Axis
+    cp: Axis
+    dp: Axis
+    pp: Axis
+    replicas: Axis
+    world: Axis
+
+    def rank_at(self, pipeline: int) -> int:
+        """Rank of the world with the same place on all other axes."""
+        return self.pp.ranks[pipeline]
+
+
+def single_mesh(device: torch.device | str = "cpu") -> Mesh:
+    """A mesh of one rank, without torch.distributed."""
+    alone = Axis()
+    return Mesh(0, torch.device(device), alone, alone, alone, alone, alone, alone)
+
+
+def make_mesh(layout: Layout, device: torch.device) -> Mesh:
+    """
+    The mesh of `layout`. Every rank of the world calls it once, after init_process_group.
+    Raises RuntimeRefusal for another world size.
+    """
+    world = dist.get_world_size()
+    if world != layout.world:
+        raise RuntimeRefusal(
+            f"the plan needs {layout.world} processes (pipeline {layout.pipeline} x tensor {layout.tensor} x "
+            f"context {layout.context} x data {layout.data}), torchrun started {world}"
+        )
+    if sorted(layout.rank_order) != sorted(_names):
+        raise RuntimeRefusal(f"rankOrder names {', '.join(layout.rank_order)}, not {', '.join(_names)}")
+    groups = {_names[axis]: _axis(layout, (axis,)) for axis in layout.rank_order}
+    everyone = tuple(range(world))
+    return Mesh(
+        rank=dist.get_rank(),
+        device=device,
+        **groups,
+        replicas=_axis(layout, ("data", "context")),
+        world=Axis(world, dist.get_rank(), everyone, dist.group.WORLD if world > 1 else None),
+    )
+
+
+def _axis(layout: Layout, axes: tuple[str, ...]) -> Axis:
+    """The groups along `axes`; all ranks make all of them, in one order."""
+    sizes = [layout.size(axis) for axis in reversed(layout.rank_order)]
+    grid = torch.arange(layout.world).reshape(sizes)
+    slow_first = list(reversed(layout.rank_order))
+    others = [axis for axis in slow_first if axis not in axes]
+    mine = Axis()
+    for place in itertools.product(*(range(layout.size(axis)) for axis in others)):
+        index = tuple(place[others.index(axis)] if axis in others else slice(None) for axis in slow_first)
+        ranks = tuple(grid[index].flatten().tolist())
+        group = dist.new_group(list(ranks)) if len(ranks) > 1 else None
+        if dist.get_rank() in ranks:
+            mine = Axis(len(ranks), ranks.index(dist.get_rank()), ranks, group)
+    return mine

@@ -1,0 +1,1 @@
+"""Layers of a decoder-only Transformer whose sequences may come in slices."""

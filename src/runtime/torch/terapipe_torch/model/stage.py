@@ -1,0 +1,75 @@
+"""The layers of one stage, with the embedding or the head where it has them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import torch
+from torch import nn
+
+from terapipe_torch.model.block import Block, run_block
+from terapipe_torch.model.linear import Parallel
+from terapipe_torch.model.norm import Norm
+from terapipe_torch.model.slice import SliceContext
+from terapipe_torch.model.spec import ModelSpec
+from terapipe_torch.model.vocabulary import Embedding, Head
+from terapipe_torch.plan import StageLayers
+
+
+class Stage(nn.Module):
+    """Parameter names are global (layers keep their number in the model), so that any cut reads any checkpoint."""
+
+    def __init__(self, spec: ModelSpec, part: StageLayers, parallel: Parallel) -> None:
+        super().__init__()
+        self.spec, self.parallel = spec, parallel
+        numbers = range(part.first_layer, part.first_layer + part.layers)
+        self.embed_tokens = Embedding(spec, parallel) if part.embedding else None
+        self.layers = nn.ModuleDict({str(number): Block(spec, number, parallel) for number in numbers})
+        self.norm = Norm(spec, spec.hidden, parallel.sequence_parallel) if part.head else None
+        self.lm_head = Head(spec, parallel) if part.head else None
+        if self.embed_tokens is not None and self.lm_head is not None and spec.tied_embeddings:
+            self.lm_head.projection.weight = self.embed_tokens.weight
+
+    def forward(self, x: torch.Tensor, place: SliceContext, labels: torch.Tensor | None = None) -> torch.Tensor:
+        """
+        Tokens [batch, tokens] or hidden states [batch, tokens, hidden] to hidden states, or to the summed
+        loss where the stage has the head and labels [batch, tokens] are given.
+        """
+        if self.embed_tokens is not None:
+            x = self.embed_tokens(x, place.positions)
+        recompute = self.parallel.recompute == "full" and torch.is_grad_enabled()
+        for block in self.layers.values():
+            x = run_block(block, x, place, recompute)
+        if self.norm is not None and self.lm_head is not None:
+            x = self.norm(x)
+            return x if labels is None else self.lm_head.loss(x, labels)
+        return x
+
+    def initialise(self, seed: int) -> None:
+        """The same weights whatever the layout: each parameter is drawn whole, by its name, and cut."""
+        for name, parameter in self.named_parameters():
+            whole = self._drawn(name, parameter, seed)
+            parameter.data.copy_(shard_of(whole, parameter))
+
+    def _drawn(self, name: str, parameter: nn.Parameter, seed: int) -> torch.Tensor:
+        shape = parameter.whole_shape
+        if "norm" in name:
+            offset = self.spec.details.norm_unit_offset
+            return torch.zeros(shape) if name.endswith("bias") or offset else torch.ones(shape)
+        if name.endswith("bias"):
+            return torch.zeros(shape)
+        if self.spec.tied_embeddings and name == "lm_head.projection.weight":
+            name = "embed_tokens.weight"
+        std = self.spec.details.init_std or 0.02
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
+            std /= math.sqrt(2 * self.spec.layers)
+        number = int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
+        return torch.randn(shape, generator=torch.Generator().manual_seed(number)) * std
+
+
+def shard_of(whole: torch.Tensor, parameter: nn.Parameter) -> torch.Tensor:
+    """This rank's part of a tensor of the parameter's whole shape."""
+    if parameter.shard_dim is None or parameter.shard_axis.size == 1:
+        return whole
+    return whole.chunk(parameter.shard_axis.size, parameter.shard_dim)[parameter.shard_axis.index]

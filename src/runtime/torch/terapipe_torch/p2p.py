@@ -1,0 +1,113 @@
+"""
+Sends and receives between pipeline ranks. NCCL ignores tags, so each directed pair of ranks has a group
+of its own, and its receives are posted in the order in which the other rank sends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+
+from terapipe_torch.mesh import Mesh
+from terapipe_torch.plan import Message, Plan, messages_by_edge
+
+_posted_ahead = 8
+
+
+class _Incoming:
+    """Receives from one rank, posted some messages ahead, in its order of sending."""
+
+    def __init__(self, source: int, group: dist.ProcessGroup, messages: list[Message]) -> None:
+        self.source, self.group, self.messages = source, group, messages
+        self.next = 0
+
+    def post(self, empty: Callable[[Message], torch.Tensor], posted: dict[Message, tuple[dist.Work, torch.Tensor]]) -> None:
+        message = self.messages[self.next]
+        tensor = empty(message)
+        work = dist.irecv(tensor, self.source, group=self.group)
+        if work is None:
+            raise AssertionError("irecv must be called by a rank of its group")
+        posted[message] = (work, tensor)
+        self.next += 1
+
+
+class Mailbox:
+    """
+    The messages of one step for this rank. `empty(message)` makes the tensor that a message is received
+    into. Stages of one rank hand over without a copy.
+    """
+
+    def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor]) -> None:
+        self._plan, self._mesh, self._empty = plan, mesh, empty
+        self._groups = _edge_groups(plan, mesh)
+        self._edges = messages_by_edge(plan)
+        self._here = mesh.pp.index
+        self.stalled = 0.0
+        self._local: dict[Message, torch.Tensor] = {}
+        self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
+        self._sent: list[tuple[dist.Work, torch.Tensor]] = []
+        self._incoming: dict[int, _Incoming] = {}
+
+    def begin(self) -> None:
+        """Posts the first receives of a step. Once a step: a receive cannot be taken back."""
+        self._incoming = {
+            source: _Incoming(self._mesh.rank_at(source), self._groups[source, target], messages)
+            for (source, target), messages in sorted(self._edges.items())
+            if target == self._here
+        }
+        for incoming in self._incoming.values():
+            self._post_ahead(incoming)
+
+    def send(self, message: Message, tensor: torch.Tensor) -> None:
+        """Never blocks: the tensor is kept until it has arrived."""
+        target = self._plan.rank_of(message.stage)
+        if target == self._here:
+            self._local[message] = tensor
+            return
+        tensor = tensor.contiguous()
+        work = dist.isend(tensor, self._mesh.rank_at(target), group=self._groups[self._here, target])
+        if work is not None:
+            self._sent.append((work, tensor))
+        self._sent = [(each, kept) for each, kept in self._sent if not each.is_completed()]
+
+    def receive(self, message: Message, source_stage: int) -> torch.Tensor:
+        """The tensor of a message, waited for; the time of waiting is added to `stalled`, in seconds."""
+        if message in self._local:
+            return self._local.pop(message)
+        incoming = self._incoming[self._plan.rank_of(source_stage)]
+        while message not in self._posted:
+            incoming.post(self._empty, self._posted)
+        work, tensor = self._posted.pop(message)
+        start = time.perf_counter()
+        work.wait()
+        self.stalled += time.perf_counter() - start
+        self._post_ahead(incoming)
+        return tensor
+
+    def finish(self) -> None:
+        """Waits for all sends, and checks that nothing was sent that nobody took."""
+        for work, _ in self._sent:
+            work.wait()
+        self._sent = []
+        left = [*self._local, *self._posted]
+        if left:
+            raise AssertionError(f"messages that no pass took: {left}")
+
+    def _post_ahead(self, incoming: _Incoming) -> None:
+        waiting = sum(message in self._posted for message in incoming.messages[: incoming.next])
+        while incoming.next < len(incoming.messages) and waiting < _posted_ahead:
+            incoming.post(self._empty, self._posted)
+            waiting += 1
+
+
+def _edge_groups(plan: Plan, mesh: Mesh) -> dict[tuple[int, int], dist.ProcessGroup]:
+    """A group for each directed pair that exchanges messages, made by its two ranks in one order everywhere."""
+    groups = {}
+    for source, target in sorted(messages_by_edge(plan), key=lambda edge: (min(edge), max(edge), edge)):
+        if mesh.pp.index in (source, target):
+            ranks = sorted((mesh.rank_at(source), mesh.rank_at(target)))
+            groups[source, target] = dist.new_group(ranks, use_local_synchronization=True)
+    return groups

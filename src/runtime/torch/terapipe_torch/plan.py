@@ -1,0 +1,321 @@
+"""plan.json: the model, the layout and, for each pipeline rank, the order of its passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.model.spec import ModelSpec, from_json
+
+FORWARD, BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT = "F", "B", "I", "W"
+_action = re.compile(r"(\d+)([FBIW])(\d+)")
+_versions = (1,)
+
+
+class Action(NamedTuple):
+    """One pass of a unit through a stage. `kind` is PyTorch's letter: F, B, or I and then W."""
+
+    stage: int
+    kind: str
+    unit: int
+
+    def __str__(self) -> str:
+        return f"{self.stage}{self.kind}{self.unit}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A token slice of a micro-batch: `batch` sequences, `tokens` each, after `context` tokens."""
+
+    micro_batch: int
+    slice: int
+    batch: int
+    tokens: int
+    context: int
+
+    @property
+    def end(self) -> int:
+        return self.context + self.tokens
+
+
+@dataclass(frozen=True)
+class StageLayers:
+    """The part of the model that a stage (PyTorch's word; a chunk in Megatron-LM) holds."""
+
+    rank: int
+    first_layer: int
+    layers: int
+    embedding: bool = False
+    head: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sizes of the parallel groups. `rank_order` names the axes, the fastest first."""
+
+    pipeline: int
+    tensor: int = 1
+    context: int = 1
+    data: int = 1
+    expert: int = 1
+    sequence_parallel: bool = False
+    zero_stage: int = 0
+    rank_order: tuple[str, ...] = ("tensor", "context", "data", "pipeline")
+
+    @property
+    def world(self) -> int:
+        return self.pipeline * self.tensor * self.context * self.data
+
+    def size(self, axis: str) -> int:
+        return getattr(self, axis)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What the step does around the passes. `sequence_length` in tokens, `global_batch` in sequences."""
+
+    sequence_length: int
+    global_batch: int
+    precision: str = "fp32"
+    recompute: str = "none"
+    learning_rate: float = 1e-4
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.95
+    epsilon: float = 1e-8
+    gradient_clip: float = 1.0
+    seed: int = 1234
+
+
+@dataclass(frozen=True)
+class Plan:
+    """plan.json. `actions` has a row for each pipeline rank; `digest` is that of the file."""
+
+    title: str
+    schedule: str
+    model: ModelSpec
+    layout: Layout
+    stages: tuple[StageLayers, ...]
+    units: tuple[Unit, ...]
+    actions: tuple[tuple[Action, ...], ...]
+    training: Training
+    predicted: dict[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def rank_of(self, stage: int) -> int:
+        """Pipeline rank that holds a stage."""
+        return self.stages[stage].rank
+
+    def stages_of(self, rank: int) -> list[int]:
+        return [index for index, stage in enumerate(self.stages) if stage.rank == rank]
+
+    def units_of(self, micro_batch: int) -> list[Unit]:
+        return [unit for unit in self.units if unit.micro_batch == micro_batch]
+
+    def first_sequence(self) -> dict[int, int]:
+        """Where the sequences of each micro-batch begin in the batch of a replica."""
+        sizes = {unit.micro_batch: unit.batch for unit in self.units}
+        first, starts = 0, {}
+        for micro_batch in sorted(sizes):
+            starts[micro_batch] = first
+            first += sizes[micro_batch]
+        return starts
+
+    @property
+    def replica_batch(self) -> int:
+        """Sequences that one replica trains in a step."""
+        return sum({unit.micro_batch: unit.batch for unit in self.units}.values())
+
+
+class Message(NamedTuple):
+    """What one stage sends to the next (kind F) or to the one before it (kind B), named by its receiver."""
+
+    stage: int
+    kind: str
+    unit: int
+
+
+def message_after(action: Action, stages: int) -> Message | None:
+    """What an action sends when it is done, or None."""
+    if action.kind == FORWARD and action.stage + 1 < stages:
+        return Message(action.stage + 1, FORWARD, action.unit)
+    if action.kind in (BACKWARD, BACKWARD_INPUT) and action.stage > 0:
+        return Message(action.stage - 1, BACKWARD, action.unit)
+    return None
+
+
+def message_before(action: Action, stages: int) -> Message | None:
+    """What an action waits for, or None."""
+    if action.kind == FORWARD and action.stage > 0:
+        return Message(action.stage, FORWARD, action.unit)
+    if action.kind in (BACKWARD, BACKWARD_INPUT) and action.stage + 1 < stages:
+        return Message(action.stage, BACKWARD, action.unit)
+    return None
+
+
+def messages_by_edge(plan: Plan) -> dict[tuple[int, int], list[Message]]:
+    """
+    For each directed pair of pipeline ranks, its messages in the order in which they are sent. NCCL
+    has no tags: a receiver posts its receives in this order, whatever order it needs them in.
+    """
+    edges: dict[tuple[int, int], list[Message]] = {}
+    for rank, row in enumerate(plan.actions):
+        for action in row:
+            message = message_after(action, len(plan.stages))
+            if message is not None and plan.rank_of(message.stage) != rank:
+                edges.setdefault((rank, plan.rank_of(message.stage)), []).append(message)
+    return edges
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Reads and checks plan.json. Raises RuntimeRefusal in one sentence."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise RuntimeRefusal(f"{path} cannot be read: {error}") from error
+    if not isinstance(data, dict) or data.get("kind") != "terapipe-torch-plan":
+        raise RuntimeRefusal(f"{path} is not a plan that terapipe export --to torchrun wrote")
+    if data.get("version") not in _versions:
+        raise RuntimeRefusal(f"{path} has version {data.get('version')}; this runtime reads {_versions[0]}: export both again")
+    try:
+        plan = _parsed(data, hashlib.sha256(text.encode()).hexdigest())
+    except (KeyError, TypeError, ValueError) as error:
+        raise RuntimeRefusal(f"{path} is damaged ({error!r}): export it again") from error
+    check_plan(plan)
+    return plan
+
+
+def _parsed(data: dict[str, Any], digest: str) -> Plan:
+    layout = dict(data["layout"])
+    layout["rankOrder"] = tuple(layout.get("rankOrder", Layout(1).rank_order))
+    return Plan(
+        title=str(data.get("title", "")),
+        schedule=str(data.get("schedule", "")),
+        model=from_json(ModelSpec, data["model"]),
+        layout=from_json(Layout, layout),
+        stages=tuple(from_json(StageLayers, stage) for stage in data["stages"]),
+        units=tuple(from_json(Unit, unit) for unit in data["units"]),
+        actions=tuple(tuple(map(parse_action, row)) for row in data["actions"]),
+        training=from_json(Training, data["training"]),
+        predicted=data.get("predicted") or {},
+        digest=digest,
+    )
+
+
+def parse_action(text: str) -> Action:
+    """An action of its text, such as 0F3. Raises ValueError."""
+    match = _action.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no action")
+    return Action(int(match[1]), match[2], int(match[3]))
+
+
+def check_plan(plan: Plan) -> None:
+    """Whether this order trains: complete, on the ranks of its stages, slices in order, no deadlock."""
+    _check_stages(plan)
+    _check_units(plan)
+    _check_complete(plan)
+    for rank, row in enumerate(plan.actions):
+        _check_slice_order(plan, rank, row)
+    _check_progress(plan)
+
+
+def _check_stages(plan: Plan) -> None:
+    layer = 0
+    for index, stage in enumerate(plan.stages):
+        if stage.first_layer != layer or stage.layers < 0:
+            raise RuntimeRefusal(f"stage {index} begins at layer {stage.first_layer}, not {layer}")
+        if not 0 <= stage.rank < plan.layout.pipeline:
+            raise RuntimeRefusal(f"stage {index} is on rank {stage.rank} of {plan.layout.pipeline}")
+        layer += stage.layers
+    if layer != plan.model.layers:
+        raise RuntimeRefusal(f"the stages hold {layer} layers, the model has {plan.model.layers}")
+    ends = [stage.embedding for stage in plan.stages], [stage.head for stage in plan.stages]
+    if plan.model.vocab > 0 and (ends[0].index(True), ends[1][::-1].index(True)) != (0, 0):
+        raise RuntimeRefusal("the first stage must have the embedding and the last one the head")
+    if len(plan.actions) != plan.layout.pipeline:
+        raise RuntimeRefusal(f"{len(plan.actions)} rows of actions for {plan.layout.pipeline} ranks")
+
+
+def _check_units(plan: Plan) -> None:
+    for micro_batch in {unit.micro_batch for unit in plan.units}:
+        end = 0
+        for number, unit in enumerate(plan.units_of(micro_batch)):
+            if (unit.slice, unit.context) != (number, end) or unit.tokens < 1 or unit.batch < 1:
+                raise RuntimeRefusal(f"slice {unit.slice} of micro-batch {micro_batch} does not follow {end} tokens")
+            end = unit.end
+        if end != plan.training.sequence_length:
+            raise RuntimeRefusal(f"the slices of micro-batch {micro_batch} have {end} of {plan.training.sequence_length} tokens")
+
+
+def _check_complete(plan: Plan) -> None:
+    seen: dict[tuple[int, int], str] = {}
+    for rank, row in enumerate(plan.actions):
+        for action in row:
+            if action.stage >= len(plan.stages) or action.unit >= len(plan.units):
+                raise RuntimeRefusal(f"{action}: there is no such stage or unit")
+            if plan.rank_of(action.stage) != rank:
+                raise RuntimeRefusal(f"{action} is in the row of rank {rank}, its stage on rank {plan.rank_of(action.stage)}")
+            key = (action.stage, action.unit)
+            seen[key] = seen.get(key, "") + action.kind
+    for stage in range(len(plan.stages)):
+        for unit in range(len(plan.units)):
+            if seen.get((stage, unit)) not in ("FB", "FIW"):
+                raise RuntimeRefusal(f"stage {stage} runs unit {unit} as {seen.get((stage, unit), 'nothing')!r}, not FB or FIW")
+
+
+def _check_slice_order(plan: Plan, rank: int, row: tuple[Action, ...]) -> None:
+    """Keys and values of earlier slices are needed forward, gradients of later slices backward."""
+    forward: dict[tuple[int, int], int] = {}
+    backward: dict[tuple[int, int], int] = {}
+    for action in row:
+        unit = plan.units[action.unit]
+        key = (action.stage, unit.micro_batch)
+        if action.kind == FORWARD:
+            if unit.slice != forward.get(key, 0):
+                raise RuntimeRefusal(f"{action} on rank {rank}: slices must go forward first to last")
+            forward[key] = unit.slice + 1
+        elif action.kind != BACKWARD_WEIGHT:
+            last = backward.get(key, len(plan.units_of(unit.micro_batch)))
+            if unit.slice != last - 1:
+                raise RuntimeRefusal(f"{action} on rank {rank}: slices must go backward last to first")
+            backward[key] = unit.slice
+
+
+def _check_progress(plan: Plan) -> None:
+    """Runs the order without computing; raises RuntimeRefusal where ranks wait for one another."""
+    sent: set[Message] = set()
+    rows = [iter(row) for row in plan.actions]
+    waiting = [next(row, None) for row in rows]
+    while any(waiting):
+        moved = [_advance(rank, rows, waiting, sent, len(plan.stages)) for rank in range(len(rows))]
+        if not any(moved):
+            stuck = ", ".join(f"rank {rank} at {action}" for rank, action in enumerate(waiting) if action)
+            raise RuntimeRefusal(f"this order deadlocks: {stuck}")
+
+
+def _advance(rank: int, rows: list[Iterator[Action]], waiting: list[Action | None], sent: set[Message], stages: int) -> bool:
+    moved = False
+    while (action := waiting[rank]) is not None:
+        needed = message_before(action, stages)
+        if needed is not None and needed not in sent:
+            return moved
+        message = message_after(action, stages)
+        if message is not None:
+            sent.add(message)
+        waiting[rank] = next(rows[rank], None)
+        moved = True
+    return moved
+
+
+def with_training(plan: Plan, **changes: Any) -> Plan:
+    """The plan with other settings of its training."""
+    return dataclasses.replace(plan, training=dataclasses.replace(plan.training, **changes))
