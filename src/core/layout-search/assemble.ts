@@ -26,6 +26,7 @@ import { keepingFree, heldToMeasured, measuredChoices, type SearchProblem } from
 import { usableGpuBytes } from './bounds';
 import { toCostInputs, groupMicroBatches, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
+import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
 import { bestFirst, scheduleKey, sizesKey, type Excluded, type SearchOutcome, type SearchOptions } from './search';
 import { givenScheme, sliceUnit } from './schedules';
@@ -64,7 +65,10 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const equal = details.plan(leader.point);
   const cost = costProvenance(problem.request, evaluator.pipeline(leader.point));
   const own = ownPlans(problem, details, options.signal);
-  const fitting = own.filter((plan, index) => plan.fits && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))));
+  const starts = (plan: FoundPlan): boolean => refusedSizes(problem.request, plan.point.layout) === null;
+  const fitting = own.filter(
+    (plan, index) => plan.fits && starts(plan) && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))),
+  );
   const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
   const sliced: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
     finelySolved(found, point)

@@ -8,6 +8,7 @@ import { scheduleOn } from '../schedules/on-layout';
 import { usualCut } from '../partition/stages';
 import { canCut } from './cuts';
 import type { SearchPoint } from './known';
+import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type SearchResult } from './result';
 import type { SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
@@ -32,10 +33,11 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
 }
 
 /**
- * Whether a launcher refuses to run a plan: it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks
+ * Whether a launcher refuses to run a plan: its sizes do not divide what they share (`refusedSizes`), it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks
  * as `stageCuts` does unless a file gives the cut.
  */
 export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
+  if (refusedSizes(request, point.layout) !== null) return true;
   if (!strict) return false;
   const { layout, schedule } = point;
   const { chunks, placement } = scheduleOn(schedule, layout);
@@ -76,15 +78,16 @@ interface LaunchedAgainstBest {
 export function launchedAgainstBest({ launched, best, request }: SearchResult): LaunchedAgainstBest | null {
   if (launched === null) return null;
   const speedup = launched.iterationMs / best.iterationMs;
-  const title = launchedTitle(launched, best);
+  const title = launchedTitle(launched, best, request);
   const wrong = faults(launched, request);
   const comparison = against(launched, best);
   return { launched, best, speedup, title, summary: wrong.length > 0 ? sentence`${listOf(wrong)}: ${comparison}` : comparison };
 }
 
-function launchedTitle(launched: FoundPlan, best: FoundPlan): Sentence {
+function launchedTitle(launched: FoundPlan, best: FoundPlan, request: SearchResult['request']): Sentence {
   const [own, least] = [formatDuration(launched.iterationMs), formatDuration(best.iterationMs)];
   if (!best.fits) return sentence`no layout fits; ${least} with the least memory`;
+  if (refusedSizes(request, launched.point.layout) !== null) return sentence`launched layout does not start; best that fits: ${least}`;
   if (launched.verdict.tight) return sentence`launched layout may not fit; best that fits: ${least}`;
   if (!launched.fits) return sentence`launched layout does not fit; best that fits: ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
@@ -98,10 +101,13 @@ function tiesWith(launched: FoundPlan, best: FoundPlan): boolean {
 }
 
 /** What is plainly wrong with a launched layout. */
-function faults({ point, verdict, scheme }: FoundPlan, { cluster }: SearchResult['request']): Sentence[] {
+function faults({ point, verdict, scheme }: FoundPlan, request: SearchResult['request']): Sentence[] {
+  const { cluster } = request;
   const { tensor, pipeline } = point.layout;
+  const refused = refusedSizes(request, point.layout);
   const wanted = counted(pipeline, 'micro-batch', 'micro-batches');
   return [
+    ...(refused === null ? [] : [refused]),
     ...(isUneven(point.layout, scheme) ? [sentence`interleaving needs a multiple of ${wanted}, not ${formatCount(scheme.length)}`] : []),
     ...(tensor > joinedGpus(cluster) ? [sentence`tensor ${formatCount(tensor)} ${crossingText(cluster)}`] : []),
     ...(verdict.fits ? [] : [verdictText(verdict)]),

@@ -18,6 +18,7 @@ import type { ScheduleName } from '../domain/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
 import { scheduleChoices, type ScheduleChoice } from './schedules';
 import { mostSolvedSlices } from './solved-slices';
+import { refusedSizes, refusedTensor } from './refused-sizes';
 import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../domain/request';
 import { sentence } from '../sentence';
 
@@ -185,9 +186,11 @@ function* searchedSizes(problem: SearchProblem): Generator<Sizes> {
         if (!Number.isInteger(data) || (fixed.has('data') && data !== layout.data) || training.globalBatch % data !== 0) continue;
         if (contextParallelComms(problem, { tensor, context }).length === 0) continue;
         if (fixed.has('sequenceParallel') && training.sequenceParallel && !splitsSequences(training, tensor)) continue;
-        for (const experts of expertSizes(problem, { tensor, context, data }))
-          for (const order of ordersFor(problem, { tensor, pipeline, data, context, ...experts }))
-            yield { tensor, pipeline, data, context, ...experts, ...order };
+        for (const experts of expertSizes(problem, { tensor, context, data })) {
+          const sizes = { tensor, pipeline, data, context, ...experts };
+          if (refusedSizes(request, sizes) !== null) continue;
+          for (const order of ordersFor(problem, sizes)) yield { ...sizes, ...order };
+        }
       }
 }
 
@@ -256,20 +259,26 @@ type RecomputeChoice = Recompute & { readonly share?: number };
 /** Recompute choices worth trying, those that cost least first. */
 export function recomputeChoices(
   { experts, latent }: ModelSpec,
-  { attention }: Pick<TrainingSpec, 'attention'>,
+  { attention, overlapExpertComm }: Pick<TrainingSpec, 'attention' | 'overlapExpertComm'>,
   ways: readonly RecomputeWay[],
 ): RecomputeChoice[] {
   const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
   const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
   const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];
+  // the exchange of experts that is hidden behind another chunk recomputes no layer whole (the rule `expert-overlap`)
+  const isOverlapped = experts !== null && overlapExpertComm === true;
   const choices: readonly (readonly [RecomputeWay, RecomputeChoice])[] = [
     ['none', { recompute: 'none' }],
     ...(scores.length > 0 ? [['core', { recompute: 'selective' }] as const] : []),
     ['modules', { recompute: 'selective', recomputeModules: light }],
-    ['modules', { recompute: 'selective', recomputeModules: wide }],
+    ...(isOverlapped ? [] : [['modules', { recompute: 'selective', recomputeModules: wide }] as const]),
     ['op', { recompute: 'op' }],
-    ['share', { recompute: 'full', share: 0.5 }],
-    ['full', { recompute: 'full' }],
+    ...(isOverlapped
+      ? []
+      : ([
+          ['share', { recompute: 'full', share: 0.5 }],
+          ['full', { recompute: 'full' }],
+        ] as const)),
   ];
   return choices.flatMap(([way, choice]) => (ways.includes(way) ? [choice] : []));
 }
@@ -303,7 +312,14 @@ function searchedOptimizers({ request, fixed, triesHost = false }: SearchProblem
 
 /** Nothing is left to choose from. */
 export function nothingToSearch(problem: SearchProblem): ExpectedError {
-  const { training } = problem.request;
+  const { training, layout } = problem.request;
+  const refused = problem.fixed.has('tensor') ? refusedTensor(problem.request, layout.tensor) : null;
+  if (refused !== null)
+    return new ExpectedError(
+      'search-no-layout',
+      sentence`No launcher accepts a layout with the fixed settings: ${refused}`,
+      sentence`fix another tensor size, or leave it open`,
+    );
   return new ExpectedError(
     'search-no-layout',
     sentence`No layout that launchers accept uses ${formatCount(searchedGpus(problem))} GPUs for ${formatCount(training.globalBatch)} sequences per step with the fixed settings`,

@@ -1,0 +1,42 @@
+import { formatCount } from '../format';
+import { splitsModel } from '../model/mixers';
+import type { Layout, PlanRequest } from '../domain/request';
+import { counted, sentence, type Sentence } from '../sentence';
+
+/**
+ * Why a launcher does not start sizes of parallel groups on a model, whatever their GPUs; null where it does. The end of a sentence.
+ * Megatron-LM and TorchTitan check them, and a config without a launcher is written for either: DeepSpeed's AutoTP divides heads unevenly.
+ *
+ * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor` and `expert-overlap` of `src/core/rules/checks`.
+ */
+export function refusedSizes(request: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
+  return refusedTensor(request, sizes.tensor) ?? (checksSizes(request) ? refusedExperts(request, sizes) : null);
+}
+
+function checksSizes({ capabilities, training: { runtime = 'megatron' } }: PlanRequest): boolean {
+  return capabilities === undefined || runtime === 'megatron' || runtime === 'torchtitan';
+}
+
+/** The same of a tensor size by itself. */
+export function refusedTensor(request: PlanRequest, tensor: number): Sentence | null {
+  const { model, training } = request;
+  if (!checksSizes(request)) return null;
+  const { heads, kvHeads, latent, state } = model;
+  if (!splitsModel(model, tensor))
+    return heads % tensor === 0 || state !== undefined
+      ? sentence`tensor ${formatCount(tensor)} does not divide the model's heads and widths`
+      : sentence`tensor ${formatCount(tensor)} does not divide the ${counted(heads, 'attention head')}`;
+  // TorchTitan keeps each head of keys and values once
+  if (training.runtime !== 'torchtitan' || latent || kvHeads % tensor === 0) return null;
+  return sentence`tensor ${formatCount(tensor)} does not divide the ${counted(kvHeads, 'key/value head')}`;
+}
+
+function refusedExperts({ model: { experts }, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
+  const { tensor, context, data, expert, expertTensor = tensor } = sizes;
+  if (experts !== null && expert === 1 && training.overlapExpertComm === true) return sentence`expert 1 has no exchange to overlap`;
+  if (experts === null || (expert === 1 && sizes.expertTensor === undefined)) return null;
+  const gpus = tensor * context * data;
+  if (experts.count % expert !== 0) return sentence`expert ${formatCount(expert)} does not divide the ${counted(experts.count, 'expert')}`;
+  if (gpus % (expert * expertTensor) === 0) return null;
+  return sentence`expert ${formatCount(expert)} x expert tensor ${formatCount(expertTensor)} does not divide the ${counted(gpus, 'GPU')} of a stage`;
+}
