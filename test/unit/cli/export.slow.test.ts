@@ -91,6 +91,20 @@ describe('terapipe export', () => {
     assert.equal(readFileSync(moe, 'utf8'), text);
   });
 
+  it('never writes an overlapped exchange of experts on stages without virtual ones', async () => {
+    const [moe, out] = [at('moe.json'), at('overlapped.sh')];
+    writeFileSync(moe, JSON.stringify({ model: { layers: 8, hidden: 1024, heads: 16, experts: 8, activeExperts: 2 } }));
+    const sets = (virtualStages: number): string[] =>
+      ['layout.pipeline=2', 'layout.expert=4', 'training.overlapExpertComm=true', `layout.virtualStages=${virtualStages}`].flatMap(
+        (set) => ['--set', set],
+      );
+    const { err, exitCode } = await run('export', moe, '--to', 'megatron', '--out', out, '--gpus', '8', ...sets(1));
+    assert.equal(exitCode, 2);
+    assert.match(err, /would not run as planned: .*2 pipeline stages have no virtual stages \[expert-overlap\]/);
+    await run('export', moe, '--to', 'megatron', '--out', out, '--gpus', '8', ...sets(2));
+    assert.match(readFileSync(out, 'utf8'), /--overlap-moe-expert-parallel-comm\n/);
+  });
+
   it('writes what inspect reads back, and never over a file that exists', async () => {
     for (const [to, name] of [
       ['megatron', 'a.sh'],

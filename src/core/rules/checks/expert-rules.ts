@@ -1,10 +1,10 @@
-import type { ConfigView } from '../view';
+import type { ConfigView, SettingName } from '../view';
 import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf, product, worldSize } from '../../launchers/counts';
-import { parallelSize } from '../../launchers/layout-sizes';
+import { parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
@@ -38,6 +38,13 @@ export const expertRules: readonly Rule[] = [
     severity: 'warning',
     formats: runFormats,
     check: expertsOfDense,
+  },
+  {
+    code: 'expert-overlap',
+    severity: 'error',
+    planSeverity: 'warning',
+    formats: megatronAndRuns,
+    check: refusedOverlap,
   },
 ];
 
@@ -181,4 +188,34 @@ function expertsOfDense({ facts, format }: ConfigView): Issue | null {
     remedy: sentence`use an expert size of 1`,
     changes: setTo('expert', [1]),
   };
+}
+
+/**
+ * @finding expert-overlap
+ * Megatron hides the exchange of experts behind another micro-batch, in another chunk of the stage: "If enabling EP A2A overlap,
+ * virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1". It also wants an expert size above 1, and
+ * neither full recompute nor that of whole expert layers.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, lines 3002 to 3032
+ * @ignore the schedule gives each stage two chunks, as DualPipeV does.
+ */
+function refusedOverlap({ facts, format }: ConfigView): Issue | null {
+  if (facts.overlapExpertComm?.value !== true || facts.schedule !== undefined) return null;
+  const stages = parallelSize(facts, format, 'pipeline') ?? 1;
+  const refused = (at: SettingName, why: Sentence, remedy: Sentence): Issue => ({
+    at: ['overlapExpertComm', at],
+    message: sentence`The exchange of experts is overlapped, and ${why}`,
+    remedy: sentence`${remedy}, or do not overlap it`,
+    changes: setTo('overlapExpertComm', [false]),
+  });
+  // a plan chooses virtual stages where no file gives them
+  const isOpen = !isLauncher(format) && facts.virtualStages === undefined;
+  if (stages > 1 && !isOpen && virtualStagesPerGpu(facts, format) === 1)
+    return refused('pipeline', sentence`${many(stages, 'pipeline stage')} have no virtual stages`, sentence`give them virtual stages`);
+  if (parallelSize(facts, format, 'expert') === 1)
+    return refused('expert', sentence`the expert size is 1`, sentence`use a larger expert size`);
+  if (facts.recomputeGranularity?.value.trim().toLowerCase() === 'full')
+    return refused('recomputeGranularity', sentence`layers are recomputed whole`, sentence`recompute modules`);
+  if (facts.recomputeModules?.value.includes('moe') === true)
+    return refused('recomputeModules', sentence`expert layers are recomputed whole`, sentence`recompute moe_act`);
+  return null;
 }
