@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 
@@ -18,6 +19,7 @@ from terapipe_torch.loop import Pipeline, valid_labels
 from terapipe_torch.mesh import Mesh, make_mesh
 from terapipe_torch.optimizer import Optimizer, gradient_norm
 from terapipe_torch.plan import Plan, load_plan, with_training
+from terapipe_torch.trace import Trace
 
 
 def main(arguments: list[str]) -> int:
@@ -44,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="one step in fp32 against the whole model")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
 
@@ -60,7 +63,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.check:
         _check(in_fp32(plan), mesh)
     else:
-        _train(plan, mesh, options.steps)
+        _train(plan, mesh, options)
 
 
 def _source(plan: Plan) -> SyntheticTokens:
@@ -81,23 +84,35 @@ def _check(plan: Plan, mesh: Mesh) -> None:
         print(say, flush=True)
 
 
-def _train(plan: Plan, mesh: Mesh, steps: int) -> None:
+def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
     pipeline, source = Pipeline(plan, mesh), _source(plan)
     optimizer = Optimizer(pipeline.parameters(), plan.training)
-    for step in range(steps):
-        begin = time.perf_counter()
-        tokens = source.batch(step, mesh.dp.index * plan.replica_batch, plan.replica_batch)
-        pipeline.zero_gradients()
-        loss = pipeline.run(tokens, valid_labels(tokens, mesh))
+    trace = Trace(options.trace, options.steps, pipeline, optimizer) if options.trace else None
+    for step in range(options.steps):
+        with trace.step(step) if trace is not None else contextlib.nullcontext():
+            _step(pipeline, optimizer, source, step)
+    if trace is not None:
+        trace.write()
+
+
+def _step(pipeline: Pipeline, optimizer: Optimizer, source: SyntheticTokens, step: int) -> None:
+    plan, mesh, recorder = pipeline.plan, pipeline.mesh, pipeline.recorder
+    begin = time.perf_counter()
+    tokens = source.batch(step, mesh.dp.index * plan.replica_batch, plan.replica_batch)
+    pipeline.zero_gradients()
+    loss = pipeline.run(tokens, valid_labels(tokens, mesh))
+    with recorder.operation("reduce", "reduce"):
         pipeline.reduce_gradients()
+    with recorder.operation("norm", "reduce"):
         norm = gradient_norm(pipeline.parameters(), pipeline.counted(), mesh)
+    with recorder.operation("optimizer", "optimizer"):
         optimizer.step(norm)
-        total = all_reduce(torch.tensor(loss, device=mesh.device), mesh.world).item() / mesh.tp.size
-        seconds = time.perf_counter() - begin
-        if mesh.rank == 0:
-            rate = plan.replica_batch * mesh.dp.size * plan.training.sequence_length / seconds
-            what = f"loss {total:.5f}, gradient norm {norm.item():.4f}"
-            print(f"step {step}: {what}, {seconds * 1e3:.0f} ms, {rate:,.0f} tokens/s", flush=True)
+    total = all_reduce(torch.tensor(loss, device=mesh.device), mesh.world).item() / mesh.tp.size
+    seconds = time.perf_counter() - begin
+    if mesh.rank == 0:
+        rate = plan.replica_batch * mesh.dp.size * plan.training.sequence_length / seconds
+        what = f"loss {total:.5f}, gradient norm {norm.item():.4f}"
+        print(f"step {step}: {what}, {seconds * 1e3:.0f} ms, {rate:,.0f} tokens/s", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ class KeyValueCache:
         # .data has a version counter of its own: rows that later slices write do not invalidate this graph
         return self._buffers[0].data[:, :, :end], self._buffers[1].data[:, :, :end]
 
+    def tensors(self) -> list[torch.Tensor]:
+        """The buffers that there are."""
+        return [*(self._buffers or ()), *(self._gradients or ())]
+
     def add_gradients(self, dk: torch.Tensor, dv: torch.Tensor, at: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Adds the gradients of rows 0..end that the slice from `at` gave; returns those of its own rows, in fp32."""
         end = dk.shape[2]

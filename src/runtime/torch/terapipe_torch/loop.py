@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -28,19 +26,10 @@ from terapipe_torch.plan import (
     message_after,
     message_before,
 )
+from terapipe_torch.recorder import Recorder
 from terapipe_torch.weight_grads import WeightGradients, accumulate
 
 _dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-
-
-@dataclass
-class PassTime:
-    """One action of this rank: seconds from the start of the step, and how long it waited for a message."""
-
-    action: Action
-    start: float
-    end: float
-    stall: float
 
 
 class Pipeline:
@@ -61,13 +50,13 @@ class Pipeline:
         }
         for stage in self.stages.values():
             stage.initialise(plan.training.seed)
-        self.mailbox = Mailbox(plan, mesh, self._empty)
+        self.recorder = Recorder(mesh.device)
+        self.mailbox = Mailbox(plan, mesh, self._empty, self.recorder.received)
         self.places = [self._place(index) for index in range(len(plan.units))]
         self._tied = self._tied_group()
         self._first_sequence = plan.first_sequence()
         self._caches: dict[tuple[int, int], dict[int, KeyValueCache]] = {}
-        self.times: list[PassTime] = []
-        self.on_pass: Callable[[PassTime], None] = self.times.append
+        self.after_pass: Callable[[], None] | None = None
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """By global name; the parameters of a stage that shares one are listed once."""
@@ -88,11 +77,14 @@ class Pipeline:
         """
         self._tokens, self._valid, self._loss = tokens.to(self.mesh.device), valid, 0.0
         self._saved: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
-        self.times.clear()
-        self._start = time.perf_counter()
         self.mailbox.begin()
         for action in self.plan.actions[self.mesh.pp.index]:
-            self._timed(action)
+            unit = self.plan.units[action.unit]
+            details = {"stage": action.stage, "unit": action.unit, "mb_id": unit.micro_batch, "slice": unit.slice}
+            with self.recorder.operation(str(action), "pass", **details):
+                self._perform(action)
+            if self.after_pass is not None:
+                self.after_pass()
         self.mailbox.finish()
         self._check_finished()
         return self._loss
@@ -111,11 +103,14 @@ class Pipeline:
             if "main_grad" in parameter.__dict__:
                 parameter.main_grad.zero_()
 
-    def _timed(self, action: Action) -> None:
-        start, stalled = time.perf_counter(), self.mailbox.stalled
-        self._perform(action)
-        end = time.perf_counter()
-        self.on_pass(PassTime(action, start - self._start, end - self._start, self.mailbox.stalled - stalled))
+    def kept_tensors(self) -> Iterator[torch.Tensor]:
+        """What passes to come need, besides what autograd saves."""
+        for x, y in self._saved.values():
+            yield from (x, y)
+        for caches in self._caches.values():
+            for cache in caches.values():
+                yield from cache.tensors()
+        yield from self.weight_gradients.tensors()
 
     def _perform(self, action: Action) -> None:
         if action.kind == FORWARD:

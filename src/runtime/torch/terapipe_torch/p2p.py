@@ -5,7 +5,6 @@ of its own, and its receives are posted in the order in which the other rank sen
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import torch
@@ -37,15 +36,14 @@ class _Incoming:
 class Mailbox:
     """
     The messages of one step for this rank. `empty(message)` makes the tensor that a message is received
-    into. Stages of one rank hand over without a copy.
+    into; `received()` is called when one has been waited for. Stages of one rank hand over without a copy.
     """
 
-    def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor]) -> None:
-        self._plan, self._mesh, self._empty = plan, mesh, empty
+    def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor], received: Callable[[], None]) -> None:
+        self._plan, self._mesh, self._empty, self._received = plan, mesh, empty, received
         self._groups = _edge_groups(plan, mesh)
         self._edges = messages_by_edge(plan)
         self._here = mesh.pp.index
-        self.stalled = 0.0
         self._local: dict[Message, torch.Tensor] = {}
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
         self._sent: list[tuple[dist.Work, torch.Tensor]] = []
@@ -74,16 +72,15 @@ class Mailbox:
         self._sent = [(each, kept) for each, kept in self._sent if not each.is_completed()]
 
     def receive(self, message: Message, source_stage: int) -> torch.Tensor:
-        """The tensor of a message, waited for; the time of waiting is added to `stalled`, in seconds."""
+        """The tensor of a message, waited for."""
         if message in self._local:
             return self._local.pop(message)
         incoming = self._incoming[self._plan.rank_of(source_stage)]
         while message not in self._posted:
             incoming.post(self._empty, self._posted)
         work, tensor = self._posted.pop(message)
-        start = time.perf_counter()
         work.wait()
-        self.stalled += time.perf_counter() - start
+        self._received()
         self._post_ahead(incoming)
         return tensor
 

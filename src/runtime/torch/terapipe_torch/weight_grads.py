@@ -5,7 +5,7 @@ without walking the whole graph twice, so a linear layer hands its input and out
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -59,6 +59,13 @@ class WeightGradients:
         """The W pass of a (stage, unit)."""
         for item in self._queued.pop(key, []):
             _add_linear(item)
+
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """What the queue keeps: output gradients, and what `full_input` makes inputs of."""
+        for items in self._queued.values():
+            for item in items:
+                kept = [cell.cell_contents for cell in item.full_input.__closure__ or ()]
+                yield from (item.output_grad, *filter(torch.is_tensor, kept))
 
     @property
     def pending(self) -> list[Key]:
