@@ -65,6 +65,15 @@ export const positiveNumber: FlagRead<number> = {
   },
 };
 
+/** A number of zero or more. */
+export const amount: FlagRead<number> = {
+  words: 'one',
+  of: ([written = '']) => {
+    const value = /^[+]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : NaN;
+    return Number.isFinite(value) ? { value } : { expects: sentence`a number of 0 or more` };
+  },
+};
+
 /** A share of the whole, from 0 to 1. */
 export const share: FlagRead<number> = {
   words: 'one',

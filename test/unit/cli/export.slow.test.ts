@@ -105,6 +105,17 @@ describe('terapipe export', () => {
     assert.match(readFileSync(out, 'utf8'), /--overlap-moe-expert-parallel-comm\n/);
   });
 
+  it('writes a script of every kind of model that our own check takes', async () => {
+    const models = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../witness/parsers/models.json'), 'utf8')) as object;
+    for (const [model, config] of Object.entries(models)) {
+      const [from, out] = [at(`${model}.json`), at(`${model}.sh`)];
+      writeFileSync(from, JSON.stringify(config));
+      const { err } = await run('export', from, '--to', 'megatron', '--out', out, '--gpus', '8', '--set', 'schedule=1F1B');
+      assert.doesNotMatch(err, /nothing was written/, model);
+      assert.match(readFileSync(out, 'utf8'), /For Megatron-LM core 0\.\d+ and newer/);
+    }
+  });
+
   it('writes what inspect reads back, and never over a file that exists', async () => {
     for (const [to, name] of [
       ['megatron', 'a.sh'],

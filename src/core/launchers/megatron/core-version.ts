@@ -57,6 +57,36 @@ const flagsOfRelease: readonly (readonly [minor: number, flags: readonly string[
   [19, ['no-yarn-correction-range-round-to-int', 'yarn-beta-fast', 'yarn-beta-slow', 'yarn-original-max-position-embeddings']],
 ];
 
+/** What a script has together, or has without another flag, that releases before one refuse. */
+interface RefusedBefore {
+  readonly minor: number;
+  /** Flags, one with its value. */
+  readonly flags: readonly string[];
+  /** A flag, or one with its value, with which they take it. */
+  readonly without?: string;
+}
+
+/** From `validate_args`, `TransformerConfig` and `PipelineParallelLayerLayout` of each release. */
+const refusedBefore: readonly RefusedBefore[] = [
+  { minor: 12, flags: ['num-experts', 'account-for-loss-in-pipeline-split'] },
+  { minor: 12, flags: ['num-experts', 'account-for-embedding-in-pipeline-split'] },
+  // "multi_latent_attention does not support apply_rope_fusion", which is on
+  { minor: 13, flags: ['multi-latent-attention'] },
+  // the layers between divide by no stages
+  {
+    minor: 13,
+    flags: ['pipeline-model-parallel-size 2', 'decoder-first-pipeline-num-layers', 'decoder-last-pipeline-num-layers'],
+  },
+  { minor: 14, flags: ['mtp-num-layers', 'context-parallel-size'], without: 'context-parallel-size 1' },
+  { minor: 14, flags: ['mtp-num-layers', 'pipeline-model-parallel-layout'] },
+  // "Bias is not supported for MoE"
+  { minor: 15, flags: ['num-experts'], without: 'disable-bias-linear' },
+  // "Currently GroupedGEMM for MoE only supports bf16 dtype."
+  { minor: 16, flags: ['moe-grouped-gemm', 'fp16'] },
+  // "Model Spec must be None when using MoEs"
+  { minor: 16, flags: ['num-experts', 'spec'] },
+];
+
 const oldestMinor = 11;
 
 const minorOfFlag = new Map(flagsOfRelease.flatMap(([minor, flags]) => flags.map((flag) => [flag, minor] as const)));
@@ -66,9 +96,15 @@ const minorOfFlag = new Map(flagsOfRelease.flatMap(([minor, flags]) => flags.map
  * @param flags as a script has them, with their values.
  */
 export function oldestCore(flags: readonly string[]): number {
-  const minors = flags.flatMap((flag) => {
-    const [name = '', value = ''] = flag.replace(/^--/, '').split(' ');
-    return [name, `${name} ${value}`].map((key) => minorOfFlag.get(key) ?? oldestMinor);
-  });
-  return Math.max(oldestMinor, ...minors);
+  const written = new Set(
+    flags.flatMap((flag) => {
+      const [name = '', value = ''] = flag.replace(/^--/, '').split(' ');
+      return [name, `${name} ${value}`];
+    }),
+  );
+  const ofFlags = [...written].map((key) => minorOfFlag.get(key) ?? oldestMinor);
+  const together = refusedBefore.filter(
+    ({ flags: all, without }) => all.every((flag) => written.has(flag)) && (without === undefined || !written.has(without)),
+  );
+  return Math.max(oldestMinor, ...ofFlags, ...together.map(({ minor }) => minor));
 }

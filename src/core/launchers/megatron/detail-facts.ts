@@ -2,7 +2,7 @@ import { from } from '../../domain/located';
 import type { RopeScaling } from '../../domain/model';
 import type { Fact, Facts } from '../../run/facts';
 import { frequencyPattern } from '../../run/traits';
-import { count, on, positiveNumber, text, type FlagRead } from '../../languages/reads';
+import { amount, count, on, positiveNumber, text, type FlagRead } from '../../languages/reads';
 import { flagFact, type LocatedFlag } from '../tables/located-flag';
 import { expertDefaults, latentYarn } from './megatron-defaults';
 
@@ -13,7 +13,7 @@ const yarnSizes = [
   ['yarn-beta-fast', 'betaFast', positiveNumber, 32],
   ['yarn-beta-slow', 'betaSlow', positiveNumber, 1],
   ['mscale', 'mscale', positiveNumber, 1],
-  ['mscale-all-dim', 'mscaleAllDim', positiveNumber, 0],
+  ['mscale-all-dim', 'mscaleAllDim', amount, 0],
 ] as const satisfies readonly (readonly [flag: string, size: keyof RopeScaling, read: FlagRead<number>, silent: number])[];
 
 /** Read together with others by `readDetails` and `readRopeScaling`. */

@@ -10,6 +10,10 @@ describe('a new script of Megatron-LM', () => {
       ([, version = '']) => version,
     );
 
+  const { model } = planWith();
+  const latent = { qRank: 1536, kvRank: 512, nopeHeadDim: 128, ropeHeadDim: 64, vHeadDim: 128 };
+  const ahead = { ...model, mtpLayers: 1 };
+  const mixture = { ...model, experts: { count: 8, active: 2 } };
   const releases: readonly (readonly [what: string, changes: Partial<LaunchSettings>, version: string])[] = [
     ['the attention backend', {}, '0.11'],
     ['modules to recompute', { recompute: { granularity: 'selective', modules: ['layernorm'] } }, '0.12'],
@@ -19,6 +23,15 @@ describe('a new script of Megatron-LM', () => {
     ['CUDA graphs of parts of a layer', { cudaGraphs: 'layers' }, '0.16'],
     ['a CUDA graph of the iteration', { cudaGraphs: 'iteration' }, '0.18'],
     ['activations on the host', { activationOffloadLayers: 2 }, '0.16'],
+    ['latent attention', { model: { ...model, latent } }, '0.13'],
+    ['two uneven stages', { pipeline: 2, data: 4, stageLayers: [13, 11] }, '0.13'],
+    ['multi-token prediction', { model: ahead }, '0.12'],
+    ['multi-token prediction with context parallelism', { model: ahead, context: 2, data: 4 }, '0.14'],
+    ['multi-token prediction in a layout of stages', { model: ahead, pipeline: 4, data: 2, stageLayers: [7, 7, 6, 4] }, '0.14'],
+    ['experts', { model: mixture }, '0.11'],
+    ['experts with biases', { model: { ...mixture, qkvBias: true, attentionOutputBias: true, mlpBias: true } }, '0.15'],
+    ['grouped GEMMs in fp16', { model: mixture, precision: 'fp16' }, '0.16'],
+    ['dense layers in fp16', { precision: 'fp16' }, '0.11'],
   ];
   for (const [what, changes, version] of releases)
     it(`names core ${version} as the oldest that takes its flags of ${what}`, () => {
