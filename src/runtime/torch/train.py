@@ -17,6 +17,7 @@ from terapipe_torch.errors import CheckFailed, RuntimeRefusal
 from terapipe_torch.launch import agree, start
 from terapipe_torch.loop import Pipeline, valid_labels
 from terapipe_torch.mesh import Mesh, make_mesh
+from terapipe_torch.model.refusals import untrained
 from terapipe_torch.optimizer import Optimizer, gradient_norm
 from terapipe_torch.plan import Plan, load_plan, with_training
 from terapipe_torch.trace import Trace
@@ -60,6 +61,9 @@ def _run(options: argparse.Namespace) -> None:
     device = start(options.device)
     agree(plan.digest)
     mesh = make_mesh(plan.layout, device)
+    if mesh.rank == 0:
+        for each in untrained(plan.model):
+            print(f"not trained: {each}", flush=True)
     if options.check:
         _check(in_fp32(plan), mesh)
     else:

@@ -65,6 +65,19 @@ class _Reduce(torch.autograd.Function):
         return dy, None
 
 
+class _SumBothWays(torch.autograd.Function):
+    """Forward and backward: the sum over the axis, where all ranks go on with the sum for parts of their own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, axis: Axis) -> torch.Tensor:
+        ctx.axis = axis
+        return all_reduce(x.clone(), axis)
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return all_reduce(dy.clone(), ctx.axis), None
+
+
 class _GatherTokens(torch.autograd.Function):
     """Forward: tokens (dim 1) of all ranks; backward: this rank's part of the sum."""
 
@@ -103,3 +116,8 @@ def leave_tensor_parallel(x: torch.Tensor, axis: Axis, sequence_parallel: bool) 
     if axis.group is None:
         return x
     return _ScatterTokens.apply(x, axis) if sequence_parallel else _Reduce.apply(x, axis)
+
+
+def sum_both_ways(x: torch.Tensor, axis: Axis) -> torch.Tensor:
+    """The sum over the axis of parts that all ranks then use, as the squares of a norm over heads that are split."""
+    return x if axis.group is None else _SumBothWays.apply(x, axis)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.model.refusals import check_model
 from terapipe_torch.model.spec import ModelSpec, from_json
 
 FORWARD, BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT = "F", "B", "I", "W"
@@ -219,13 +220,29 @@ def parse_action(text: str) -> Action:
 
 
 def check_plan(plan: Plan) -> None:
-    """Whether this order trains: complete, on the ranks of its stages, slices in order, no deadlock."""
+    """Whether this plan trains: a model that there are layers for, a complete order on the ranks of its stages, no deadlock."""
+    check_model(plan.model, plan.layout.tensor)
+    _check_layout(plan)
     _check_stages(plan)
     _check_units(plan)
     _check_complete(plan)
     for rank, row in enumerate(plan.actions):
         _check_slice_order(plan, rank, row)
     _check_progress(plan)
+
+
+def _check_layout(plan: Plan) -> None:
+    layout, model, length = plan.layout, plan.model, plan.training.sequence_length
+    if min(layout.pipeline, layout.tensor, layout.context, layout.data, layout.expert) < 1:
+        raise RuntimeRefusal("every size of the layout must be 1 or more")
+    if layout.expert > 1:
+        raise RuntimeRefusal(f"the runtime has no expert parallelism ({layout.expert}): plan with layout.expert=1")
+    if model.positions == "learned" and length > (model.max_positions or 0):
+        raise RuntimeRefusal(f"the model has {model.max_positions} positions, the sequences {length} tokens")
+    parts = layout.context * (layout.tensor if layout.sequence_parallel else 1)
+    uneven = next((unit for unit in plan.units if unit.tokens % parts != 0), None)
+    if uneven is not None:
+        raise RuntimeRefusal(f"a slice of {uneven.tokens} tokens cannot be split over {parts} ranks of context and sequence parallelism")
 
 
 def _check_stages(plan: Plan) -> None:
@@ -238,8 +255,8 @@ def _check_stages(plan: Plan) -> None:
         layer += stage.layers
     if layer != plan.model.layers:
         raise RuntimeRefusal(f"the stages hold {layer} layers, the model has {plan.model.layers}")
-    ends = [stage.embedding for stage in plan.stages], [stage.head for stage in plan.stages]
-    if plan.model.vocab > 0 and (ends[0].index(True), ends[1][::-1].index(True)) != (0, 0):
+    ends = [index for index, stage in enumerate(plan.stages) if stage.embedding], [i for i, stage in enumerate(plan.stages) if stage.head]
+    if ends != ([0], [len(plan.stages) - 1]):
         raise RuntimeRefusal("the first stage must have the embedding and the last one the head")
     if len(plan.actions) != plan.layout.pipeline:
         raise RuntimeRefusal(f"{len(plan.actions)} rows of actions for {plan.layout.pipeline} ranks")

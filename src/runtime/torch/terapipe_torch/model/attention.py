@@ -13,18 +13,19 @@ from torch.nn.attention.bias import causal_lower_right
 from terapipe_torch.collectives import all_gather, all_reduce
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.model.linear import Parallel, Projection, column_linear, row_linear
-from terapipe_torch.model.norm import Norm
+from terapipe_torch.model.norm import HeadsNorm, Norm
 from terapipe_torch.model.rotary import RotaryTable
 from terapipe_torch.model.slice import SliceContext
-from terapipe_torch.model.spec import ModelSpec
+from terapipe_torch.model.spec import ModelSpec, Rotary
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How scores are made: their scale, and the window (tokens, including the token itself) or None."""
+    """How scores are made: their scale, the window (tokens, including the token itself) and the soft cap, None without."""
 
     scale: float
     window: int | None
+    soft_cap: float | None = None
 
 
 class Attention(nn.Module):
@@ -41,33 +42,53 @@ class Attention(nn.Module):
         self.k_proj = Projection(spec.hidden, widths[1], spec.qkv_bias, 0, parallel)
         self.v_proj = Projection(spec.hidden, widths[1], spec.qkv_bias, 0, parallel)
         self.o_proj = Projection(widths[0], spec.hidden, spec.attention_output_bias, 1, parallel)
-        partial = parallel.tp.size > 1
-        self.q_norm = Norm(spec, spec.head_dim, partial, "rmsnorm") if spec.qk_norm else None
-        self.k_norm = Norm(spec, spec.head_dim, partial, "rmsnorm") if spec.qk_norm else None
-        self.rotary = rotary_table(spec, spec.head_dim)
-        self.scores = Scores(spec.details.attention_scale or spec.head_dim**-0.5, spec.kind_of(layer).window)
+        self.across_heads = spec.qk_norm_across_heads
+        self.q_norm = _head_norm(spec, widths[0], parallel) if spec.qk_norm else None
+        self.k_norm = _head_norm(spec, widths[1], parallel) if spec.qk_norm else None
+        self.rotary = rotary_table(spec, layer, spec.head_dim)
+        self.scores = scores_of(spec, layer, spec.head_dim)
 
     def forward(self, x: torch.Tensor, place: SliceContext) -> torch.Tensor:
         """x [batch, tokens, hidden] to the same shape."""
-        q, k, v = (self._heads(each) for each in column_linear(x, [self.q_proj, self.k_proj, self.v_proj], self.parallel))
-        if self.q_norm is not None and self.k_norm is not None:
-            q, k = self.q_norm(q), self.k_norm(k)
+        q, k, v = column_linear(x, [self.q_proj, self.k_proj, self.v_proj], self.parallel)
+        q, k, v = self._normed(q, self.q_norm), self._normed(k, self.k_norm), self._heads(v)
         if self.rotary is not None:
             angles = self.rotary.angles(place.positions)
             q, k = self.rotary.rotate(q, angles), self.rotary.rotate(k, angles)
         out = attend(q, k, v, place, place.cache(self.layer), self.scores, self.parallel.recompute == "selective")
         return row_linear(out.transpose(1, 2).flatten(2), self.o_proj, self.parallel)
 
+    def _normed(self, x: torch.Tensor, norm: nn.Module | None) -> torch.Tensor:
+        if norm is None:
+            return self._heads(x)
+        return self._heads(norm(x)) if self.across_heads else norm(self._heads(x))
+
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
         """[batch, tokens, heads x size] to [batch, heads, tokens, size]."""
         return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
 
 
-def rotary_table(spec: ModelSpec, head_dim: int) -> RotaryTable | None:
-    """The rotation of heads of `head_dim` elements, None for a model without."""
-    if spec.positions != "rotary":
+def _head_norm(spec: ModelSpec, width: int, parallel: Parallel) -> nn.Module:
+    if spec.qk_norm_across_heads:
+        return HeadsNorm(spec, width, parallel)
+    return Norm(spec, spec.head_dim, parallel.tp.size > 1, "rmsnorm")
+
+
+def rotary_table(spec: ModelSpec, layer: int, head_dim: int) -> RotaryTable | None:
+    """The rotation of heads of `head_dim` elements, None for a layer without."""
+    details = spec.details
+    if spec.positions != "rotary" or layer in (details.no_rope_layers or ()):
         return None
-    return RotaryTable(spec.rotary, int(head_dim * spec.rotary.share), spec.details.rotary_interleaved)
+    rotary = spec.rotary
+    if details.local_rotary_base is not None and spec.kind_of(layer).window is not None:
+        rotary = Rotary(details.local_rotary_base, rotary.share)
+    return RotaryTable(rotary, int(head_dim * rotary.share), details.rotary_interleaved)
+
+
+def scores_of(spec: ModelSpec, layer: int, head_dim: int) -> Scores:
+    """Scores of a layer whose queries have `head_dim` elements."""
+    scale = spec.details.attention_scale or head_dim**-0.5
+    return Scores(scale, spec.kind_of(layer).window, spec.details.attention_soft_cap)
 
 
 def attend(
@@ -93,6 +114,8 @@ def attend(
 def _softmax(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, place: SliceContext, scores: Scores) -> torch.Tensor:
     tokens, rows = q.shape[2], k.shape[2]
     grouped = q.shape[1] != k.shape[1]
+    if scores.soft_cap is not None:
+        return _capped(q, k, v, _visible(place.positions, rows, scores.window), scores)
     if place.order is not None or (scores.window is not None and scores.window < rows):
         mask = _visible(place.positions, rows, scores.window)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scores.scale, enable_gqa=grouped)
@@ -101,6 +124,15 @@ def _softmax(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, place: SliceCont
     # is_causal=True would align a slice with the first tokens
     last = causal_lower_right(tokens, rows)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=last, scale=scores.scale, enable_gqa=grouped)
+
+
+def _capped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor, scores: Scores) -> torch.Tensor:
+    """Attention whose scores are capped softly (Gemma 2), which scaled_dot_product_attention cannot."""
+    repeats = q.shape[1] // k.shape[1]
+    k, v = (each.repeat_interleave(repeats, 1) for each in (k, v))
+    logits = (q @ k.transpose(2, 3)).float() * scores.scale
+    logits = torch.tanh(logits / scores.soft_cap) * scores.soft_cap
+    return logits.masked_fill(~seen, float("-inf")).softmax(-1).to(v.dtype) @ v
 
 
 def _visible(positions: torch.Tensor, rows: int, window: int | None) -> torch.Tensor:

@@ -47,13 +47,16 @@ def parameter(shape: Sequence[int], shard_dim: int | None = None, axis: Axis | N
 
 
 class Projection(nn.Module):
-    """weight [out, in] and bias [out] of one linear layer, cut along `dim` of the weight (0: columns, 1: rows in Megatron's words)."""
+    """
+    weight [out, in] and bias [out] of one linear layer, cut along `dim` of the weight (0: columns, 1: rows
+    in Megatron's words). `partial`: its gradients are parts of the sum over tp.
+    """
 
-    def __init__(self, inputs: int, outputs: int, bias: bool, dim: int | None, parallel: Parallel) -> None:
+    def __init__(self, inputs: int, outputs: int, bias: bool, dim: int | None, parallel: Parallel, partial: bool = False) -> None:
         super().__init__()
-        self.weight = parameter((outputs, inputs), dim, parallel.tp)
+        self.weight = parameter((outputs, inputs), dim, parallel.tp, partial)
         is_row = dim == 1
-        partial_bias = is_row and parallel.sequence_parallel
+        partial_bias = partial or (is_row and parallel.sequence_parallel)
         self.bias = parameter((outputs,), None if is_row else dim, parallel.tp, partial_bias) if bias else None
 
 
@@ -120,22 +123,25 @@ def row_linear(x: torch.Tensor, projection: Projection, parallel: Parallel) -> t
 
 
 class _Linear(torch.autograd.Function):
-    """A projection that no rank shares, as a router's or an expert's."""
+    """A projection without collectives, computed in `dtype`."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, store: WeightGradients, projection: Projection, weight: torch.Tensor) -> torch.Tensor:
-        ctx.store, ctx.projection = store, projection
+    def forward(
+        ctx: Any, x: torch.Tensor, store: WeightGradients, projection: Projection, dtype: torch.dtype, weight: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.store, ctx.projection, ctx.dtype = store, projection, dtype
         ctx.save_for_backward(x)
-        return F.linear(x, weight, projection.bias)
+        bias = None if projection.bias is None else projection.bias.to(dtype)
+        return F.linear(x.to(dtype), weight.to(dtype), bias)
 
     @staticmethod
     def backward(ctx: Any, dy: torch.Tensor) -> Any:
         (x,) = ctx.saved_tensors
-        x = x.detach()
-        ctx.store.add(ctx.projection.weight, ctx.projection.bias, lambda: x, dy)
-        return dy @ ctx.projection.weight, None, None, None
+        x, dtype = x.detach(), ctx.dtype
+        ctx.store.add(ctx.projection.weight, ctx.projection.bias, lambda: x.to(dtype), dy)
+        return (dy @ ctx.projection.weight.to(dtype)).to(x.dtype), None, None, None, None
 
 
-def linear(x: torch.Tensor, projection: Projection, store: WeightGradients) -> torch.Tensor:
-    """x [..., in] to [..., out] on this rank alone."""
-    return _Linear.apply(x, store, projection, projection.weight)
+def linear(x: torch.Tensor, projection: Projection, store: WeightGradients, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """x [..., in] to [..., out of this rank] without collectives, in `dtype` (that of x if None): a router, an expert, a latent."""
+    return _Linear.apply(x, store, projection, dtype or x.dtype, projection.weight)

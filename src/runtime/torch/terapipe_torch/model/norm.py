@@ -6,16 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from terapipe_torch.model.linear import parameter
+from terapipe_torch.collectives import sum_both_ways
+from terapipe_torch.model.linear import Parallel, parameter
 from terapipe_torch.model.spec import ModelSpec
 
 
 class Norm(nn.Module):
     """Over the last dimension, `width` elements. `partial`: its gradients are parts of the sum over tp."""
 
-    def __init__(self, spec: ModelSpec, width: int, partial: bool, kind: str | None = None) -> None:
+    def __init__(self, spec: ModelSpec, width: int, partial: bool, kind: str | None = None, epsilon: float | None = None) -> None:
         super().__init__()
-        self.epsilon = spec.norm_epsilon
+        self.epsilon = spec.norm_epsilon if epsilon is None else epsilon
         self.offset = 1.0 if spec.details.norm_unit_offset else 0.0
         self.is_layer_norm = (kind or spec.norm) == "layernorm"
         learned = spec.norm_parameters != 0
@@ -34,3 +35,20 @@ class Norm(nn.Module):
         if self.bias is not None:
             wide = wide + self.bias.float()
         return wide.to(x.dtype)
+
+
+class HeadsNorm(nn.Module):
+    """RMSNorm over all heads of queries or keys (OLMo 2), `width` elements of which tp cuts heads."""
+
+    def __init__(self, spec: ModelSpec, width: int, parallel: Parallel) -> None:
+        super().__init__()
+        self.epsilon, self.width, self.tp = spec.norm_epsilon, width, parallel.tp
+        self.offset = 1.0 if spec.details.norm_unit_offset else 0.0
+        self.weight = parameter((width,), 0, parallel.tp)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [batch, tokens, width / tensor] to the same shape."""
+        wide = x.float()
+        squares = sum_both_ways(wide.square().sum(-1, keepdim=True), self.tp)
+        wide = wide * torch.rsqrt(squares / self.width + self.epsilon)
+        return (wide * (self.weight.float() + self.offset)).to(x.dtype)

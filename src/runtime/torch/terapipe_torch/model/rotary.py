@@ -6,8 +6,9 @@ import math
 
 import torch
 
-from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.model.spec import RopeScaling, Rotary
+
+scaling_kinds = ("default", "linear", "llama3", "yarn")
 
 
 class RotaryTable:
@@ -42,13 +43,13 @@ class RotaryTable:
 
 def _scaled(frequencies: torch.Tensor, rotary: Rotary, scaling: RopeScaling, size: int) -> tuple[torch.Tensor, float]:
     factor = scaling.factor or 1.0
+    if scaling.kind == "default":
+        return frequencies, 1.0
     if scaling.kind == "linear":
         return frequencies / factor, 1.0
     if scaling.kind == "llama3":
         return _llama3(frequencies, scaling, factor), 1.0
-    if scaling.kind == "yarn":
-        return _yarn(frequencies, rotary.base, scaling, factor, size)
-    raise RuntimeRefusal(f"the runtime has no rotary scaling of kind {scaling.kind}")
+    return _yarn(frequencies, rotary.base, scaling, factor, size)
 
 
 def _llama3(frequencies: torch.Tensor, scaling: RopeScaling, factor: float) -> torch.Tensor:

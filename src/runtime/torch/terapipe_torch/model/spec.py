@@ -92,7 +92,10 @@ class Details:
     norm_placement: str | None = None
     parallel_residual: bool = False
     rotary_interleaved: bool = False
+    local_rotary_base: float | None = None
+    no_rope_layers: tuple[int, ...] | None = None
     attention_scale: float | None = None
+    attention_soft_cap: float | None = None
     embedding_multiplier: float = 1.0
     residual_multiplier: float = 1.0
     logit_multiplier: float = 1.0
@@ -162,7 +165,7 @@ def from_json(cls: type[T], data: dict[str, Any]) -> T:
         if name not in types_of:
             if value in (None, False):
                 continue
-            raise RuntimeRefusal(f"the runtime cannot train {key} = {value!r}")
+            raise RuntimeRefusal(f"the runtime cannot train a model with {key} = {value!r}")
         if value is not None:
             values[name] = _value(types_of[name], value)
     missing = [
