@@ -1,10 +1,11 @@
 import type { Carried } from '../writing/editor';
+import { slurmHeader, startLines } from '../writing/torchrun-script';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { isDataFlag } from './carried-flags';
 import { oldestCore } from './core-version';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
-import { environmentLines, startLines } from './script-start';
+import { environmentLines } from './script-start';
 import { megatronDefaultValues } from './megatron-defaults';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
@@ -49,9 +50,8 @@ function issueFlags({
  */
 export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried): string {
   const { values } = carried;
-  const { nodes, gpusPerNode, title, model } = plan;
+  const { nodes, gpusPerNode, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
-  const job = title.replace(/[^\w-]+/g, '-').slice(0, 60) || 'train';
   const words = edits.flatMap((edit) => spellFlag(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
@@ -65,13 +65,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
     runtime === undefined ? oldestCore([...ofModel, ...words, ...values.values(), ...attentionFlag(plan), ...issueFlags(plan)]) : null;
   const program = `"$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
   "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"`;
-  return `#!/usr/bin/env bash
-#SBATCH --job-name=${job}
-#SBATCH --nodes=${nodes}
-#SBATCH --gpus-per-node=${gpusPerNode}
-#SBATCH --ntasks-per-node=1
-#SBATCH --exclusive
-
+  return `${slurmHeader(plan)}
 ${[...headerLines(plan, gaps), ...versionLine(core)].map((line) => `# ${line}`).join('\n')}
 set -euo pipefail
 

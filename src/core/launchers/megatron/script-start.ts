@@ -20,22 +20,3 @@ function needsOneConnection({ tensor, context, computeCapability, overlapExpertC
   const isBlackwell = Number(computeCapability ?? 0) >= 10 && core !== null && core >= 13;
   return (tensor > 1 || context > 1) && !isBlackwell && overlapExpertComm !== true;
 }
-
-/** The end of a script: `torchrun` by Slurm on all nodes of the job, otherwise on this one. @param program with its arguments. */
-export function startLines({ nodes }: Pick<LaunchSettings, 'nodes'>, program: string): string {
-  const byHand =
-    nodes === 1
-      ? `  LAUNCH=(torchrun --standalone)`
-      : `  # start this script on each of the ${nodes} nodes
-  LAUNCH=(torchrun --node-rank "\${NODE_RANK:?set it to the number of this node, 0 to ${nodes - 1}}"
-    --master-addr "\${MASTER_ADDR:?set it to the host name of node 0}" --master-port "\${MASTER_PORT:-29500}")`;
-  return `if [ -n "\${SLURM_JOB_ID:-}" ]; then
-  HOSTS=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
-  LAUNCH=(srun torchrun --rdzv-id "$SLURM_JOB_ID" --rdzv-backend c10d
-    --rdzv-endpoint "\${HOSTS%%$'\\n'*}:\${MASTER_PORT:-29500}")
-else
-${byHand}
-fi
-"\${LAUNCH[@]}" --nnodes "$NNODES" --nproc-per-node "$GPUS_PER_NODE" \\
-  ${program}`;
-}
