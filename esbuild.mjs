@@ -1,7 +1,7 @@
 // Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production`
 // minifies.
 import esbuild from 'esbuild';
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
@@ -132,6 +132,8 @@ const builds = [
 if (!watch) await rm('dist', { recursive: true, force: true });
 await mkdir('dist', { recursive: true });
 await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
+// Python that exports write out.
+await cp('src/runtime/torch', 'dist/torch', { recursive: true, filter: (source) => !/__pycache__|[/\\]\.|\.pyc$/.test(source) });
 if (watch) {
   const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
   // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.

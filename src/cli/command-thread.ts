@@ -59,6 +59,7 @@ void runCommand(args, {
   status: (text) => say({ type: 'status', text }),
   signal: interrupted.signal,
   profilerFile: path.join(__dirname, 'profiler.js'),
+  torchFolder: path.join(__dirname, 'torch'),
   shell: shellReaderFrom((name) => readFile(path.join(__dirname, name))),
   debug,
 }).then((exitCode) => {

@@ -1,4 +1,5 @@
 import type { LauncherReader } from '../core/run/facts';
+import { torchFolder } from '../core/export/torch/folder';
 import type { SliceExport } from '../core/export/slices/slice-export';
 import { candidateTrace } from '../core/export/chrome-trace';
 import { planHtml } from '../core/export/html/report';
@@ -31,6 +32,8 @@ export interface ExportedFile {
   readonly gaps: readonly Remark[];
   /** A second file of the export, under the same name with its own ending. */
   readonly second?: { readonly ending: string; readonly text: string };
+  /** Instead of pieces: files of a folder by name, which the sources of the PyTorch runtime are added to. */
+  readonly files?: ReadonlyMap<string, string>;
   /** What the file will run, where that is not the plan's chosen candidate. */
   readonly runs?: Pick<Candidate, 'name' | 'schedule' | 'iterationMs' | 'scheme'>;
 }
@@ -38,6 +41,8 @@ export interface ExportedFile {
 /** One thing that `export --to` writes. */
 interface ExportFormat {
   readonly description: string;
+  /** It writes a folder of files. */
+  readonly isFolder?: true;
   /**
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
@@ -62,6 +67,7 @@ const ownFormats: Readonly<Record<string, ExportFormat>> = {
   ),
   'chrome-trace': ofTimeline('the timeline for Perfetto, with memory', trace),
   svg: ofTimeline('the timeline as a picture', picture),
+  torchrun: { ...notEditable('a folder that trains the plan with PyTorch', torchrun), isFolder: true },
 };
 
 /** Everything that `export --to` writes, by name: launchers' files, ours, and what slices are written as. */
@@ -135,6 +141,11 @@ function scheduleCsv(description: string, write: (timeline: Timeline) => string)
     return { ...made, gaps: [...made.gaps, { what, reason }], second: { ending: slicesEnding, text: slicesText(name, units) } };
   };
   return { ...csv, create };
+}
+
+function torchrun(plan: Plan): ExportedFile {
+  const { files, gaps } = torchFolder(plan);
+  return { pieces: [], gaps, files };
 }
 
 function exportTitle(plan: Plan, { name }: Candidate): string {

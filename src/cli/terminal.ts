@@ -20,6 +20,8 @@ export interface Terminal {
   readonly signal: AbortSignal;
   /** The bundled child that measures slices. */
   readonly profilerFile: string;
+  /** The sources of the PyTorch runtime. */
+  readonly torchFolder: string;
   /** The reader of shell scripts. */
   readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */

@@ -2,8 +2,9 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { notWritten, systemCode } from '../files/system-reason';
+import { existingFiles, writeFolder } from '../files/text-folder';
 import { writeWhole } from '../files/write-whole';
-import { sentence } from '../core/sentence';
+import { counted, sentence } from '../core/sentence';
 
 /** A text, or its pieces in order. */
 type Content = string | Iterable<string>;
@@ -40,6 +41,22 @@ export async function writeOut(file: string, content: Content, replace: boolean)
       );
     throw notWritten('export-not-saved', file, error);
   }
+}
+
+/**
+ * Writes the files of a folder, as `writeFolder`.
+ * @param replace whether those that exist are replaced; otherwise nothing is written where there is one.
+ * @throws ExpectedError `export-exists`, `export-not-saved`.
+ */
+export async function writeOutFolder(folder: string, files: ReadonlyMap<string, string>, replace: boolean): Promise<void> {
+  const [first, ...more] = replace ? [] : await existingFiles(folder, files);
+  if (first === undefined) return writeFolder(folder, files, replace);
+  const others = more.length === 0 ? sentence`exists already` : sentence`and ${counted(more.length, 'more file')} exist already`;
+  throw new ExpectedError(
+    'export-exists',
+    sentence`${path.join(folder, first)} ${others}`,
+    sentence`name another folder, or give --write to replace them`,
+  );
 }
 
 /**

@@ -20,6 +20,7 @@ const reasons: Readonly<Record<string, SystemReason>> = {
   EPERM: { why: sentence`it may not be written`, remedy: permissions },
   EROFS: { why: sentence`its disk is read-only`, remedy: elsewhere },
   ENOENT: { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` },
+  EEXIST: { why: sentence`a file with that name exists`, remedy: elsewhere },
   ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
   EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
   ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },

@@ -15,6 +15,8 @@ type Disk = Pick<
 interface WriteOptions {
   /** False: a file that exists stays as it is, and the write fails with EEXIST. */
   readonly replace: boolean;
+  /** Permissions of a new file, before the umask; left out: nobody runs it. */
+  readonly mode?: number;
   /** Called last, before the new file takes the old one's place; what it throws stops the write. */
   readonly beforeReplacing?: () => Promise<unknown>;
   readonly disk?: Disk;
@@ -42,7 +44,8 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
   const temporary = temporaryIn(path.dirname(target));
   const unregister = removedOnExit(temporary);
   try {
-    const madeMs = await fill(temporary, content, old, disk);
+    const mode = old === null ? (options.mode ?? 0o666) : old.mode & 0o777;
+    const madeMs = await fill(await disk.open(temporary, 'wx', mode), content, old, disk);
     await options.beforeReplacing?.();
     if (options.replace) await disk.rename(temporary, target);
     else await takeFreeName(temporary, target, disk);
@@ -101,8 +104,12 @@ function temporaryIn(folder: string): string {
 /**
  * Writes and flushes the temporary file, with the permissions of the old one. @returns the moment it was written, by the clock of its disk.
  */
-async function fill(temporary: string, content: string | Uint8Array | Iterable<string>, old: Stats | null, disk: Disk): Promise<number> {
-  const handle = await disk.open(temporary, 'wx', old === null ? 0o666 : old.mode & 0o777);
+async function fill(
+  handle: nodeDisk.FileHandle,
+  content: string | Uint8Array | Iterable<string>,
+  old: Stats | null,
+  disk: Disk,
+): Promise<number> {
   try {
     await disk.writeFile(handle, content);
     if (old !== null) {

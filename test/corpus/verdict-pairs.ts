@@ -39,6 +39,7 @@ async function printed(
     now: () => '',
     signal: new AbortController().signal,
     profilerFile: '',
+    torchFolder: '',
     shell,
     debug: false,
   });

@@ -6,7 +6,7 @@ import { runtimeProfile, runtimes } from '../../src/core/domain/runtime';
 import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import { interleavedKind } from '../../src/core/schedules/registry';
 import { say } from '../../src/core/sentence';
-import { profileJsonSchema, withRules, type RootSchema } from './schema';
+import { profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
@@ -83,5 +83,6 @@ export const generatedJson: readonly { readonly file: string; readonly text: () 
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
   { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },
+  { file: 'media/schemas/torch-plan.schema.json', text: () => JSON.stringify(torchPlanJsonSchema()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },
 ];

@@ -37,6 +37,7 @@ export async function printedBy(args: readonly string[]): Promise<string> {
     status: () => undefined,
     signal: new AbortController().signal,
     profilerFile: '',
+    torchFolder: '',
     shell: () => Promise.reject(new Error('no shell scripts in these examples')),
     debug: false,
   });

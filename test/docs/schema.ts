@@ -21,6 +21,7 @@ import { modelFields } from '../../src/core/run/written-model';
 import { path as pathRule, type Rule } from '../../src/core/domain/settings/rules';
 import { explainSetting, settingOfKey, settings } from '../../src/core/domain/settings/table';
 import { say } from '../../src/core/sentence';
+import { torchPlanSchema } from '../../src/core/export/torch/schema';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is not a section, by section and key. */
@@ -88,6 +89,11 @@ function describedAs(section: string, key: string): object {
 export function profileJsonSchema(): object {
   // A list of versions, which `v.record` would take, is refused before: the output schema is what is left.
   return toJsonSchema(profileSchema, { target: 'draft-07', definitions: profileParts, typeMode: 'output' });
+}
+
+/** The schema of the file that the PyTorch runtime trains from. */
+export function torchPlanJsonSchema(): object {
+  return toJsonSchema(torchPlanSchema, { target: 'draft-07' });
 }
 
 /** The JSON schema of a rule; a value or null in one list of types, as editors show it best. */

@@ -138,7 +138,8 @@ export const coreRooms: Readonly<Record<string, CoreRoom>> = {
     imports: ['domain', 'measured-profile', 'languages', 'run', 'huggingface', 'terapipe', 'launchers', 'rules'],
   },
   export: {
-    about: "writes plans out: JSON, launchers' files (each change read back), pictures, reports",
+    about:
+      "writes plans out: JSON, launchers' files (each change read back), pictures, reports, and in `torch/` the folder that trains one with PyTorch",
     imports: [
       'domain',
       'model',

@@ -20,6 +20,7 @@ const allowed = [
   /^dist\/[\w-]+\.(js|css)(\.LEGAL\.txt)?$/,
   /^dist\/(extension|page)\/[\w-]+\.js(\.LEGAL\.txt)?$/,
   /^dist\/(web-tree-sitter|tree-sitter-bash)\.wasm$/,
+  /^dist\/torch\/(train|terapipe_torch\/[\w/]+)\.py$/,
   /^dist\/node_modules\/onnxruntime-(node|common)\/(package\.json|dist\/[\w/-]+\.js|dist\/cjs\/package\.json)$/,
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),
   /^media\/[\w./-]+\.(svg|png|json|md)$/,
@@ -37,6 +38,7 @@ const needed = [
   'dist/page.css',
   'dist/web-tree-sitter.wasm',
   'dist/tree-sitter-bash.wasm',
+  'dist/torch/train.py',
 ];
 
 /**

@@ -1,6 +1,5 @@
 import { fileStart } from '../../core/languages/json/document';
 import { closest } from '../../core/suggest';
-import type { LauncherReader } from '../../core/run/facts';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, withSource } from '../../core/export/launchers/launch-settings';
@@ -24,7 +23,10 @@ import { findingLine, printedFinding, type Answer, type PrintedFinding } from '.
 import { exportFormatNamed, exportNames, type ExportedFile } from '../export-formats';
 import { exitCodeFor, type Planned } from '../planned';
 import { readNamedFile, readReferenced, type SourceText } from '../read-file';
-import { editFile, writeOut } from '../write-file';
+import { runtimeFiles } from '../../core/export/torch/folder';
+import { readFolder } from '../../files/text-folder';
+import type { Terminal } from '../terminal';
+import { editFile, writeOut, writeOutFolder } from '../write-file';
 import { anyOf, say, sentence } from '../../core/sentence';
 
 /** Options of `export` in addition to a file. */
@@ -41,10 +43,7 @@ interface ExportOptions {
 }
 
 /** What `export` needs of the host. */
-interface ExportHost {
-  readonly shell: () => Promise<LauncherReader>;
-  /** Remarks on what is printed. */
-  readonly err: (text: string) => void;
+interface ExportHost extends Pick<Terminal, 'shell' | 'torchFolder' | 'err'> {
   /** Texts by file, for lines of findings. */
   readonly texts: Map<string, string>;
 }
@@ -118,19 +117,25 @@ async function newFile(
   plan: Plan,
   findings: readonly PrintedFinding[],
   { to, out, write }: ExportOptions,
-  { shell }: ExportHost,
+  { shell, torchFolder }: ExportHost,
 ): Promise<ExportAnswer> {
   const name = to ?? 'html';
-  const { pieces, gaps, runs, second } = await exportFormatNamed(name).create(plan, findings, shell);
+  const { pieces, gaps, runs, second, files } = await exportFormatNamed(name).create(plan, findings, shell);
   const remarks = gapLines(plan, gaps, runs);
   const ran = { runs: writtenRun(plan, runs) };
   if (out === null) {
     const lengths = second === undefined ? {} : { beside: second.text };
     return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
   }
+  const json = { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran };
+  if (files !== undefined) {
+    const folder = new Map([...files, ...(await readFolder(torchFolder, runtimeFiles))]);
+    await writeOutFolder(out, folder, write);
+    return { json: { ...json, files: [...folder.keys()] }, text: `Wrote ${printable(out)}: start it with run.sh`, remarks };
+  }
   await writeOut(out, pieces, write);
   if (second !== undefined) await writeOut(out + second.ending, second.text, write);
-  return { json: { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran }, text: `Wrote ${printable(out)}`, remarks };
+  return { json, text: `Wrote ${printable(out)}`, remarks };
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */

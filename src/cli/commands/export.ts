@@ -22,7 +22,7 @@ const options = {
     value: 'EXISTING',
     help: "change this launcher's file instead: prints the difference, which patch -p0 takes; comments and layout of the file are kept",
   },
-  out: { value: 'PATH', help: 'write to a new file, instead of printing; with --search, a folder too' },
+  out: { value: 'PATH', help: 'write to a new file, instead of printing; with --search a folder too; with --to torchrun a folder' },
   write: { help: 'with --into, change EXISTING itself; with --out, replace PATH' },
   search: {
     help: "write the best layout that FILE's launcher (or that of --to) can express, planned again from the written file; needs --out",
@@ -43,6 +43,8 @@ export const exportCommand = defineCommand({
     const misplaced = (['free', 'schedules', 'row'] as const).find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of a search`, sentence`give --search too`);
     if (to === null && into === null) throw usage(sentence`export needs a format`, sentence`give --to ${orList(exportNames)}`);
+    if (to !== null && into === null && out === null && exportFormatNamed(to).isFolder === true)
+      throw usage(sentence`--to ${to} writes a folder`, sentence`give --out DIR`);
     if (into === '-') throw usage(sentence`--into takes a file, not standard input`, sentence`name the file`);
     if (write && into === null && out === null)
       throw usage(sentence`--write needs something to write to`, sentence`give --into or --out too`);
@@ -51,7 +53,7 @@ export const exportCommand = defineCommand({
       const read = await measuredConfig(planned, step, terminal, texts);
       sayDifferences(read, terminal);
       const plan = await planNearby(read.config, read.line.defaults, terminal.status);
-      return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { shell: terminal.shell, err: terminal.err, texts });
+      return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { ...terminal, texts });
     };
   },
 });

@@ -189,6 +189,7 @@ describe('terapipe on bad input', () => {
         status: () => undefined,
         signal: new AbortController().signal,
         profilerFile: '',
+        torchFolder: '',
         shell: () => Promise.reject(new Error('no shell here')),
         debug: false,
       };

@@ -109,6 +109,7 @@ async function runHere(args: readonly string[], folder: string): Promise<Outcome
       now: () => new Date().toISOString(),
       signal: new AbortController().signal,
       profilerFile: '',
+      torchFolder: path.join(sources, 'runtime/torch'),
       shell: shellReader,
       debug: false,
     });

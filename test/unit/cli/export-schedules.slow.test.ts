@@ -23,6 +23,7 @@ async function run(...args: readonly string[]): Promise<{ readonly out: string; 
     now: () => '2026-01-01T00:00:00Z',
     signal: new AbortController().signal,
     profilerFile: '',
+    torchFolder: '',
     shell: () => Promise.reject(new Error('no shell here')),
     debug: false,
   });
@@ -102,6 +103,7 @@ describe('terapipe export of schedules', () => {
       now: () => '2026-01-01T00:00:00Z',
       signal: new AbortController().signal,
       profilerFile: '',
+      torchFolder: '',
       shell: () => Promise.reject(new Error('no shell here')),
       debug: false,
     };

@@ -41,6 +41,7 @@ describe('terapipe export', () => {
       now: () => '2026-01-01T00:00:00Z',
       signal: new AbortController().signal,
       profilerFile: '',
+      torchFolder: '',
       shell: () => Promise.resolve(shell),
       debug: false,
     });

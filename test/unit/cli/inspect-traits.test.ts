@@ -16,6 +16,7 @@ async function inspect(file: string): Promise<Section> {
     status: () => undefined,
     signal: new AbortController().signal,
     profilerFile: '',
+    torchFolder: '',
     shell: () => Promise.reject(new Error('no shell here')),
     debug: true,
   });

@@ -59,6 +59,7 @@ describe('terapipe profile', () => {
       },
       signal,
       profilerFile: child.file,
+      torchFolder: '',
       shell: () => Promise.reject(new Error('no shell here')),
       debug: true,
     });

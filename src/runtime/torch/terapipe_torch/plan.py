@@ -84,6 +84,7 @@ class Training:
 
     sequence_length: int
     global_batch: int
+    optimizer: str = "adam"
     precision: str = "fp32"
     recompute: str = "none"
     learning_rate: float = 1e-4

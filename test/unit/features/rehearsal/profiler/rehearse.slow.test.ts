@@ -221,6 +221,7 @@ async function terapipe(profilerFile: string, args: readonly string[]): Promise<
     status: () => undefined,
     signal: new AbortController().signal,
     profilerFile,
+    torchFolder: '',
     shell: () => Promise.reject(new Error('no shell scripts here')),
     debug: true,
   });

@@ -1,0 +1,44 @@
+import { plannedStep } from '../launchers/launch-settings';
+import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Plan } from '../../planner/plan';
+import { torchPlan } from './plan-file';
+import { readmeText } from './readme';
+import { runScript } from './run-script';
+import type { TorchPlan } from './schema';
+
+/** A folder that trains a plan with PyTorch, once the sources of the runtime are in it: `train.py` and `terapipe_torch/`. */
+interface TorchFolder {
+  /** Texts of its other files, by name. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly plan: TorchPlan;
+  /** What it trains otherwise than planned. */
+  readonly gaps: readonly Remark[];
+}
+
+/** Names of the runtime's sources. */
+export const runtimeFiles = /\.py$/;
+
+/** The folder for the chosen candidate of a plan. @throws ExpectedError as `torchPlan`. */
+export function torchFolder(plan: Plan): TorchFolder {
+  const { plan: written, gaps } = torchPlan(plan);
+  const { plan: launch } = plannedStep(plan);
+  return {
+    plan: written,
+    gaps,
+    files: new Map([
+      ['plan.json', planText(written)],
+      ['run.sh', runScript(launch)],
+      ['README.md', readmeText(written, launch, gaps)],
+    ]),
+  };
+}
+
+/** JSON with a line for each stage, unit and row of actions: to read, and to compare two. */
+function planText(plan: TorchPlan): string {
+  const members = Object.entries(plan).map(([key, value]) => {
+    const rows: readonly unknown[] | null = Array.isArray(value) ? value : null;
+    const lines = rows?.map((row) => JSON.stringify(row)).join(',\n    ');
+    return `${JSON.stringify(key)}: ${lines === undefined ? JSON.stringify(value) : `[\n    ${lines}\n  ]`}`;
+  });
+  return `{\n  ${members.join(',\n  ')}\n}\n`;
+}

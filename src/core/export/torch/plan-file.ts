@@ -1,0 +1,164 @@
+import * as v from 'valibot';
+import { ExpectedError } from '../../errors';
+import { formatCount } from '../../format';
+import { resolveRankOrder } from '../../domain/runtime';
+import type { ModelSpec } from '../../domain/model';
+import type { PlanRequest } from '../../domain/request';
+import { carriedFlags } from '../../launchers/megatron/carried-flags';
+import type { Remark } from '../../launchers/writing/launch-settings';
+import { scheduleChunks } from '../../partition/chunks';
+import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
+import { maximumTimelineOperations } from '../../planner/predict/predict';
+import { sum } from '../../numbers';
+import { scheduleOn } from '../../schedules/on-layout';
+import { actionText } from '../../schedules/pytorch-csv/actions';
+import type { Schedule, Timeline } from '../../schedules/schedule';
+import { sentence } from '../../sentence';
+import { requireTrainable } from './refusals';
+import { torchPlanSchema, type TorchPlan } from './schema';
+
+/** A plan for the PyTorch runtime, and what it runs otherwise than planned. */
+interface TorchExport {
+  readonly plan: TorchPlan;
+  readonly gaps: readonly Remark[];
+}
+
+/**
+ * The chosen candidate of a plan as the PyTorch runtime reads it.
+ * @throws ExpectedError `export-torchrun` for what it does not train, `export-no-timeline` for more operations than are written.
+ */
+export function torchPlan(plan: Plan): TorchExport {
+  const { request } = plan;
+  const candidate = chosenCandidate(plan);
+  requireTrainable(request, candidate);
+  const { timeline } = candidate;
+  if (timeline === null)
+    throw new ExpectedError(
+      'export-no-timeline',
+      sentence`This schedule has more than ${formatCount(maximumTimelineOperations)} operations, too many to write one by one`,
+      sentence`raise training.microBatch or lower training.globalBatch`,
+    );
+  const units = timeline.units.map(({ microBatch, slice, batch, tokens, context }) => ({ microBatch, slice, batch, tokens, context }));
+  const { hyperparameters, gaps } = optimizerSettings(plan);
+  const written = v.parse(torchPlanSchema, {
+    kind: 'terapipe-torch-plan',
+    version: 1,
+    title: request.title,
+    schedule: timeline.name,
+    model: trainedModel(request),
+    layout: layoutSizes(request),
+    stages: stagesOfChunks(request, candidate, timeline),
+    units,
+    actions: byRank(timeline, (row) => actionText(timeline.kind[row] ?? 0, timeline.chunk[row] ?? 0, timeline.unit[row] ?? 0)),
+    training: {
+      ...trainingSettings(request),
+      globalBatch: request.layout.data * sum(units.map(({ batch, slice }) => (slice === 0 ? batch : 0))),
+      ...hyperparameters,
+    },
+    predicted: predictedTimes(candidate, timeline),
+  });
+  return { plan: written, gaps: [...gaps, ...scheduleGaps(request, candidate)] };
+}
+
+/** With a row in its table of learned positions for every token of a sequence. */
+function trainedModel({ model, training }: PlanRequest): ModelSpec {
+  const { positions, maxPositions } = model;
+  return positions === 'learned' ? { ...model, maxPositions: Math.max(training.sequenceLength, maxPositions ?? 0) } : model;
+}
+
+function layoutSizes({ layout, training }: PlanRequest): TorchPlan['layout'] {
+  const { pipeline, tensor, context, data, expert } = layout;
+  const outer =
+    resolveRankOrder({ layout, training }) === 'tp-cp-ep-dp-pp' ? (['data', 'pipeline'] as const) : (['pipeline', 'data'] as const);
+  return {
+    pipeline,
+    tensor,
+    context,
+    data,
+    expert,
+    sequenceParallel: training.sequenceParallel,
+    zeroStage: training.zeroStage,
+    rankOrder: ['tensor', 'context', ...outer],
+  };
+}
+
+/** What PyTorch calls stages: the model chunks in the order of the layers, each on its pipeline rank. */
+function stagesOfChunks(request: PlanRequest, { schedule, chunksPerStage }: Candidate, { stageOfChunk }: Timeline): TorchPlan['stages'] {
+  const kind = { ...scheduleOn(schedule, request.layout), chunks: chunksPerStage };
+  let firstLayer = 0;
+  return scheduleChunks(request, kind).chunkContents.map(({ layers, first, last }, chunk) => {
+    const stage = { rank: stageOfChunk[chunk] ?? 0, firstLayer, layers, embedding: first, head: last };
+    firstLayer += layers;
+    return stage;
+  });
+}
+
+/** A value for each operation of each pipeline rank, in their order. */
+function byRank<T>({ rowStart }: Pick<Schedule, 'rowStart'>, value: (row: number) => T): T[][] {
+  return Array.from({ length: rowStart.length - 1 }, (_, rank) => {
+    const [from = 0, to = 0] = rowStart.subarray(rank, rank + 2);
+    return Array.from({ length: to - from }, (_row, index) => value(from + index));
+  });
+}
+
+function trainingSettings({ training }: PlanRequest) {
+  const { sequenceLength, precision, recompute } = training;
+  return { sequenceLength, precision, recompute };
+}
+
+function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline): TorchPlan['predicted'] {
+  const rounded = (ms: number): number => Math.round(1e4 * ms) / 1e4;
+  return {
+    iterationMs: rounded(iterationMs),
+    startMs: byRank(timeline, (row) => rounded(timeline.startMs[row] ?? 0)),
+    endMs: byRank(timeline, (row) => rounded(timeline.endMs[row] ?? 0)),
+    peakBytes: memory.stages.map(({ peakBytes }) => Math.round(peakBytes)),
+  };
+}
+
+/** Settings of AdamW by the flag of Megatron-LM that gives them, with what they are where the planned run's file gives none. */
+const optimizerFlags = {
+  learningRate: ['lr', 1e-4],
+  weightDecay: ['weight-decay', 0.1],
+  beta1: ['adam-beta1', 0.9],
+  beta2: ['adam-beta2', 0.95],
+  epsilon: ['adam-eps', 1e-8],
+  gradientClip: ['clip-grad', 1],
+  seed: ['seed', 1234],
+} as const satisfies Partial<Record<keyof TorchPlan['training'], readonly [flag: string, usual: number]>>;
+
+/** What the planned run's file sets of the optimizer, in any launcher's names. */
+function optimizerSettings({ source }: Plan) {
+  const settings = source?.settings ?? null;
+  const carried = source === undefined || settings === null ? null : carriedFlags({ ...source, settings }, false).values;
+  const given = (flag: string): number => Number.parseFloat((carried?.get(flag) ?? '').split(' ')[1] ?? '');
+  const values = Object.entries(optimizerFlags).map(([name, [flag, usual]]): [string, number] => [
+    name,
+    Number.isFinite(given(flag)) ? given(flag) : usual,
+  ]);
+  const decays =
+    [...(carried?.keys() ?? [])].some((flag) => /^lr-(decay|warmup|wsd)/.test(flag)) && carried?.get('lr-decay-style') !== constantRate;
+  const what = sentence`warm-up and decay of the learning rate`;
+  return {
+    hyperparameters: { optimizer: 'adam', ...Object.fromEntries<number>(values) },
+    gaps: decays ? [{ what, reason: sentence`the PyTorch runtime trains with a constant rate` }] : [],
+  };
+}
+
+const constantRate = '--lr-decay-style constant';
+
+/** What of the step the runtime runs in another way than it was predicted. */
+function scheduleGaps({ training, layout }: PlanRequest, { schedule }: Candidate): readonly Remark[] {
+  const { exchangesAttention } = scheduleOn(schedule, layout);
+  return [
+    ...(training.dropout ? [{ what: sentence`dropout`, reason: sentence`the PyTorch runtime trains without it` }] : []),
+    ...(exchangesAttention === true
+      ? [
+          {
+            what: sentence`attention exchanged between stages, and the head spread over them`,
+            reason: sentence`the PyTorch runtime has the order of ${schedule} only, so that a step takes longer than predicted`,
+          },
+        ]
+      : []),
+  ];
+}
