@@ -21,6 +21,8 @@ from terapipe_torch.model.refusals import untrained
 from terapipe_torch.optimizer import Optimizer, gradient_norm
 from terapipe_torch.plan import Plan, load_plan, with_training
 from terapipe_torch.trace import Trace
+from terapipe_torch.weights.load import Weights
+from terapipe_torch.weights.save import save_weights
 
 
 def main(arguments: list[str]) -> int:
@@ -45,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("plan")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--check", action="store_true", help="one step in fp32 against the whole model")
+    parser.add_argument("--weights", metavar="DIR", help="start from safetensors with Hugging Face's names")
+    parser.add_argument("--save", metavar="DIR", help="write the trained weights there, in the same format")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))
     parser.add_argument("--seed", type=int)
     parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
@@ -65,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
         for each in untrained(plan.model):
             print(f"not trained: {each}", flush=True)
     if options.check:
-        _check(in_fp32(plan), mesh)
+        _check(in_fp32(plan), mesh, options.weights)
     else:
         _train(plan, mesh, options)
 
@@ -74,8 +78,12 @@ def _source(plan: Plan) -> SyntheticTokens:
     return SyntheticTokens(plan.model.vocab, plan.training.sequence_length, plan.training.seed)
 
 
-def _check(plan: Plan, mesh: Mesh) -> None:
-    pipeline, source = Pipeline(plan, mesh), _source(plan)
+def _weights(plan: Plan, folder: str | None) -> Weights | None:
+    return None if folder is None else Weights(folder, plan.model)
+
+
+def _check(plan: Plan, mesh: Mesh, folder: str | None) -> None:
+    pipeline, source = Pipeline(plan, mesh, _weights(plan, folder)), _source(plan)
     tokens = source.batch(0, mesh.dp.index * plan.replica_batch, plan.replica_batch)
     result = check_step(pipeline, tokens, source.batch(0, 0, plan.replica_batch * mesh.dp.size))
     say = (
@@ -89,7 +97,7 @@ def _check(plan: Plan, mesh: Mesh) -> None:
 
 
 def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
-    pipeline, source = Pipeline(plan, mesh), _source(plan)
+    pipeline, source = Pipeline(plan, mesh, _weights(plan, options.weights)), _source(plan)
     optimizer = Optimizer(pipeline.parameters(), plan.training)
     trace = Trace(options.trace, options.steps, pipeline, optimizer) if options.trace else None
     for step in range(options.steps):
@@ -97,6 +105,8 @@ def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
             _step(pipeline, optimizer, source, step)
     if trace is not None:
         trace.write()
+    if options.save is not None:
+        save_weights(pipeline.stages.values(), plan.model, mesh, options.save, options.weights)
 
 
 def _step(pipeline: Pipeline, optimizer: Optimizer, source: SyntheticTokens, step: int) -> None:

@@ -15,6 +15,7 @@ from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.stage import Stage, shard_of
 from terapipe_torch.plan import Plan, StageLayers, Unit
 from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weights.load import Weights, fill
 
 LIMIT = 1e-5
 
@@ -45,18 +46,18 @@ def check_step(pipeline: Pipeline, tokens: torch.Tensor, global_tokens: torch.Te
     share = torch.tensor(loss, dtype=torch.float64, device=mesh.device)
     # each tp rank of the last stage has the same loss
     total = all_reduce(share, mesh.world).item() / mesh.tp.size
-    whole, whole_loss = whole_step(pipeline.plan, global_tokens.to(mesh.device), mesh)
+    whole, whole_loss = whole_step(pipeline.plan, global_tokens.to(mesh.device), mesh, pipeline.weights)
     worst, where = _worst(pipeline, whole)
     return CheckResult(_maximum(worst, mesh.world, mesh), where, total, whole_loss)
 
 
-def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh) -> tuple[Stage, float]:
+def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | None = None) -> tuple[Stage, float]:
     """The whole model after one backward of all tokens: `main_grad` of its parameters, and the mean loss."""
     queue = WeightGradients()
     alone = Parallel(Axis(), Axis(), False, queue)
     part = StageLayers(0, 0, plan.model.layers, embedding=True, head=True)
     stage = Stage(plan.model, part, alone).to(single_mesh(mesh.device).device)
-    stage.initialise(plan.training.seed)
+    fill(stage, plan, weights)
     length = plan.training.sequence_length
     unit = Unit(0, 0, tokens.shape[0], length, 0)
     place = SliceContext(unit, torch.arange(length, device=mesh.device), None, None, length)

@@ -28,6 +28,7 @@ from terapipe_torch.plan import (
 )
 from terapipe_torch.recorder import Recorder
 from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weights.load import Weights, fill
 
 _dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -38,8 +39,8 @@ class Pipeline:
     summing over replicas, clipping and the optimizer come after it.
     """
 
-    def __init__(self, plan: Plan, mesh: Mesh) -> None:
-        self.plan, self.mesh = plan, mesh
+    def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None) -> None:
+        self.plan, self.mesh, self.weights = plan, mesh, weights
         self.weight_gradients = WeightGradients()
         sequence_parallel = plan.layout.sequence_parallel and mesh.tp.size > 1
         self.parallel = Parallel(mesh.tp, mesh.cp, sequence_parallel, self.weight_gradients, plan.training.recompute)
@@ -49,7 +50,7 @@ class Pipeline:
             for index in plan.stages_of(mesh.pp.index)
         }
         for stage in self.stages.values():
-            stage.initialise(plan.training.seed)
+            fill(stage, plan, weights)
         self.recorder = Recorder(mesh.device)
         self.mailbox = Mailbox(plan, mesh, self._empty, self.recorder.received)
         self.places = [self._place(index) for index in range(len(plan.units))]
