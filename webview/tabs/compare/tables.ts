@@ -126,6 +126,14 @@ function measuredRows(run: Exclude<ReportedComparison, PlanComparison>): Row[] {
         formatPercent(run.bubble.measured),
         points(run.bubble.measured - run.bubble.predicted),
       ],
+      ...(run.exchange === null ? [] : [row(t('Gradient exchange'), run.exchange)]),
+      ...(run.optimizer === null ? [] : [row(t('Optimizer'), run.optimizer)]),
+      ...run.memory.map(({ stage, predictedBytes, measuredBytes }): Row => [
+        t('Peak memory of stage {0}', stage),
+        formatBytes(predictedBytes),
+        formatBytes(measuredBytes),
+        signed(measuredBytes - predictedBytes, formatBytes),
+      ]),
     ];
   const { step, steady } = run;
   return [

@@ -1,13 +1,16 @@
 import { compareWithTimes, type TimesComparison } from '../core/against-times';
 import { compareWithTrace, type PredictedMeasured, type TraceComparison } from '../core/against-trace';
+import { passesAgainst, type PassAgainst } from '../core/passes-against';
 import type { Measured } from '../core/measured';
 import { comparePlans, type PlanComparison } from '../core/plans';
+import { passText } from '../core/trace-labels';
 import { comparisonJson, comparisonSentences, type Comparison } from '../json';
 import { planJson } from '../../../core/export/plan-json';
 import { startErrors } from '../../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../../core/format';
 import { mayFit } from '../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../core/planner/plan';
+import type { Timeline } from '../../../core/schedules/schedule';
 import { printable } from '../../../core/text';
 import { printedFinding, type Answer, type Texts } from '../../../cli/answer';
 import { exitCodeFor, type Planned } from '../../../cli/planned';
@@ -16,6 +19,8 @@ import { say } from '../../../core/sentence';
 
 /** Rows of stages printed at most: the others are in `--json`. */
 const printedStages = 32;
+/** Rows of passes printed at most. */
+const printedPasses = 64;
 
 /** `terapipe plan A --compare B`, B another config: two plans side by side. `labels` say which is which; without them their files do. */
 export function comparedPlansAnswer(
@@ -49,22 +54,28 @@ export function comparedPlansAnswer(
 export function comparedRunAnswer(planned: Planned, measured: Measured, file: string, texts: Texts): Answer {
   const { plan, findings } = planned;
   const comparison = measured.kind === 'trace' ? compareWithTrace(plan, measured.trace, file) : compareWithTimes(plan, measured.times);
+  const passes = comparison.kind === 'trace' ? comparedPasses(plan, comparison) : [];
   return {
     json: {
       ...planJson(plan),
-      comparison: comparisonJson(comparison),
+      comparison: comparison.kind === 'trace' ? { ...comparisonJson(comparison), operations: passes } : comparisonJson(comparison),
       starts: startErrors(findings).length === 0,
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [
       printable(`${plan.request.title}, ${say(chosenCandidate(plan).name)}, compared with ${file}`),
       sentences(comparison),
-      comparison.kind === 'trace' ? traceText(comparison) : timesText(comparison),
+      comparison.kind === 'trace' ? traceText(comparison, passes) : timesText(comparison),
     ]
       .filter((part) => part !== '')
       .join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosenCandidate(plan))),
   };
+}
+
+function comparedPasses({ candidates }: Planned['plan'], { candidate, placed }: TraceComparison): PassAgainst[] {
+  const timeline = candidates.find(({ id }) => id === candidate)?.timeline ?? null;
+  return timeline === null ? [] : passesAgainst(timeline, placed.measured);
 }
 
 function sentences(comparison: Comparison): string {
@@ -110,7 +121,10 @@ function plansText({ a, b, requestDiff, parts, stages }: PlanComparison): string
   ].join('\n\n');
 }
 
-function traceText({ stages, transfers }: TraceComparison): string {
+function traceText({ stages, transfers, exchange, optimizer, memory, placed }: TraceComparison, passes: readonly PassAgainst[]): string {
+  const after = [['gradient exchange', exchange] as const, ['optimizer', optimizer] as const].flatMap(([name, times]) =>
+    times === null ? [] : [[name, ...both(times)]],
+  );
   const waited = transfers.map(({ from, to, waits, predictedMs, measuredMs }) => [
     `${formatCount(from)} to ${formatCount(to)}`,
     ms(predictedMs),
@@ -125,10 +139,42 @@ function traceText({ stages, transfers }: TraceComparison): string {
         .map(({ stage, forward, backward, ratio }) => [formatCount(stage), ...both(forward), ...both(backward), column.number(ratio)]),
       ...more(stages.length),
     ]),
+    ...(after.length === 0 ? [] : [section('After the passes', [['', 'predicted', 'measured'], ...after])]),
+    ...(memory.length === 0
+      ? []
+      : [
+          section(`Peak memory (${memory[0]?.counted ?? ''})`, [
+            ['stage', 'predicted', 'measured'],
+            ...memory
+              .slice(0, printedStages)
+              .map(({ stage, predictedBytes, measuredBytes }) => [
+                formatCount(stage),
+                column.bytes(predictedBytes),
+                column.bytes(measuredBytes),
+              ]),
+            ...more(memory.length),
+          ]),
+        ]),
     ...(waited.length === 0
       ? []
       : [section('From a pass to the one that waits for it', [['stages', 'predicted', 'measured', 'waits'], ...waited.slice(0, printedStages), ...more(waited.length)])]), // prettier-ignore
+    section(
+      'Every pass, in the order in which it ran',
+      [
+        ['stage', 'pass', 'start', '', 'takes', '', 'measured/predicted'],
+        ...passes.slice(0, printedPasses).map((pass) => passRow(pass, placed.measured)),
+        ...more(passes.length, printedPasses),
+      ],
+      [1],
+    ),
   ].join('\n\n');
+}
+
+function passRow(pass: PassAgainst, timeline: Timeline): string[] {
+  const { stage, predicted, measured } = pass;
+  const pair = (of: (times: typeof measured) => number): string[] => [predicted === null ? '' : ms(of(predicted)), ms(of(measured))];
+  const ratio = predicted === null || predicted.ms === 0 ? '' : column.number(measured.ms / predicted.ms);
+  return [formatCount(stage), say(passText(pass, timeline)), ...pair(({ startMs }) => startMs), ...pair((times) => times.ms), ratio];
 }
 
 function timesText({ stages }: TimesComparison): string {
@@ -155,6 +201,6 @@ function difference(byMs: number): string {
   return Math.abs(byMs) < 1e-6 ? ms(0) : `${byMs < 0 ? '-' : '+'}${ms(Math.abs(byMs))}`;
 }
 
-function more(rows: number): string[][] {
-  return rows > printedStages ? [[`and ${formatCount(rows - printedStages)} more, with --json`]] : [];
+function more(rows: number, printed = printedStages): string[][] {
+  return rows > printed ? [[`and ${formatCount(rows - printed)} more, with --json`]] : [];
 }

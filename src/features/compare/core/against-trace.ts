@@ -55,6 +55,14 @@ export interface TransferAgainst extends PredictedMeasured {
   readonly waits: number;
 }
 
+/** Peak memory of a stage, bytes, and how it was measured. */
+interface StageMemory {
+  readonly stage: number;
+  readonly predictedBytes: number;
+  readonly measuredBytes: number;
+  readonly counted: string;
+}
+
 /** A plan compared with a step of a measured run. Plain data. */
 export interface TraceComparison {
   readonly kind: 'trace';
@@ -77,6 +85,10 @@ export interface TraceComparison {
   readonly firstLate: LatePass | null;
   readonly otherOrder: OtherOrder | null;
   readonly transfers: readonly TransferAgainst[];
+  /** What follows the passes, where the trace shows it. */
+  readonly exchange: PredictedMeasured | null;
+  readonly optimizer: PredictedMeasured | null;
+  readonly memory: readonly StageMemory[];
   readonly placed: PlacedTrace;
 }
 
@@ -119,6 +131,22 @@ export function compareWithTrace(plan: Plan, trace: MeasuredTrace, file: string)
     firstLate: firstLate(predicted, parts, measured, errorPercent / 100),
     otherOrder: firstOtherOrder(predicted, parts, measured, shown),
     transfers: transfersAgainst(predicted, parts, measured),
+    ...afterPasses(candidate, trace),
+  };
+}
+
+function afterPasses(candidate: Candidate, { torch }: MeasuredTrace): Pick<TraceComparison, 'exchange' | 'optimizer' | 'memory'> {
+  const against = (predictedMs: number, measuredMs: number | null): PredictedMeasured | null =>
+    measuredMs === null ? null : { predictedMs, measuredMs };
+  const stages = candidate.memory.stages;
+  return {
+    exchange: against(candidate.gradientExchangeMs, torch?.exchangeMs ?? null),
+    optimizer: against(candidate.optimizerMs, torch?.optimizerMs ?? null),
+    memory: (torch?.peakBytes ?? []).flatMap((measuredBytes, stage) =>
+      measuredBytes === null
+        ? []
+        : [{ stage, predictedBytes: stages[stage]?.peakBytes ?? 0, measuredBytes, counted: torch?.counted ?? '' }],
+    ),
   };
 }
 

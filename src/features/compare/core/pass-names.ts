@@ -28,18 +28,19 @@ const actionKinds: Readonly<Record<string, OperationKind>> = {
  * - `forward 3`, `backward input 3.1`: our own `chrome-trace` export (micro-batch and slice);
  * - `PP:2F0`: `torch.distributed.pipelining`, whose schedules of several stages a rank record `PP:` and the action (stage, F B I or W,
  *   micro-batch); PyTorch 2.9;
+ * - `2F0`: our PyTorch runtime (stage, F B I or W, unit); the event's arguments have micro-batch and slice;
  * - `Forward 0`, `Backward 0`: its GPipe schedule (micro-batch);
  * - `forward-compute`, `backward-compute`: Megatron-LM's timers, by which traces of its runs are called (as those of ByteDance's
  *   StragglerAnalysis).
  * Sends, receives and all else: null.
  */
 export function passOfName(name: string): NamedPass | null {
-  const action = /^PP:(\d{1,7})([FBIW])(\d{1,7})$/.exec(name);
+  const action = /^(PP:)?(\d{1,7})([FBIW])(\d{1,7})$/.exec(name);
   if (action !== null)
     return {
-      kind: actionKinds[action[2] ?? ''] ?? operationKind.forward,
-      chunk: Number(action[1]),
-      microBatch: Number(action[3]),
+      kind: actionKinds[action[3] ?? ''] ?? operationKind.forward,
+      chunk: Number(action[2]),
+      microBatch: action[1] === undefined ? null : Number(action[4]),
       slice: null,
     };
   const own = /^(forward|backward|backward input|backward weight) (\d{1,7})(?:\.(\d{1,7}))?$/.exec(name);
@@ -68,7 +69,10 @@ export function passOfName(name: string): NamedPass | null {
   return null;
 }
 
-/** Whether the text of an event can be one of a pass, or of what names its track: a quick look, before it is parsed. */
+/** Whether the text of an event can be one of a pass or of what follows the passes, or names its track: a quick look, before it is parsed. */
 export function mayNamePass(text: string): boolean {
-  return /"(?:PP:\d|[Ff]orward[ -]|[Bb]ackward[ -]|thread_name"|process_name")/.test(text) || /"ph"\s*:\s*"[BE]"/.test(text);
+  return (
+    /"(?:(?:PP:)?\d+[FBIW]\d|reduce"|optimizer"|[Ff]orward[ -]|[Bb]ackward[ -]|thread_name"|process_name")/.test(text) ||
+    /"ph"\s*:\s*"[BE]"/.test(text)
+  );
 }

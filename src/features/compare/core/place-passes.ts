@@ -43,7 +43,7 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
   const { steps, foreign } = placeSteps(trace, predicted, parts, stageByTrack);
   const most = Math.max(0, ...steps.map(({ length }) => length));
   const whole = steps.flatMap((passes, index) => (passes.length === most && most > 0 ? [{ passes, index }] : []));
-  const warmUp = warmUpSteps(whole.length);
+  const warmUp = trace.torch === null ? warmUpSteps(whole.length) : 0;
   const steady = whole.slice(warmUp);
   const lengths = steady.map(({ passes }) => passesLength(trace, passes));
   const chosen = steady[lengths.indexOf(lowMedian(lengths))];

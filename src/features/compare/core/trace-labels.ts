@@ -2,7 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../../
 import type { PredictedMeasured, TraceComparison, TransferAgainst, PassPlace } from './against-trace';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { isAsFast } from '../../../core/planner/explain/slower';
-import { operationKind, type OperationKind } from '../../../core/schedules/schedule';
+import { operationKind, type OperationKind, type Timeline } from '../../../core/schedules/schedule';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
@@ -79,18 +79,16 @@ function levelSentence({ ratio, straggler, errorPercent, pipeline }: TraceCompar
 
 function orderSentence({ otherOrder, placed: { measured } }: TraceComparison): Sentence[] {
   if (otherOrder === null) return [];
-  const { sliced, several } = timelineShape(measured);
   return [
-    sentence`Stage ${formatCount(otherOrder.stage)} runs ${passText(otherOrder.measured, sliced, several)} where the plan has ${passText(otherOrder.predicted, sliced, several)}.`,
+    sentence`Stage ${formatCount(otherOrder.stage)} runs ${passText(otherOrder.measured, measured)} where the plan has ${passText(otherOrder.predicted, measured)}.`,
   ];
 }
 
 function partingSentence({ firstLate, placed: { measured } }: TraceComparison): Sentence[] {
   if (firstLate === null) return [];
-  const { sliced, several } = timelineShape(measured);
   const { stage, measuredMs, predictedMs } = firstLate;
   return [
-    sentence`First late pass: ${passText(firstLate, sliced, several)} on stage ${formatCount(stage)} begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, beyond the error bar.`,
+    sentence`First late pass: ${passText(firstLate, measured)} on stage ${formatCount(stage)} begins ${formatDuration(measuredMs - predictedMs)} after its predicted ${formatDuration(predictedMs)}, beyond the error bar.`,
   ];
 }
 
@@ -131,18 +129,6 @@ function whatWasCompared({ placed, chosen, candidate, stages, planStages }: Trac
   ];
 }
 
-function timelineShape({
-  units,
-  stageOfChunk,
-  stages,
-}: {
-  readonly units: readonly { readonly slice: number }[];
-  readonly stageOfChunk: Uint32Array;
-  readonly stages: number;
-}) {
-  return { sliced: units.some(({ slice }) => slice > 0), several: stageOfChunk.length > stages };
-}
-
 /** `stage 2`, `stages 0 to 3`, `3 stages`. */
 function stageList(stages: readonly number[]): Sentence {
   const [first = 0] = stages;
@@ -160,8 +146,11 @@ const kindNames: Readonly<Record<OperationKind, Sentence>> = {
   [operationKind.backwardWeight]: sentence`weight backward`,
 };
 
-/** `forward 3`, `backward 3.1`, `forward 3 of chunk 5`. */
-function passText({ kind, microBatch, slice, chunk }: PassPlace, sliced: boolean, severalChunks: boolean): Sentence {
-  const unit = sliced ? `${microBatch}.${slice}` : microBatch;
-  return severalChunks ? sentence`${kindNames[kind]} ${unit} of chunk ${chunk}` : sentence`${kindNames[kind]} ${unit}`;
+/** `forward 3`, `backward 3.1`, `forward 3 of chunk 5`: a pass as it is named in its timeline. */
+export function passText(
+  { kind, microBatch, slice, chunk }: PassPlace,
+  { units, stageOfChunk, stages }: Pick<Timeline, 'units' | 'stageOfChunk' | 'stages'>,
+): Sentence {
+  const unit = units.some((other) => other.slice > 0) ? `${microBatch}.${slice}` : microBatch;
+  return stageOfChunk.length > stages ? sentence`${kindNames[kind]} ${unit} of chunk ${chunk}` : sentence`${kindNames[kind]} ${unit}`;
 }

@@ -3,6 +3,7 @@ import { formatCount } from '../../../core/format';
 import { isRecord } from '../../../core/records';
 import { makeEventScanner, traceError } from './events';
 import { mayNamePass, passOfName } from './pass-names';
+import { makeTorchTraceReader, type TorchTrace } from './torch-trace';
 import { sentence } from '../../../core/sentence';
 
 /** A thread of a trace. */
@@ -36,6 +37,8 @@ export interface MeasuredTrace {
   readonly ranks: number | null;
   /** The passes are of our own export: their threads are stages. */
   readonly own: boolean;
+  /** Of a run of our PyTorch runtime, whose trace begins after the warm-up; null for other traces. */
+  readonly torch: TorchTrace | null;
   /** Events altogether. */
   readonly events: number;
 }
@@ -79,12 +82,14 @@ interface Pass {
 export function makeTraceReader(file: string): { readonly push: (piece: string) => void; readonly end: () => MeasuredTrace } {
   const passes: Pass[] = [];
   const tracks = makeTracks();
+  const torch = makeTorchTraceReader();
   const open = new Map<number, { readonly event: Event; readonly ts: number }[]>();
   let events = 0;
   let own = false;
   let info: { readonly rank?: unknown; readonly world_size?: unknown } = {};
 
   const add = (event: Event, ts: number, dur: number): void => {
+    torch.hear(event, dur * millisecondsPerMicrosecond);
     const named = typeof event.name === 'string' ? passOfName(event.name) : null;
     if (named === null || !(dur >= 0)) return;
     if (passes.length === maximumPasses)
@@ -130,9 +135,10 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
       if (mayNamePass(text)) hear(parsed(file, text) as Event);
     },
     member: (name, text) => {
-      if (name !== 'distributedInfo') return;
+      if (name !== 'distributedInfo' && name !== 'otherData') return;
       const value = parsed(file, text);
-      if (isRecord(value)) info = value;
+      torch.member(value);
+      if (name === 'distributedInfo' && isRecord(value)) info = value;
     },
   });
   return {
@@ -140,7 +146,15 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
     end: () => {
       scanner.end();
       if (passes.length === 0) throw noPasses(file, events);
-      return { ...toColumns(passes), tracks: tracks.all(), own, events, rank: indexOrNull(info.rank), ranks: indexOrNull(info.world_size) };
+      return {
+        ...toColumns(passes),
+        tracks: tracks.all(),
+        own,
+        torch: torch.end(),
+        events,
+        rank: indexOrNull(info.rank),
+        ranks: indexOrNull(info.world_size),
+      };
     },
   };
 }

@@ -105,7 +105,7 @@ class Pipeline:
                 parameter.main_grad.zero_()
 
     def kept_tensors(self) -> Iterator[torch.Tensor]:
-        """What passes to come need, besides what autograd saves."""
+        """What later passes need in addition to what autograd saves."""
         for x, y in self._saved.values():
             yield from (x, y)
         for caches in self._caches.values():

@@ -75,7 +75,7 @@ class Recorder:
         self._marks.append(marks)
 
     def received(self) -> None:
-        """The input of the running operation is there."""
+        """The running operation has its input."""
         if self._open:
             self._open[-1].ready = self._now()
 

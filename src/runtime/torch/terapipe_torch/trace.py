@@ -20,6 +20,8 @@ from terapipe_torch.recorder import Operation
 
 VERSION = 1
 _warm_up = 2
+_on_gpu = "torch.cuda.max_memory_allocated"
+_on_cpu = "counted between passes: weights, gradients, optimizer, what backward needs, keys and values, queued weight gradients"
 
 
 class Trace:
@@ -72,9 +74,8 @@ class Trace:
         state = _state_bytes(self.pipeline, self.optimizer)
         if self.live is None:
             peak = torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()
-            return {"stateBytes": state, "peakBytes": peak[0], "reservedBytes": peak[1], "how": "torch.cuda.max_memory_allocated"}
-        how = "counted between passes: tensors saved for backward, keys and values, queued weight gradients"
-        return {"stateBytes": state, "peakBytes": state + self.live.peak, "how": how}
+            return {"stateBytes": state, "peakBytes": peak[0], "reservedBytes": peak[1]}
+        return {"stateBytes": state, "peakBytes": state + self.live.peak}
 
 
 def _state_bytes(pipeline: Pipeline, optimizer: Optimizer) -> int:
@@ -122,6 +123,7 @@ def _chrome(ranks: list[dict[str, Any]], pipeline: Pipeline, warm_up: int) -> di
         "backend": dist.get_backend(),
         "precision": plan.training.precision,
         "torch": torch.__version__,
+        "memoryCounted": _on_gpu if pipeline.mesh.device.type == "cuda" else _on_cpu,
         "memory": [{**rank["rank"], **rank["memory"]} for rank in ranks],
     }
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}

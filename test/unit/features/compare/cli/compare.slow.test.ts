@@ -6,6 +6,41 @@ import { openCommandLine, type CommandLine } from '../../../cli/command-line';
 
 type Json = Readonly<Record<string, unknown>>;
 
+interface Times {
+  readonly startMs: number;
+  readonly ms: number;
+}
+interface TorchComparison {
+  readonly chosen: boolean;
+  readonly otherOrder: unknown;
+  readonly steps: number;
+  readonly step: number;
+  readonly warmUp: number;
+  readonly foreign: number;
+  readonly exchange: { readonly measuredMs: number };
+  readonly optimizer: { readonly measuredMs: number };
+  readonly memory: readonly { readonly stage: number; readonly measuredBytes: number }[];
+  readonly operations: readonly {
+    readonly stage: number;
+    readonly chunk: number;
+    readonly kind: number;
+    readonly microBatch: number;
+    readonly slice: number;
+    readonly measured: Times;
+    readonly predicted: Times | null;
+  }[];
+}
+interface RecordedTrace {
+  readonly traceEvents: readonly {
+    readonly name: string;
+    readonly cat?: string;
+    readonly pid: number;
+    readonly dur?: number;
+    readonly args: { readonly step?: number };
+  }[];
+  readonly otherData: { readonly memory: readonly { readonly pp: number; readonly peakBytes: number }[] };
+}
+
 describe('terapipe plan --compare', () => {
   let cli: CommandLine;
   const config = 'configs/pipeline/terapipe.json';
@@ -50,6 +85,32 @@ describe('terapipe plan --compare', () => {
     const { comparison } = JSON.parse(out) as { comparison: Json };
     assert.deepEqual([comparison['kind'], comparison['equal'], comparison['straggler']], ['trace', true, null]);
     assert.match((await cli.run(['plan', '--compare', config, 'run.trace.json'])).out, /equal, pass by pass/);
+  });
+
+  it('shows every pass of the PyTorch runtime as measured and as planned, with exchange, optimizer and memory', async () => {
+    const run = path.join(fixtures, '../measured/torch');
+    const args = ['plan', path.join(run, 'terapipe.json'), '--compare', path.join(run, 'trace.json')];
+    const { comparison } = JSON.parse((await cli.run([...args, '--json'])).out) as { comparison: TorchComparison };
+    assert.deepEqual(
+      [comparison.chosen, comparison.otherOrder, comparison.steps, comparison.warmUp, comparison.foreign],
+      [true, null, 3, 0, 0],
+    );
+    const { traceEvents, otherData } = JSON.parse(readFileSync(path.join(run, 'trace.json'), 'utf8')) as RecordedTrace;
+    const first = Math.min(...traceEvents.flatMap(({ args: { step } }) => step ?? []));
+    const recorded = traceEvents.filter(({ cat, args: { step } }) => cat === 'pass' && step === first + comparison.step);
+    assert.equal(comparison.operations.length, 36);
+    for (const [index, { stage, chunk, kind, microBatch, slice, measured, predicted }] of comparison.operations.entries()) {
+      const event = recorded[index];
+      assert.deepEqual([event?.pid, event?.name], [stage, `${chunk}${'FBIW'[kind]}${3 * microBatch + slice}`]);
+      assert.ok(Math.abs(measured.ms - (event?.dur ?? 0) / 1e3) < 1e-6);
+      assert.ok((predicted?.ms ?? 0) > 0);
+    }
+    const memory = comparison.memory.map(({ stage, measuredBytes }) => ({ pp: stage, peakBytes: measuredBytes }));
+    assert.deepEqual(memory, otherData.memory.map(({ pp, peakBytes }) => ({ pp, peakBytes }))); // prettier-ignore
+    assert.ok(comparison.exchange.measuredMs < comparison.optimizer.measuredMs);
+    const { out } = await cli.run(args);
+    for (const part of [/Every pass, .*\n +stage +pass/, /^ +1 +backward 2\.0 /m, /^ +optimizer +[\d.]+ µs +[\d.]+ ms$/m, /Peak memory/])
+      assert.match(out, part);
   });
 
   it('plans with a GPU calibrated to a measured step, given as a time or as a file, and shows what it was before', async () => {
