@@ -3,7 +3,7 @@
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
 // `--best` writes the best layout of each training file into it, with `--diff` printing each change and failing where one is not about the
 // layout; `--agree` compares check with plan on three GPUs. Files that are named under FOLDER are the only ones.
-// `--round-trip` writes every model into a new Megatron-LM script and reads it back.
+// `--round-trip` writes every model into a new file of each launcher and reads it back.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -22,8 +22,7 @@ import { assumedGpuName } from '../../src/core/plan-request/scenario';
 import { runFindings } from '../../src/core/rules/run-findings';
 import { isLauncher } from '../../src/core/launchers/registry';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
-import { newFileWriter } from '../../src/core/export/launchers/new-launcher';
-import { plannedModel, roundTrip } from './round-trip';
+import { plannedModel, roundTrip, roundTrippers } from './round-trip';
 import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
 import { disagreements, printDisagreements } from './verdict-pairs';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
@@ -63,7 +62,7 @@ async function report(): Promise<void> {
   const judge = judgeOf(verdicts);
   const grammar = shellReader();
   if (options.includes('--best') || options.includes('--agree')) return wrote(() => grammar);
-  if (options.includes('--round-trip')) return printRoundTrips(await grammar);
+  if (options.includes('--round-trip')) return printRoundTrips();
   const reads: Read[] = [];
   for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
   printRecognised(reads, judge);
@@ -103,21 +102,22 @@ async function wrote(shell: typeof shellReader): Promise<void> {
   if (!isBest || !isAgreed || !isLayout) process.exitCode = 1;
 }
 
-/** What `--round-trip` asks for: every model in a new script of Megatron-LM, read back. */
-async function printRoundTrips(read: LauncherReader): Promise<void> {
-  const writer = await newFileWriter('megatron-shell');
-  const counts = { same: 0, named: 0, silent: 0 };
+/** What `--round-trip` asks for: every model in a new file of each launcher, read back. */
+async function printRoundTrips(): Promise<void> {
+  const rows = (await roundTrippers()).map((tripper) => ({ tripper, same: 0, named: 0, silent: 0 }));
   for (const file of await filesUnder('.')) {
     const model = plannedModel(await readFile(file, 'utf8'));
-    const trip = model === null ? null : roundTrip(model, writer, read);
-    if (trip === null) continue;
-    counts[trip.silent.length > 0 ? 'silent' : trip.different.length > 0 ? 'named' : 'same'] += 1;
-    if (trip.silent.length > 0) console.log(`${file}: ${trip.silent.join(', ')}`);
+    if (model === null) continue;
+    for (const row of rows) {
+      const trip = roundTrip(model, row.tripper);
+      if (trip === null) continue;
+      row[trip.silent.length > 0 ? 'silent' : trip.different.length > 0 ? 'named' : 'same'] += 1;
+      if (trip.silent.length > 0) console.log(`${file}, ${row.tripper.id}: ${trip.silent.join(', ')}`);
+    }
   }
-  console.log(
-    `models that are read back the same: ${counts.same}; different as the gaps name: ${counts.named}; silently: ${counts.silent}`,
-  );
-  if (counts.silent > 0) process.exitCode = 1;
+  for (const { tripper, same, named, silent } of rows)
+    console.log(`${tripper.name}: ${same} models are read back the same, ${named} as the gaps name, ${silent} silently otherwise`);
+  if (rows.some(({ silent }) => silent > 0)) process.exitCode = 1;
 }
 
 async function filesUnder(root: string): Promise<string[]> {

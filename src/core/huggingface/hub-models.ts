@@ -1,3 +1,4 @@
+import type { ModelDetails } from '../domain/settings/model-details';
 import { hubSizes } from './hub-sizes';
 
 /** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
@@ -6,6 +7,8 @@ export interface ModelOfLauncher {
   /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */
   readonly home: { readonly launcher: string } | 'hub' | 'preset';
   readonly config: string | null;
+  /** In what it differs from the model of that config. */
+  readonly details?: ModelDetails;
   /** These are the sizes only of its language model: what turns images and sound into tokens is left out. */
   readonly isPart?: true;
 }

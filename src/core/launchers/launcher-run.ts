@@ -168,7 +168,12 @@ function modelNumbers(facts: Facts): LocatedPartial<WrittenModel> {
   const stacks = both
     ? { layers: from(encoderLayers, encoderLayers.value + decoderLayers.value), encoderLayers: from(encoderLayers, encoderLayers.value) }
     : {};
-  return { ...numbers, ...biases, ...stacks };
+  return { ...numbers, ...biases, ...latentNorms(facts), ...stacks };
+}
+
+/** In latent attention Megatron Core's `qk_layernorm` is of the compressed queries, keys and values, not of heads. */
+function latentNorms({ latentAttention, qkNorm }: Facts): LocatedPartial<WrittenModel> {
+  return latentAttention?.value === true && qkNorm !== undefined ? { qkNorm: from(qkNorm, false) } : {};
 }
 
 function toTrainingSettings(facts: Facts, layers: number): LocatedPartial<TrainingSpec> {

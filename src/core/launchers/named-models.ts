@@ -5,6 +5,8 @@ import type { Fact, LauncherFile } from '../run/facts';
 import { readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
 import type { ModelOfLauncher } from '../huggingface/hub-models';
 import { isLauncher, launchers } from './registry';
+import type { ModelDetails } from '../domain/settings/model-details';
+import { withDetails } from '../run/written-model';
 import { sentence, type Sentence } from '../sentence';
 
 /** A model that a launcher names, whose sizes are not in a file but in the launcher's code or published. */
@@ -23,9 +25,13 @@ export function findNamedModel({ format, facts }: LauncherFile): NamedModel | nu
   if (model === undefined || model.config === null) return null;
   const { reason, message, remedy } = namedModelTexts(model);
   return {
-    config: defaulted(readHuggingFace('', model.config), reason),
+    config: defaulted(withTraits(readHuggingFace('', model.config), model.details), reason),
     remark: { code: 'sizes-of-launcher', severity: 'information', place: flavor.source.place, message, remedy, fixes: [] },
   };
+}
+
+function withTraits(config: HuggingFaceModel, details: ModelDetails = {}): HuggingFaceModel {
+  return { ...config, traits: withDetails(config.traits, details) };
 }
 
 function namedModelTexts({ name, home, isPart }: ModelOfLauncher): Readonly<Record<'reason' | 'message' | 'remedy', Sentence>> {

@@ -1,5 +1,6 @@
 import { plainValues, type LocatedFields } from '../domain/located';
 import type { Experts, ModelSpec, Stacks } from '../domain/model';
+import type { ModelDetails } from '../domain/settings/model-details';
 import { keyRules } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import type { Rule } from '../domain/settings/rules';
@@ -66,6 +67,11 @@ export function toModelSpec(model: LocatedFields<WrittenModel>, traits: ModelTra
     ...(traits.layerKinds === undefined ? {} : { denseFfn: ffn }),
     experts: { count: experts, active: activeExperts, ...ofExperts },
   };
+}
+
+/** Traits of a model with some of its details replaced. */
+export function withDetails(traits: ModelTraits, details: ModelDetails): ModelTraits {
+  return Object.keys(details).length === 0 ? traits : { ...traits, details: { ...traits.details, ...details } };
 }
 
 /** The same with as many depths that predict further tokens as are trained. */

@@ -4,7 +4,7 @@ import { launcherFormats, launchers } from '../../launchers/registry';
 import type { ConfigFormat, LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import type { Carried, NewFile } from '../../launchers/writing/editor';
-import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
+import type { LaunchSettings, ModelGap, Remark } from '../../launchers/writing/launch-settings';
 import { sentence } from '../../sentence';
 import type { PlannedStep } from './launch-settings';
 import { requireAsPlanned } from './planned-again';
@@ -15,6 +15,8 @@ export interface NewLauncher {
   /** A name that the reader of the format knows it by. */
   readonly fileName: string;
   readonly gaps: readonly Remark[];
+  /** Those of them in which the file trains another model. */
+  readonly modelGaps: readonly ModelGap[];
 }
 
 /**
@@ -70,10 +72,11 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
   const isWritten = (setting: DesiredSetting): boolean =>
     firstSpelledAlternative(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
-  const missing = (lacks?.(plan.model) ?? []).map(({ what, reason }): Remark => ({ what, reason, isWhole: true }));
+  const otherModel = lacks(plan);
+  const missing = otherModel.map(({ what, reason }): Remark => ({ what, reason, isWhole: true }));
   const carried = carriedBy(plan, writer);
   const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps, ...notCarried(plan, carried)];
-  return { text: write(plan, edits, all, carried), fileName, gaps: all };
+  return { text: write(plan, edits, all, carried), fileName, gaps: all, modelGaps: otherModel };
 }
 
 /** What a new file takes over from the file of the planned run. */
@@ -104,7 +107,7 @@ export function checkedNewLauncher(step: PlannedStep, writer: NewFileWriter, rea
   const settings = writer.settings(step.plan);
   // no step depends on the other fields of a model
   const isUntimed = (field: string): boolean => /^(details|rotary)\.|^normEpsilon$/.test(field);
-  const isWholeModel = writer.lacks?.(step.plan.model).every(({ fields }) => fields.every(isUntimed)) === true;
+  const isWholeModel = made.modelGaps.every(({ fields }) => fields.every(isUntimed));
   requireAsPlanned(step, { launcher: read(made.fileName, made.text), settings, gaps: made.gaps, before: null, isWholeModel });
   return made;
 }

@@ -3,6 +3,7 @@ import { completeInline } from '../../terapipe/inline-model';
 import { runOfLauncher } from '../../launchers/launcher-run';
 import type { Run } from '../../run/run';
 import { launcherTraits } from '../../launchers/registry';
+import { findNamedModel } from '../../launchers/named-models';
 import { asLaunched } from '../../launchers/as-launched';
 import { toTrainedModel } from '../../run/written-model';
 import { ExpectedError } from '../../errors';
@@ -85,7 +86,7 @@ function unsound(
 }
 
 function requireSameStep(step: PlannedStep, written: Written, carried: ReadonlySet<PlanSetting>): void {
-  const run = rereadRun(step.request, written.launcher);
+  const run = rereadRun(step.request, written);
   const read = stepOfFile(step, run, written.launcher);
   for (const name of planSettings.filter((setting) => carried.has(setting))) {
     const { of } = comparedSetting(name);
@@ -202,12 +203,14 @@ function isPlanSetting(name: string): name is PlanSetting {
 }
 
 /** The run of a file, read as if it had been opened next to the model's config. */
-function rereadRun({ model }: PlanRequest, launcher: LauncherFile): Run {
+function rereadRun({ model }: PlanRequest, { launcher, isWholeModel }: Written): Run {
   const launched = asLaunched(launcher, false);
   const given = (value: number): Located<number> => ({ value, source: { kind: 'default', reason: sentence`the model of the plan` } });
   const { layers, hidden, heads } = model;
   const config = completeInline({ layers: given(layers), hidden: given(hidden), heads: given(heads) }, launcher.place);
-  return withStageLayers(runOfLauncher(launched, '', { model: config, texts: new Map() }), launched);
+  const named = isWholeModel ? findNamedModel(launcher)?.config : undefined;
+  const joined = named === undefined ? { model: config } : { model: named.model, traits: named.traits };
+  return withStageLayers(runOfLauncher(launched, '', { ...joined, texts: new Map() }), launched);
 }
 
 /** The step that a file describes; the launcher's defaults fill in what the file leaves out. */

@@ -1,8 +1,10 @@
+import type { ModelSpec } from '../../domain/model';
+import { modelFields } from '../../model/fields';
 import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../counts';
 import { runtimeSchedules } from '../../schedules/registry';
-import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
+import { accumulationSteps, type LaunchSettings, type ModelGap } from '../writing/launch-settings';
 import {
   never,
   countSetting,
@@ -32,8 +34,19 @@ const names: KeyNames = namesIn(deepspeedKeys, [
 export const deepspeedEditor: Editor = {
   settings: deepspeedSettings,
   syntax: jsonSyntax(names),
-  newFile: { fileName: 'ds_config.json', keys: names, write: deepspeedJson },
+  newFile: { fileName: 'ds_config.json', keys: names, lacks: ({ model }) => [modelOfScript(model)], write: deepspeedJson },
 };
+
+/** The file has no key of a model. */
+function modelOfScript(model: ModelSpec): ModelGap {
+  const { modelType, layers, hidden } = model;
+  const sizes = sentence`${modelType}, ${counted(layers, 'layer')}, hidden size ${formatCount(hidden)}`;
+  return {
+    fields: [...modelFields(model).keys()],
+    what: sentence`its model`,
+    reason: sentence`DeepSpeed's JSON has no model: the training script builds it (${sizes})`,
+  };
+}
 
 /**
  * What a DeepSpeed JSON needs for a plan. The model, its pipeline and its attention are the script's: most of a layout is not in this file.

@@ -10,6 +10,7 @@ import { optimizerKeys } from '../tables/optimizer-facts';
 import { createKeyReader, firstPlace } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, sizedClass, word } from '../tables/reads';
+import { bridgeModelFacts } from './model-facts';
 import { createResolver } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
@@ -115,7 +116,12 @@ export function readMegatronBridge(file: string, text: string): LauncherFile {
 export function bridgeFile(document: YamlDocument, format: 'megatron-bridge' | 'bridge-python'): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const written = reader.facts(bridgeKeys);
-  const facts = { ...written, ...sharedExperts(written), ...weightsOnlyFact(written, /pretrained_checkpoint$/) };
+  const facts = {
+    ...written,
+    ...bridgeModelFacts(reader, written),
+    ...sharedExperts(written),
+    ...weightsOnlyFact(written, /pretrained_checkpoint$/),
+  };
   return launcherFile(document, format, facts, { ...reader, also: sizesRemark(document, facts) });
 }
 

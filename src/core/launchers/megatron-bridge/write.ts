@@ -1,8 +1,7 @@
-import type { ModelSpec } from '../../domain/model';
 import type { Fp8Recipe } from '../../domain/number-formats';
 import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
-import { printable } from '../../text';
+import { coreModel, coreModelGaps } from '../megatron/core-model';
 import { megatronDefaultValues } from '../megatron/megatron-defaults';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
@@ -33,7 +32,7 @@ export const bridgeDialect: YamlDialect = {
 export const bridgeEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits, { ...plainDialect, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
   syntax: yamlSyntax(bridgeDialect),
-  newFile: { fileName: 'overrides.yaml', keys: bridgeNames, write: bridgeYaml },
+  newFile: { fileName: 'overrides.yaml', keys: bridgeNames, lacks: (plan) => coreModelGaps(plan, 'Megatron-Bridge'), write: bridgeYaml },
 };
 
 /** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
@@ -60,15 +59,18 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
   const rows: readonly (readonly [string, SettingValue])[] = [
     ...given,
-    ...bridgePositions(plan.model),
     ['model.attention_dropout', attentionDropout],
     ['model.hidden_dropout', hiddenDropout],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
   ];
+  const texts = [
+    ...coreModel(plan.model).map(([key, text]) => [`model.${key}`, text] as const),
+    ...rows.map(([path, value]) => [path, yamlValue(value)] as const),
+  ];
   const header = [
     ...headerLines(plan, gaps),
-    `Overrides of a Megatron-Bridge recipe of the model${plan.model.rotary?.scaling === undefined ? '' : ` (RoPE scaling ${printable(plan.model.rotary.scaling.kind)} is the recipe's)`}. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
+    `Overrides of a Megatron-Bridge recipe of this kind of model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
     ...(plan.asyncTensorParallel === true
       ? ['Planned with collectives overlapped with GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']
       : []),
@@ -77,19 +79,9 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
       : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python.']),
   ];
   const sections = ['model', 'dataset', 'train', 'ddp', 'dist'].flatMap((section) => {
-    const own = rows.filter(([path]) => path.startsWith(`${section}.`));
-    return own.length === 0
-      ? []
-      : [`${section}:`, ...own.map(([path, value]) => `  ${path.slice(section.length + 1)}: ${yamlValue(value)}`)];
+    const own = texts.filter(([path]) => path.startsWith(`${section}.`));
+    return own.length === 0 ? [] : [`${section}:`, ...own.map(([path, text]) => `  ${path.slice(section.length + 1)}: ${text}`)];
   });
-  const roots = rows.filter(([path]) => !path.includes('.')).map(([path, value]) => `${path}: ${yamlValue(value)}`);
+  const roots = texts.filter(([path]) => !path.includes('.')).map(([path, text]) => `${path}: ${text}`);
   return [...header.map((line) => `# ${line}`), ...sections, ...roots, ''].join('\n');
-}
-
-/** What a recipe of another model of the family may have otherwise. */
-function bridgePositions({ positions, rotary: { base } = {}, normEpsilon }: ModelSpec): readonly (readonly [string, SettingValue])[] {
-  return [
-    ...(positions === 'rotary' && base !== undefined ? [['model.rotary_base', base] as const] : []),
-    ...(normEpsilon === undefined ? [] : [['model.layernorm_epsilon', normEpsilon] as const]),
-  ];
 }

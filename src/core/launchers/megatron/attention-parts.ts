@@ -104,8 +104,12 @@ function scalingFlags(model: ModelSpec, scaling: RopeScaling): readonly string[]
   if (kind === 'yarn') return yarnFlags(scaling, isLatent);
   if (isLatent) return null;
   if (kind === 'linear' && Number.isInteger(factor)) return [`--rotary-seq-len-interpolation-factor ${factor}`];
-  const isFixed = ropeScalingSizes.every((size) => size === 'factor' || scaling[size] === llama3Scaling[size]);
-  return kind === 'llama3' && isFixed ? ['--use-rope-scaling', `--rope-scaling-factor ${factor}`] : null;
+  return kind === 'llama3' && isFixedLlama3(scaling) ? ['--use-rope-scaling', `--rope-scaling-factor ${factor}`] : null;
+}
+
+/** Whether a scaling has the sizes of Llama 3.1, of which only the factor can be set. */
+export function isFixedLlama3(scaling: RopeScaling): boolean {
+  return ropeScalingSizes.every((size) => size === 'factor' || scaling[size] === llama3Scaling[size]);
 }
 
 /** In latent attention all but the factor and its scales are fixed. */
@@ -134,7 +138,7 @@ function yarnFlags(scaling: RopeScaling, isLatent: boolean): readonly string[] |
 }
 
 /** `yarn, factor 4, 32,768 original positions`. */
-function scalingText({ kind, factor, originalPositions }: RopeScaling): Sentence {
+export function scalingText({ kind, factor, originalPositions }: RopeScaling): Sentence {
   const ofFactor = factor === undefined ? '' : sentence`, factor ${factor}`;
   return sentence`${kind}${ofFactor}${originalPositions === undefined ? '' : sentence`, from ${formatCount(originalPositions)} tokens`}`;
 }

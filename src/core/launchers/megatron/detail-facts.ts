@@ -26,20 +26,23 @@ export const detailFlagReads: Readonly<Record<string, FlagRead<unknown>>> = {
 
 /** Details that follow from several flags. @param facts of the flags. */
 export function readDetails(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const { routerScore, activeExperts, layers } = facts;
+  const { layers } = facts;
   const skipped = flagFact(flags.get('no-rope-freq'), text);
   const noRope = skipped === undefined || layers === undefined ? null : skippedLayers(skipped.value, layers.value);
   return {
-    // other scores than softmax are always divided by their sum, if there are several
-    ...(routerScore !== undefined && routerScore.value !== 'softmax'
-      ? { routerNormalised: from(routerScore, (activeExperts?.value ?? expertDefaults.activeExperts) > 1) }
-      : {}),
+    ...normalisedByScore(facts),
     ...(skipped && noRope !== null && noRope.length > 0 && { noRopeLayers: { ...skipped, value: noRope } }),
   };
 }
 
-/** Every n-th layer, or those with a one in the list. */
-function skippedLayers(written: string, layers: number): readonly number[] | null {
+/** Other scores than softmax are always divided by their sum, if there are several. */
+export function normalisedByScore({ routerScore, activeExperts }: Facts): Pick<Facts, 'routerNormalised'> {
+  if (routerScore === undefined || routerScore.value === 'softmax') return {};
+  return { routerNormalised: from(routerScore, (activeExperts?.value ?? expertDefaults.activeExperts) > 1) };
+}
+
+/** Every n-th layer, or those with a one in the list; null for any other text. */
+export function skippedLayers(written: string, layers: number): readonly number[] | null {
   const period = /^\d{1,5}$/.test(written) ? Number(written) : null;
   const pattern = period === null ? frequencyPattern(written, layers) : null;
   if (period === null && pattern?.length !== layers) return null;

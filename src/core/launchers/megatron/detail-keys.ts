@@ -11,7 +11,7 @@ import { anyOf } from '../tables/reads';
 const scores = Object.fromEntries(routerScores.map((score) => [score, score])) as Record<(typeof routerScores)[number], never>;
 
 /** A coefficient, or the first of several. */
-const coefficient: FlagRead<number> = {
+export const coefficient: FlagRead<number> = {
   words: 'many',
   of: ([written = '']) => (/^0*\.?0+$/.test(written) ? { value: 0 } : lenient(positiveNumber).of([written])),
 };
@@ -29,6 +29,8 @@ const activations: Readonly<Record<string, string>> = {
   silu: 'silu',
   geglu: 'gelu',
   gelu: 'gelu',
+  gelu_pytorch_tanh: 'gelu_pytorch_tanh',
+  fast_gelu: 'gelu_pytorch_tanh',
   reglu: 'relu',
   relu: 'relu',
   'squared-relu': 'relu2',

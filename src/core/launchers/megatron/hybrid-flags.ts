@@ -16,7 +16,7 @@ export function hybridLetters({ state, layers, layerKinds = [] }: ModelSpec): st
 }
 
 /** Whether its layers are attention or Gated DeltaNet, each with a feed-forward network: `--experimental-attention-variant`. */
-function isDeltaHybrid({ state, layerKinds = [] }: ModelSpec): boolean {
+export function isDeltaHybrid({ state, layerKinds = [] }: ModelSpec): boolean {
   return (
     state?.kind === 'gated-delta-net' &&
     layerKinds.every(({ mixer = 'attention', feedForward }) => feedForward !== 'none' && (mixer === 'attention' || mixer === 'state'))

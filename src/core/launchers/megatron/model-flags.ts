@@ -7,7 +7,8 @@ import { stateFlags, statePart } from './hybrid-flags';
 import { isOfConfig, type ModelPart } from './model-part';
 import { networkParts, normParts } from './network-parts';
 
-const parts: readonly ModelPart[] = [
+/** Parts of a model, each with its flags. */
+export const modelParts: readonly ModelPart[] = [
   ...attentionParts,
   ...networkParts,
   ...expertParts,
@@ -28,19 +29,19 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
     `--hidden-size ${hidden}`,
     `--num-attention-heads ${heads}`,
     ...stateFlags(model, isPatterned),
-    ...parts.flatMap(({ flags }) => flags?.(model) ?? []),
+    ...modelParts.flatMap(({ flags }) => flags?.(model) ?? []),
   ];
 }
 
 /** What Megatron-LM's flags leave out: a gap for each part that they cannot express, and one for all that the config leaves open. */
 export function modelGaps(model: ModelSpec): readonly ModelGap[] {
-  const lacking = parts.flatMap(({ fields, lacks }): readonly ModelGap[] => {
+  const lacking = modelParts.flatMap(({ fields, lacks }): readonly ModelGap[] => {
     const what = lacks?.(model) ?? null;
     return what === null ? [] : [{ fields, what, reason: sentence`Megatron-LM cannot express ${what}: this file trains another model` }];
   });
   const open = !isOfConfig(model)
     ? []
-    : parts.flatMap((part) => {
+    : modelParts.flatMap((part) => {
         const what = part.open?.(model) ?? null;
         return what === null ? [] : [{ fields: part.fields, what }];
       });

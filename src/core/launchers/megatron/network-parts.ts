@@ -1,7 +1,7 @@
 import type { ModelSpec } from '../../domain/model';
 import { sentence } from '../../sentence';
 import { defaultInitStd, megatronDefaultValues } from './megatron-defaults';
-import { inexpressible, inexpressibleDetail, isBiased, takes, valued, when, wordsIf, type ModelPart } from './model-part';
+import { hasLatent, inexpressible, inexpressibleDetail, isBiased, takes, valued, when, wordsIf, type ModelPart } from './model-part';
 
 /** The dense feed-forward network. */
 export const networkParts: readonly ModelPart[] = [
@@ -57,7 +57,8 @@ export const normParts: readonly ModelPart[] = [
     lacks: (model) =>
       wordsIf(isBiased(model) && !(model.attentionOutputBias && model.mlpBias && model.qkvBias), sentence`biases in some matrices only`),
   },
-  { fields: ['qkNorm'], flags: ({ qkNorm }) => when(qkNorm, '--qk-layernorm') },
+  // in latent attention the norms of compressed queries, keys and values
+  { fields: ['qkNorm'], flags: (model) => when(model.qkNorm || hasLatent(model), '--qk-layernorm') },
   { fields: ['tiedEmbeddings'], flags: ({ tiedEmbeddings }) => when(!tiedEmbeddings, '--untie-embeddings-and-output-weights') },
   inexpressible('headBias', sentence`the bias of the head`),
   { fields: ['vocab'], flags: ({ vocab }) => when(vocab > 0, `--vocab-size ${vocab}`) },

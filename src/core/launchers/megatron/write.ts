@@ -23,7 +23,7 @@ export const megatronShellEditor: Editor = {
     keys: megatronFlags,
     takesFlags: true,
     sets: ['nodes'],
-    lacks: modelGaps,
+    lacks: ({ model }) => modelGaps(model),
     carries: (source, { sliced }) => carriedFlags(source, sliced !== undefined),
     write: megatronScript,
   },

@@ -5,7 +5,7 @@ import { megatronCapabilities, type Glance, type Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
 import { torchtitan } from '../torchtitan';
-import { flavorConfig, flavorOfPreset } from '../torchtitan/flavors';
+import { flavorConfig, flavorDetails, flavorOfPreset } from '../torchtitan/flavors';
 import { hasAny } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
 
@@ -34,7 +34,8 @@ export const primusTorchtitan: Launcher = {
     const known = torchtitan.modelNamed?.(flavor, facts);
     if (facts.modelType !== undefined && known !== undefined) return known;
     const preset = flavorOfPreset(flavor);
-    return { name: flavor, home: 'preset', config: preset === null ? null : flavorConfig(...preset) };
+    if (preset === null) return { name: flavor, home: 'preset', config: null };
+    return { name: flavor, home: 'preset', config: flavorConfig(...preset), details: flavorDetails(...preset) };
   },
 };
 

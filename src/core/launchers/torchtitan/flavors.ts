@@ -1,8 +1,10 @@
 import { gptOss as gptOssOfHub } from '../../huggingface/hub-configs';
+import type { ModelDetails } from '../../domain/settings/model-details';
+import { own } from '../../records';
 import { closest } from '../../suggest';
 
 /** A model by the keys of its HuggingFace config. */
-type Sizes = Readonly<Record<string, string | number | boolean | null>>;
+type Sizes = Readonly<Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>>;
 
 const llama3: Sizes = {
   model_type: 'llama',
@@ -10,6 +12,10 @@ const llama3: Sizes = {
   vocab_size: 128256,
   max_position_embeddings: 131072,
   tie_word_embeddings: false,
+  rms_norm_eps: 1e-5,
+  rope_theta: 500_000,
+  // whatever the version of Llama 3 (torchtitan/models/llama3/model/model.py 64 at v0.2.2)
+  rope_scaling: { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 },
 };
 const qwen3: Sizes = {
   model_type: 'qwen3',
@@ -18,6 +24,8 @@ const qwen3: Sizes = {
   vocab_size: 151936,
   max_position_embeddings: 4096,
   tie_word_embeddings: false,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1_000_000,
 };
 const qwen3Moe: Sizes = {
   ...qwen3,
@@ -26,6 +34,7 @@ const qwen3Moe: Sizes = {
   num_experts: 128,
   num_experts_per_tok: 8,
   decoder_sparse_step: 1,
+  norm_topk_prob: true,
 };
 const llama4: Sizes = {
   model_type: 'llama4_text',
@@ -51,7 +60,18 @@ const deepseek: Sizes = {
   v_head_dim: 128,
   first_k_dense_replace: 1,
   moe_layer_freq: 1,
+  rms_norm_eps: 1e-5,
+  rope_theta: 10_000,
 };
+
+/** Tokens visit experts of any group, unlike those of DeepSeek-V3. */
+const ungrouped: Sizes = { n_group: 1, topk_group: 1 };
+
+/** Yarn of DeepSeek-V3. */
+function yarn(mscale: number): Sizes {
+  const range = { original_max_position_embeddings: 4096, beta_fast: 32, beta_slow: 1 };
+  return { rope_scaling: { type: 'yarn', factor: 40, ...range, mscale, mscale_all_dim: mscale } };
+}
 
 function llama(layers: number, hidden: number, heads: number, ffn: number): Sizes {
   return { ...llama3, num_hidden_layers: layers, hidden_size: hidden, num_attention_heads: heads, intermediate_size: ffn };
@@ -77,7 +97,13 @@ function routed(count: number, active: number, shared: number, ffn: number): Siz
   return { n_routed_experts: count, num_experts_per_tok: active, n_shared_experts: shared, moe_intermediate_size: ffn };
 }
 
-const gptOss: Sizes = { ...gptOssOfHub, max_position_embeddings: 131072 };
+const gptOss: Sizes = {
+  ...gptOssOfHub,
+  max_position_embeddings: 131072,
+  rms_norm_eps: 1e-5,
+  rope_theta: 150_000,
+  rope_scaling: { rope_type: 'yarn', factor: 32, original_max_position_embeddings: 4096, beta_fast: 32, beta_slow: 1 },
+};
 
 const tied: Sizes = { tie_word_embeddings: true };
 const shallow: Sizes = { vocab_size: 2048 };
@@ -109,7 +135,7 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '32B': qwen(qwen3, 64, 5120, 64, 25600),
     debugmodel_moe: { ...qwen(qwen3Moe, 8, 256, 16, 768), ...shallow, num_key_value_heads: 8, num_experts: 64 },
     '30B-A3B': { ...qwen(qwen3Moe, 48, 2048, 32, 768), max_position_embeddings: 262144 },
-    '235B-A22B': qwen(qwen3Moe, 94, 4096, 64, 1536),
+    '235B-A22B': { ...qwen(qwen3Moe, 94, 4096, 64, 1536), rope_theta: 5_000_000 },
   },
   gpt_oss: {
     debugmodel: { ...gptOss, ...shallow, hidden_size: 256, num_hidden_layers: 4, num_local_experts: 8 },
@@ -117,12 +143,53 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '120B': { ...gptOss, num_hidden_layers: 36, num_local_experts: 128 },
   },
   deepseek_v3: {
-    debugmodel: { ...deepseekSizes(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), q_lora_rank: null },
-    '16B': { ...deepseekSizes(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), q_lora_rank: null },
-    '236B': { ...deepseekSizes(60, 5120, 128, 12288, 102400), ...routed(160, 6, 2, 1536), q_lora_rank: 1536 },
-    '671B': { ...deepseekSizes(61, 7168, 128, 18432, 129280), ...routed(256, 8, 1, 2048), q_lora_rank: 1536, first_k_dense_replace: 3 },
+    debugmodel: { ...deepseekSizes(6, 256, 16, 1024, 2048), ...routed(8, 3, 2, 256), ...ungrouped, q_lora_rank: null, ...yarn(0.7) },
+    '16B': { ...deepseekSizes(27, 2048, 16, 10944, 102400), ...routed(64, 6, 2, 1408), ...ungrouped, q_lora_rank: null, ...yarn(0.7) },
+    '236B': {
+      ...deepseekSizes(60, 5120, 128, 12288, 102400),
+      ...routed(160, 6, 2, 1536),
+      q_lora_rank: 1536,
+      n_group: 8,
+      topk_group: 3,
+      ...yarn(1),
+    },
+    '671B': {
+      ...deepseekSizes(61, 7168, 128, 18432, 129280),
+      ...routed(256, 8, 1, 2048),
+      ...yarn(1),
+      q_lora_rank: 1536,
+      first_k_dense_replace: 3,
+      n_group: 8,
+      topk_group: 4,
+    },
   },
 };
+
+/** A bias of each expert balances the load, no loss (`load_balance_coeff`, torchtitan/models/moe/moe.py). */
+const balanced: ModelDetails = { routerAuxLoss: 0, routerExpertBias: true };
+const softmax: ModelDetails = { ...balanced, routerScore: 'softmax', routerNormalised: false };
+/** Heads are rotated as complex numbers: neighbours. */
+const interleaved: ModelDetails = { rotaryInterleaved: true };
+
+/** In what models of TorchTitan differ from those of their sizes in Transformers, by `model.name`, and some flavors from those. */
+const details: Readonly<Record<string, ModelDetails>> = {
+  llama3: interleaved,
+  llama4: { ...interleaved, ...balanced },
+  'qwen3 debugmodel_moe': balanced,
+  'qwen3 30B-A3B': balanced,
+  'qwen3 235B-A22B': balanced,
+  gpt_oss: balanced,
+  deepseek_v3: { ...balanced, routerScore: 'sigmoid', routerNormalised: true, routerScaling: 2.5 },
+  'deepseek_v3 debugmodel': { ...softmax, routerScaling: 1 },
+  'deepseek_v3 16B': { ...softmax, routerScaling: 1 },
+  'deepseek_v3 236B': { ...softmax, routerScaling: 16 },
+};
+
+/** In what a flavor differs from the model of its sizes in Transformers. */
+export function flavorDetails(name: string, flavor: string): ModelDetails {
+  const known = registeredFlavor(name, flavor);
+  return own(details, `${name} ${known ?? ''}`) ?? own(details, name) ?? {};
+}
 
 /** The flavour of a model that a misspelt one is closest to, as `70B` to `70b`; null for none. */
 export function closestFlavor(name: string, flavor: string): string | null {
@@ -139,8 +206,13 @@ export function flavorOfPreset(file: string): readonly [name: string, flavor: st
 
 /** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
 export function flavorConfig(name: string, flavor: string): string | null {
-  const flavors = Object.hasOwn(registry, name) ? registry[name] : undefined;
+  const known = registeredFlavor(name, flavor);
+  return known === null ? null : JSON.stringify(registry[name]?.[known]);
+}
+
+/** The name by which a flavor is in the registry above. */
+function registeredFlavor(name: string, flavor: string): string | null {
+  const flavors = own(registry, name);
   const bare = flavor.replace(/_(?:flex|varlen|irope|fused_qkv|non_fused_qkv)(?:_attn)?$/, '');
-  const known = [flavor, bare, bare.replace(/(\d)b$/, '$1B')].find((each) => flavors !== undefined && Object.hasOwn(flavors, each));
-  return flavors === undefined || known === undefined ? null : JSON.stringify(flavors[known]);
+  return [flavor, bare, bare.replace(/(\d)b$/, '$1B')].find((each) => flavors !== undefined && Object.hasOwn(flavors, each)) ?? null;
 }

@@ -2,7 +2,7 @@ import { composing } from '../composition';
 import { setBy } from '../../domain/capabilities';
 import type { Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
-import { flavorConfig } from './flavors';
+import { flavorConfig, flavorDetails } from './flavors';
 import { sentence } from '../../sentence';
 
 /** What its files have in common, in TOML and in Python. */
@@ -46,6 +46,7 @@ const shared: Pick<Launcher, 'traits' | 'capabilities' | 'modelNamed'> = {
     name: modelType === undefined ? flavor : `${modelType.value} ${flavor}`,
     home: { launcher: 'TorchTitan' },
     config: flavorConfig(modelType?.value ?? '', flavor),
+    details: flavorDetails(modelType?.value ?? '', flavor),
   }),
 };
 

@@ -25,6 +25,7 @@ import type { Editor } from '../writing/editor';
 import { namesIn, spellingsIn, type KeyNames } from '../writing/key-names';
 import { titanKeys } from './settings';
 import { titanToml } from './new-toml';
+import { flavorGaps } from './toml-model';
 import { tomlSyntax } from './toml-syntax';
 
 /** `JobConfig` of 2025-07. Keys of `parallelism` go where the file has the others. */
@@ -48,6 +49,7 @@ export const titanEditor: Editor = {
   newFile: {
     fileName: 'train.toml',
     keys: titanNames,
+    lacks: ({ model }) => flavorGaps(model),
     write: (plan, edits, gaps) => titanToml(titanNames, titanSpellings, plan, edits, gaps),
   },
 };

@@ -1,4 +1,3 @@
-import type { ModelSpec } from '../../domain/model';
 import type { FactName, LauncherFile, Program } from '../../run/facts';
 import type { ListedSettings } from '../../run/run-settings';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
@@ -42,8 +41,8 @@ export interface NewFile {
   readonly takesFlags?: true;
   /** Facts that the file sets without an edit. */
   readonly sets?: readonly FactName[];
-  /** What the file does not set of the model. Absent: a config next to it has the model. */
-  readonly lacks?: (model: ModelSpec) => readonly ModelGap[];
+  /** In what of the model the file differs from the plan's. */
+  readonly lacks: (plan: LaunchSettings) => readonly ModelGap[];
   /** What it takes over from the file of the planned run; absent: nothing. */
   readonly carries?: (source: ListedSettings, plan: LaunchSettings) => Carried;
   readonly write: (plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], carried: Carried) => string;
