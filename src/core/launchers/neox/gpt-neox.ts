@@ -5,6 +5,7 @@ import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on, share, type FlagRead } from '../../languages/reads';
 import { row, lenient, written, type Table, type NodeRead } from '../tables/table';
 import { checkpointPath, leavesOut } from '../tables/checkpoint-facts';
+import { neoxWithExpertSize } from './capabilities';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, word } from '../tables/reads';
@@ -132,7 +133,9 @@ export function readGptNeox(file: string, text: string): LauncherFile {
     tensor: byDefault(1, sentence`GPT-NeoX default: model_parallel_size 1`),
     pipeline: byDefault(1, sentence`GPT-NeoX default: pipe_parallel_size 0, a single stage`),
   };
-  return launcherFile(document, 'gpt-neox', { ...defaults, ...others, ...recompute, ...readFfnWidth(reader, given) }, reader);
+  const facts = { ...defaults, ...others, ...recompute, ...readFfnWidth(reader, given) };
+  const read = launcherFile(document, 'gpt-neox', facts, reader);
+  return given.expert === undefined ? read : { ...read, program: { name: 'GPT-NeoX', traits: {}, capabilities: neoxWithExpertSize } };
 }
 
 /** Finds root keys however they are spelled; the file's own spelling wins where it has both. */

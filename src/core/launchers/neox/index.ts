@@ -1,5 +1,5 @@
-import { setBy, zeroWithPipeline, wholeLayersOnly } from '../../domain/capabilities';
 import type { Launcher } from '../launcher';
+import { neoxCapabilities } from './capabilities';
 import { megatronTraits } from '../traits';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
@@ -12,28 +12,7 @@ export const gptNeox: Launcher = {
   reader: async () => (await import('./gpt-neox')).readGptNeox,
   editor: async () => (await import('./write')).neoxEditor,
   traits: { ...megatronTraits, runtime: 'deepspeed', batchOfReplica: 'accumulated' },
-  capabilities: {
-    name: 'GPT-NeoX',
-    source:
-      'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/neox_args.py 60 to 88, 1384 to 1399, 1615 and arguments.py 1089 to 1146',
-    setBy: setBy(
-      ['tensor', 'pipeline', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer', 'expert', 'sequenceParallel'],
-      ['context'],
-    ),
-    refuses: [
-      zeroWithPipeline,
-      {
-        code: 'zero-with-experts',
-        atLeast: { zeroStage: 2 },
-        model: 'experts',
-        why: sentence`GPT-NeoX trains experts with stages up to 1`,
-        source: 'EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments/arguments.py 1089',
-      },
-    ],
-    recomputes: wholeLayersOnly,
-    hasFixedStageLayers: true,
-    silent: { recomputeGranularity: 'none', attention: 'unfused', hiddenDropout: 0, attentionDropout: 0 },
-  },
+  capabilities: neoxCapabilities,
 };
 
 const neoxOnly = ['pipe_parallel_size', 'gpt_j_residual', 'no_weight_tying', 'output_layer_parallelism', 'pos_emb', 'rotary_pct'];

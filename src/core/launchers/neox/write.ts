@@ -1,6 +1,7 @@
 import { formatCount } from '../../format';
 import type { YamlMap } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
+import { settingTitle } from '../../domain/settings/table';
 import { lacking, nodesSetting, sequenceParallelSetting, wholeRecomputeSetting } from '../writing/common-settings';
 import {
   countSetting,
@@ -42,7 +43,8 @@ function isDashed({ entries }: YamlMap): boolean {
 /** What a GPT-NeoX YAML needs for a plan: DeepSpeed's engine under Megatron's sizes. */
 function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
   return [
-    ...sizeSettings(plan, { tensor: 1, pipeline: 1, expert: 1, sequenceLength: null, microBatch: null }),
+    ...sizeSettings(plan, { tensor: 1, pipeline: 1, sequenceLength: null, microBatch: null }),
+    expertSetting(plan),
     globalBatchSetting(plan),
     countSetting(sentence`ZeRO stage`, 'zeroStage', plan.zeroStage, 0),
     sequenceParallelSetting(plan),
@@ -52,6 +54,16 @@ function neoxSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     ...lacking(plan, 'GPT-NeoX'),
     ...unsupported('context', sentence`context parallel size ${plan.context}`, sentence`its files have no key for it`, plan.context > 1),
   ];
+}
+
+/** The last commit has no key for it and refuses keys that it does not know, so that only a file that has the key gets another value. */
+function expertSetting({ expert }: LaunchSettings): DesiredSetting {
+  const setting = countSetting(settingTitle('expert'), 'expert', expert, 1);
+  return {
+    ...setting,
+    alternatives: (facts) => (isGiven(facts, 'expert') ? setting.alternatives(facts) : []),
+    reason: sentence`its files have no key for it: experts are divided over the tensor-parallel ranks`,
+  };
 }
 
 /** Of micro-batch, accumulation and global batch the file has two or three; those that it has agree. */

@@ -178,6 +178,31 @@ mode = "none"  # ["none", "selective", "full"]
     ]);
   });
 
+  it('sets the size of expert groups in the GPT-NeoX files that have one, which the last commit has not', async () => {
+    const text = [
+      'pipe_parallel_size: 1',
+      'model_parallel_size: 1',
+      'num_layers: 24',
+      'hidden_size: 2048',
+      'num_attention_heads: 16',
+      'seq_length: 4096',
+      'train_micro_batch_size_per_gpu: 1',
+      'gradient_accumulation_steps: 8',
+      'moe_num_experts: 8',
+      '',
+    ].join('\n');
+    const { model } = planWith();
+    const plan = planWith({ expert: 2, zeroStage: 0, model: { ...model, experts: { count: 8, active: 2 } } });
+    const without = await written('gpt-neox', 'moe.yml', text, plan);
+    assert.doesNotMatch(without.text, /expert_parallel/);
+    assert.ok(without.gaps.some(({ reason }) => /no key for it/.test(toText(reason))));
+    const old = `${text}moe_expert_parallel_size: 4\n`;
+    assert.deepEqual(changedLines(old, await written('gpt-neox', 'moe.yml', old, plan)), [
+      '-moe_expert_parallel_size: 4',
+      '+moe_expert_parallel_size: 2',
+    ]);
+  });
+
   it('changes the default of a variable of the environment in a Primus file, and writes keys behind their nearest', async () => {
     const text = `modules:
   pre_trainer:
