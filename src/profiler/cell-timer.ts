@@ -7,7 +7,7 @@ import type { AttentionOperator } from './graph/emit';
 import { failureKind, runBytes, sessionBytes, usableShare, type Direction, type Limits } from './memory';
 import { openSession, type Model, type Runtime, type RunTime, type TimedSession } from './sessions';
 
-type BuildModel = (job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction) => Model;
+export type BuildModel = (job: ProfilerJob, attention: AttentionOperator, part: TimedPart, direction: Direction) => Model;
 
 /** Builds models with buffers for cells up to `job.limits`: the graph to time, and one that only makes its inputs. */
 export interface ModelSource {

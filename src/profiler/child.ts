@@ -1,6 +1,7 @@
 // Entry of the child processes, and of a thread in those of stages, bundled to dist/profiler.js: ONNX Runtime runs here and nowhere else.
 import { isMainThread } from 'node:worker_threads';
 import { attentionOperators } from './graph/attention';
+import { launchChain } from './graph/launch-chain';
 import { timedGraph, timedInputsGraph } from './graph/slice-graph';
 import { stageArgument, parseRehearsalRequest } from '../features/rehearsal/protocol';
 import { machineClock } from '../features/rehearsal/profiler/machine-clock';
@@ -17,6 +18,7 @@ else if (process.argv[2] === stageArgument) serveStages();
 else
   serveParent({
     models: { graph: (...pass) => timedGraph(...pass).bytes, inputs: (...pass) => timedInputsGraph(...pass).bytes },
+    chain: launchChain,
     attentions: attentionOperators,
     loadRuntime,
     freeBytes: freeDeviceBytes,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError, ExpectedError } from '../core/errors';
-import type { Cell, ProfileDevice, ProviderName } from '../core/domain/profile';
+import type { Cell, LaunchFloor, ProfileDevice, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, TimedPart } from '../protocol/profiler';
 import { cleaned, diagnoseRefusal, type Refusal } from './diagnose';
 import { installedLibraries } from './libraries';
@@ -43,6 +43,12 @@ const defaultLimits: ProfilerLimits = { openMs: 5 * 60_000, measureMs: 10 * 60_0
 /** Times of one run of a cell, ms, or why it has none. */
 type CellAnswer = Extract<ProfilerReply, { readonly type: 'measured' | 'skipped' }>;
 
+interface Placement {
+  readonly operators: readonly PlacedOperator[];
+  readonly warnings: readonly string[];
+  readonly launches: LaunchFloor;
+}
+
 /** A provider that runs the layer. One call at a time. */
 export interface OpenProfiler {
   readonly provider: ProviderName;
@@ -50,6 +56,7 @@ export interface OpenProfiler {
   /** Operators that run the attention. */
   readonly attention: { readonly forward: string; readonly backward: string };
   readonly versions: Readonly<Record<string, string>>;
+  readonly tf32: boolean | null;
   /** Providers before it that do not load. */
   readonly refused: readonly Refusal[];
   /** Sentences on what to distrust from the start: a software adapter. */
@@ -62,7 +69,7 @@ export interface OpenProfiler {
    */
   readonly measure: (part: TimedPart, cell: Cell) => Promise<CellAnswer>;
   /** Which node ran on which provider, from an untimed run, and a sentence when the CPU got heavy ones. Rejects as `measure` does. */
-  readonly placement: () => Promise<{ readonly operators: readonly PlacedOperator[]; readonly warnings: readonly string[] }>;
+  readonly placement: () => Promise<Placement>;
   /** Ends the child; resolves when it is gone. */
   readonly close: () => Promise<void>;
 }
@@ -176,7 +183,7 @@ function profilerOn(
   children: Children,
   limits: ProfilerLimits,
 ): OpenProfiler {
-  const { device, attention, versions } = reply;
+  const { device, attention, versions, tf32 } = reply;
   const growth = growthWatch(limits.memoryBytes);
 
   const request = async (body: ProfilerRequestBody): Promise<ProfilerReply> => {
@@ -222,8 +229,9 @@ function profilerOn(
     device,
     attention,
     versions,
+    tf32,
     refused,
-    warnings: deviceWarnings(device),
+    warnings: deviceWarnings(device, tf32),
     measure: async (part, cell) => {
       if (growth.isExceeded()) await reopen();
       const { batch, tokens, context } = cell;
@@ -235,7 +243,8 @@ function profilerOn(
     placement: async () => {
       const answer = await request({ type: 'placement' });
       if (answer.type !== 'placement') throw unexpected(answer);
-      return { operators: answer.operators, warnings: placementWarnings(provider, answer.operators) };
+      const { operators, launches } = answer;
+      return { operators, launches, warnings: placementWarnings(provider, operators) };
     },
     close: children.release,
   };

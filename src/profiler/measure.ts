@@ -3,7 +3,7 @@ import { formatCount, formatNumber, formatPercent, plural } from '../core/format
 import { cellMs, firstCells, isSettled, nextCells, noiseWarnings, shuffled, snapped, stopReason } from '../core/measured-profile/design';
 import type { Domain } from '../core/measured-profile/uncertainty';
 import { fitErrors, fitPart } from '../core/measured-profile/fit';
-import type { Cell, Profile, ProfilePart, Sample, SkippedCell } from '../core/domain/profile';
+import type { Cell, LaunchFloor, Profile, ProfilePart, Sample, SkippedCell } from '../core/domain/profile';
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
 import { say } from '../core/sentence';
@@ -58,6 +58,7 @@ interface Course {
   /** The reference cell, one time a round, forward and backward together. */
   readonly referenceMs: number[];
   readonly warnings: string[];
+  launches: LaunchFloor | null;
   /** Of all runs: what the processor worked, and what they waited for it, ms. */
   workMs: number;
   waitedMs: number;
@@ -75,7 +76,7 @@ const secondPassRounds = 4;
 const passesInBudget = 60;
 const seed = 20231;
 
-type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'warnings' | 'measure' | 'placement'>;
+type Profiler = Pick<OpenProfiler, 'provider' | 'device' | 'attention' | 'versions' | 'tf32' | 'warnings' | 'measure' | 'placement'>;
 
 /**
  * Measures a layer and the ends of the model: cells take turns in random order (interleaved rounds, of each cell the faster half), new
@@ -91,6 +92,7 @@ export async function measureProfile(profiler: Profiler, task: MeasureTask, host
     skipped: [],
     referenceMs: [],
     warnings: [...task.warnings, ...profiler.warnings],
+    launches: null,
     workMs: 0,
     waitedMs: 0,
     startedMs,
@@ -132,7 +134,9 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
   add('layer', holdOut, true);
   add('layers2', [reference.cell]);
   if (task.job.shape.vocab > 0) for (const part of ['embedding', 'head'] as const) add(part, endCells(domain));
-  course.warnings.push(...(await profiler.placement()).warnings);
+  const placement = await profiler.placement();
+  course.launches = placement.launches;
+  course.warnings.push(...placement.warnings);
 
   for (let round = 0, looks = 0; ; round++) {
     const active = course.entries.filter((entry) => needsMore(entry));
@@ -283,6 +287,8 @@ function assembleProfile(profiler: Profiler, task: MeasureTask, host: MeasureHos
     tensor: task.tensor,
     shape: job.shape,
     precision: job.precision,
+    tf32: profiler.tf32,
+    launches: course.launches,
     sequenceLength: Math.max(0, ...samples.layer.map(({ tokens, context }) => tokens + context)),
     largestBatch: Math.max(1, ...samples.layer.map(({ batch }) => batch)),
     attention: profiler.attention,

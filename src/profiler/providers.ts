@@ -37,9 +37,12 @@ export const reportedNames: Readonly<Record<ProviderName, string>> = {
   cpu: 'CPUExecutionProvider',
 };
 
-/** A sentence when the adapter is software. */
-export function deviceWarnings({ kind, name }: ProfileDevice): string[] {
-  return kind === 'software' ? [`${name} draws on the CPU: these times say nothing about a GPU`] : [];
+/** A sentence when the adapter is software, and when fp32 was TF32. */
+export function deviceWarnings({ kind, name }: ProfileDevice, tf32: boolean | null): string[] {
+  return [
+    ...(kind === 'software' ? [`${name} draws on the CPU: these times say nothing about a GPU`] : []),
+    ...(tf32 === true ? ['Products of fp32 ran in TF32 (NVIDIA_TF32_OVERRIDE is not 0), which PyTorch leaves off by default'] : []),
+  ];
 }
 
 /** A sentence when a GPU provider left heavy nodes to the CPU, with their names and numbers; none for the CPU itself. */

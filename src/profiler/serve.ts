@@ -3,9 +3,11 @@ import { errorMessage } from '../core/errors';
 import { formatBytes } from '../core/format';
 import type { Cell, ProfileDevice, ProfilePart, ProviderName } from '../core/domain/profile';
 import type { PlacedOperator, ProfilerJob, ProfilerReply, ProfilerRequest, WithoutId } from '../protocol/profiler';
-import { createCellTimer, type ModelSource } from './cell-timer';
+import { createCellTimer, type BuildModel, type ModelSource } from './cell-timer';
 import { detectDevice, libraryVersions, readDeviceFacts, readNvidia } from './device';
 import type { AttentionOperator } from './graph/emit';
+import type { launchChain } from './graph/launch-chain';
+import { measureLaunches } from './launch-floor';
 import { sessionBytes, usableShare, type Limits } from './memory';
 import { placedOperators } from './placement';
 import { reportedNames } from './providers';
@@ -14,6 +16,7 @@ import { openSession, profiledRun, type Runtime } from './sessions';
 /** What the server depends on; tests pass their own. */
 export interface ServerParts {
   readonly models: ModelSource;
+  readonly chain: typeof launchChain;
   /** What can run the attention of the job, the best first, `plain` last. */
   readonly attentions: (job: ProfilerJob) => readonly AttentionOperator[];
   /** Loads onnxruntime-node, which fails where it has no build for the platform. */
@@ -33,11 +36,11 @@ export function createProfilerServer(parts: ServerParts): (request: ProfilerRequ
   const answer = async (request: ProfilerRequest): Promise<Answer> => {
     if (request.type === 'open') {
       opened = await openJob(parts, request.provider, request.job);
-      const { device, attention, versions } = opened;
-      return { type: 'opened', device, attention, versions };
+      const { device, attention, versions, tf32 } = opened;
+      return { type: 'opened', device, attention, versions, tf32 };
     }
     if (opened === null) throw new Error('No job is open');
-    if (request.type === 'placement') return { type: 'placement', operators: await opened.placement() };
+    if (request.type === 'placement') return { type: 'placement', ...(await opened.placement()) };
     const { part, batch, tokens, context } = request;
     return opened.measure(part, { batch, tokens, context });
   };
@@ -66,7 +69,7 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
     provider === 'cpu' ? null : await openSession(runtime, parts.models.inputs(small, 'plain', 'layer', 'forward'), provider, 1);
 
   const probe = (job: ProfilerJob, attention: AttentionOperator, part: ProfilePart) =>
-    probePlacement(runtime, parts.models, provider, { job, attention, part });
+    probePlacement(runtime, parts.models.graph, provider, { job, attention, part });
   const { attention, layer } = await firstAttention(parts.attentions(asked), provider, (tried) =>
     probe(withAttention(asked, tried), tried, 'layer'),
   );
@@ -84,12 +87,15 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
       ...(device.driver === null ? {} : { driver: device.driver }),
       ...libraryVersions(facts.libraries),
     },
+    // CUDA's provider takes TF32 for products of fp32, unless the environment of the process forbids it.
+    tf32: provider === 'cuda' && job.precision === 'fp32' ? process.env['NVIDIA_TF32_OVERRIDE'] !== '0' : null,
     attention: attentionNames(attention, layer),
     measure: createCellTimer({ models: parts.models, freeBytes: () => parts.freeBytes(device), runtime, provider, job, attention, device }),
     placement: async () => {
       const operators = [...layer];
       for (const part of ends) operators.push(...(await probe(job, attention, part)));
-      return operators;
+      const cuts = await probePlacement(runtime, parts.models.inputs, provider, { job, attention, part: 'layer' });
+      return { operators, launches: await measureLaunches({ runtime, provider, threads: job.threads, chain: parts.chain }, layer, cuts) };
     },
   };
 }
@@ -133,13 +139,13 @@ interface Probe {
   readonly part: ProfilePart;
 }
 
-async function probePlacement(runtime: Runtime, models: ModelSource, provider: ProviderName, { job, attention, part }: Probe) {
+async function probePlacement(runtime: Runtime, build: BuildModel, provider: ProviderName, { job, attention, part }: Probe) {
   const { limits, cell } = smallest(job);
   const cellOfPart = part === 'layer' ? cell : { ...cell, context: 0 };
   const rowElements = cell.tokens * Math.min(job.shape.hidden, job.shape.kvHeads * job.shape.headDim);
   const operators: PlacedOperator[] = [];
   for (const direction of directions) {
-    const model = models.graph({ ...job, limits }, attention, part, direction);
+    const model = build({ ...job, limits }, attention, part, direction);
     operators.push(...placedOperators(await profiledRun(runtime, model, provider, job.threads, cellOfPart), part, direction, rowElements));
   }
   return operators;

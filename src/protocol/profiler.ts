@@ -27,6 +27,7 @@ const job = v.custom<ProfilerJob>((value) =>
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const ms = v.pipe(v.number(), v.finite());
+const launch = v.pipe(v.number(), v.minValue(0));
 /** `layers2` is two layers in one graph, to check that layers add up. */
 const timedPart = v.picklist(['layer', 'embedding', 'head', 'layers2']);
 export type TimedPart = v.InferOutput<typeof timedPart>;
@@ -36,7 +37,7 @@ const request = v.variant('type', [
   v.object({ type: v.literal('open'), id: count, provider: v.picklist(providerNames), job }),
   // Runs a cell once, forward and backward.
   v.object({ type: v.literal('measure'), id: count, part: timedPart, batch: count, tokens: count, context: whole }),
-  // Which node ran where, from an untimed run of a small cell.
+  // Which node ran where, from an untimed run of a small cell, and what launching a node takes.
   v.object({ type: v.literal('placement'), id: count }),
 ]);
 export type ProfilerRequest = v.InferOutput<typeof request>;
@@ -71,6 +72,7 @@ const reply = v.variant('type', [
     }),
     attention: v.object({ forward: v.string(), backward: v.string() }),
     versions: v.record(v.string(), v.string()),
+    tf32: v.nullable(v.boolean()),
   }),
   // Raw times of the graphs, and of graphs that only make their inputs, to be subtracted. `rssBytes`: resident memory of the child after
   // it. `workMs` and `waitedMs`: of all its runs, processor time, and the additional time that they waited for it.
@@ -86,7 +88,12 @@ const reply = v.variant('type', [
     waitedMs: v.pipe(v.number(), v.minValue(0)),
   }),
   v.object({ type: v.literal('skipped'), id: count, reason: v.picklist(['out-of-memory', 'failed']), detail: v.string() }),
-  v.object({ type: v.literal('placement'), id: count, operators: v.pipe(v.array(placedOperator), v.readonly()) }),
+  v.object({
+    type: v.literal('placement'),
+    id: count,
+    operators: v.pipe(v.array(placedOperator), v.readonly()),
+    launches: v.object({ perNodeUs: launch, perProductUs: launch, forwardMs: launch, backwardMs: launch }),
+  }),
   // The provider does not load, or the job cannot run on it. `message` is ONNX Runtime's own.
   v.object({ type: v.literal('failed'), id: count, message: v.string() }),
 ]);

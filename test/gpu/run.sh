@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a machine with a GPU can measure, in one go, as a report in Markdown: a layer of GPT-2 and one of Llama timed forward and backward, in
-# fp32 and (except with --small) in bf16, the rates that follow for GEMMs and attention, a rehearsal of two stages, and what a launch takes.
+# fp32 and (except with --small) in bf16, the rates that follow for GEMMs and attention, and a rehearsal of two stages.
 #
 #   test/gpu/run.sh [--provider cuda|dml|coreml|webgpu|cpu] [--budget SECONDS] [--small] [--library-path FOLDER] [OUT]
 #
@@ -47,7 +47,6 @@ for model in "${models[@]}"; do
   # rehearsals are in fp32
   [[ $model == *-bf16 ]] || step "$out/$model-rehearsal.txt" node dist/cli.js rehearse "$out/$model/terapipe.json" --provider "$provider" --yes
 done
-step "$out/launches.txt" node --import tsx test/gpu/launches.ts "$provider"
 
 {
   echo "# $(uname -sr), $provider, $(date -u +%Y-%m-%d)"
@@ -57,8 +56,6 @@ step "$out/launches.txt" node --import tsx test/gpu/launches.ts "$provider"
   else
     echo "No nvidia-smi here."
   fi
-  echo
-  cat "$out/launches.txt"
   for model in "${models[@]}"; do
     echo
     echo "## $model"

@@ -196,6 +196,8 @@ describe('profile file', () => {
       }),
       provider: fc.option(fc.constantFrom('cuda', 'webgpu')),
       precision: fc.constantFrom('fp32', 'fp16', 'bf16'),
+      tf32: fc.option(fc.boolean()),
+      launches: fc.option(fc.record({ perNodeUs: ms, perProductUs: ms, forwardMs: ms, backwardMs: ms })),
       seconds: ms,
       twoLayerRatio: fc.option(ms),
     });

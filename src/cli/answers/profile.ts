@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
-import { column, formatBytes, formatCount, formatNumber, plural } from '../../core/format';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/run/run';
+import { parseProfile } from '../../core/measured-profile/file';
 import { importTimes, importedFor } from '../../core/measured-profile/csv';
 import { compareProfiles } from '../../core/measured-profile/match';
 import { overridden } from '../../core/domain/located';
-import type { FitError, Profile, ProviderName, Sample } from '../../core/domain/profile';
+import type { FitError, LaunchFloor, Profile, ProviderName, Sample } from '../../core/domain/profile';
 import { printable } from '../../core/text';
 import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfile, writeProfile } from '../../profiler/store';
@@ -70,7 +71,8 @@ function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, confi
       version: 1,
       provider: profile.provider,
       device: profile.device,
-      layer: { ...profile.shape, tensor: profile.tensor, precision: profile.precision, attention: profile.attention },
+      layer: { ...profile.shape, tensor: profile.tensor, precision: profile.precision, tf32: profile.tf32, attention: profile.attention },
+      launches: profile.launches,
       samples: profile.samples.layer,
       ends: { embedding: profile.samples.embedding, head: profile.samples.head },
       skipped: profile.skipped,
@@ -98,6 +100,14 @@ function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, confi
   };
 }
 
+/**
+ * `terapipe inspect` of a profile.
+ * @throws ExpectedError as `parseProfile`.
+ */
+export function profileFileAnswer({ file, text }: SourceText): Answer {
+  return { ...profiledAnswer({ profile: parseProfile(text, file), file, saveError: null, refused: [] }, 'CONFIG'), exitCode: 0 };
+}
+
 /** Errors as shares: 0.012 is 1.2 %. */
 function shares({ meanPercent, maxPercent, cells, method }: FitError): object {
   return { meanError: meanPercent / 100, maxError: maxPercent / 100, cells, method };
@@ -118,8 +128,9 @@ function profileText(
     ],
     [
       'layer',
-      `hidden ${formatCount(shape.hidden)}, ${plural(shape.heads, 'head')} of ${formatCount(shape.headDim)}, feed-forward ${formatCount(shape.ffn)}${shape.experts === null ? '' : ` x ${plural(shape.experts.count, 'expert')}`}, tensor ${formatCount(profile.tensor)}, ${precision}`,
+      `hidden ${formatCount(shape.hidden)}, ${plural(shape.heads, 'head')} of ${formatCount(shape.headDim)}, feed-forward ${formatCount(shape.ffn)}${shape.experts === null ? '' : ` x ${plural(shape.experts.count, 'expert')}`}, tensor ${formatCount(profile.tensor)}, ${precision}${profile.tf32 === true ? ' in TF32' : ''}`,
     ],
+    ...(profile.tf32 === false ? [['TF32', 'off']] : []),
     ['attention', `${attention.forward} forward, ${attention.backward} backward`],
     [
       'samples',
@@ -131,6 +142,7 @@ function profileText(
           ['forward', errorText(errors.forward)],
           ['backward', errorText(errors.backward)],
         ]),
+    ...(profile.launches === null ? [] : [['launches', launchText(profile.launches)]]),
     ...(profile.twoLayerRatio === null ? [] : [['two layers', `${formatNumber(profile.twoLayerRatio)} times one`]]),
   ];
   const notes = [
@@ -163,6 +175,11 @@ function profileText(
           `Saved as ${file}\n${profile.fit === null ? 'Too few samples to plan with: give it a larger --budget' : `Plan with it: terapipe plan ${config === standardInput ? '-' : config} --profile ${file}`}`,
         ]),
   ].join('\n\n');
+}
+
+function launchText({ perNodeUs, perProductUs, forwardMs, backwardMs }: LaunchFloor): string {
+  const each = `${formatNumber(perNodeUs)} µs a node, ${formatNumber(perProductUs)} µs a product`;
+  return `${each}: ${formatDuration(forwardMs)} of each slice forward, ${formatDuration(backwardMs)} backward`;
 }
 
 function errorText({ meanPercent, maxPercent, cells, method }: FitError): string {

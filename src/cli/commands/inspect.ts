@@ -3,6 +3,7 @@ import { slicesEnding } from '../../core/export/slices/slices-file';
 import { inspectAnswer } from '../answers/inspect';
 import { launcherAnswer } from '../answers/inspect-launcher';
 import { scheduleAnswer } from '../answers/inspect-schedule';
+import { profileFileAnswer } from '../answers/profile';
 import { defineCommand } from '../command';
 import { configOptions } from '../common-options';
 import { isOnnx, namedConfig, readInto, requireRun } from '../read-config';
@@ -17,11 +18,16 @@ export const inspectCommand = defineCommand({
   start: (line) => async (terminal, texts) => {
     const source = isOnnx(line.path) ? undefined : await openNamed(line.path, terminal.shell);
     if (source !== undefined) texts.set(source.file, source.text);
+    if (source !== undefined && isProfileText(source.text)) return profileFileAnswer(source);
     if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await readSlicesFile(source, texts));
     const config = await namedConfig(line, terminal, texts, { source });
     return config.launcher === null ? inspectAnswer(requireRun(config)) : launcherAnswer(config.launcher, config);
   },
 });
+
+function isProfileText(text: string): boolean {
+  return /^\s*\{[^{}]*"kind":\s*"terapipe-profile"/.test(text);
+}
 
 /** The file next to a schedule with the slices of its micro-batches; null where there is none. */
 async function readSlicesFile({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {

@@ -105,6 +105,18 @@ export interface FitError {
   readonly method: 'hold-out' | 'leave-one-out';
 }
 
+/**
+ * What launching the nodes of a layer takes: no slice is shorter, however few its tokens, unless what runs it launches them otherwise. The
+ * nodes are those of a slice's graph on the provider, without those that cut its operands.
+ */
+export interface LaunchFloor {
+  /** A node that does nothing, and a matrix product of nothing. */
+  readonly perNodeUs: number;
+  readonly perProductUs: number;
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+}
+
 /** Measured slice times of one layer shape on one device, with what fits them. Plain data; stored as JSON. Times in ms, memory in bytes. */
 export interface Profile {
   readonly version: 1;
@@ -125,6 +137,10 @@ export interface Profile {
   readonly tensor: number;
   readonly shape: LayerShape;
   readonly precision: Precision;
+  /** Whether products of fp32 ran in TF32 on CUDA; null in another precision, on other providers, and in profiles that do not record it. */
+  readonly tf32: boolean | null;
+  /** Null where it was not measured. */
+  readonly launches: LaunchFloor | null;
   /** Longest sequence (context + tokens) and largest batch that were measured. */
   readonly sequenceLength: number;
   readonly largestBatch: number;

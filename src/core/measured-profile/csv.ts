@@ -59,6 +59,8 @@ export function importTimes(text: string, file: string, description: ImportDescr
     provider: null,
     versions: {},
     ...description,
+    tf32: null,
+    launches: null,
     sequenceLength: samples.reduce((most, { tokens, context }) => Math.max(most, tokens + context), 0),
     largestBatch: samples.reduce((most, { batch }) => Math.max(most, batch), 1),
     threads: null,

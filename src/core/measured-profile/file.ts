@@ -4,7 +4,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import type { Place } from '../domain/located';
 import { quoted } from '../text';
-import type { Cell, PartFit, Profile, Sample, TimeFit, LayerShape } from '../domain/profile';
+import type { Cell, LaunchFloor, PartFit, Profile, Sample, TimeFit, LayerShape } from '../domain/profile';
 import { profileSchema } from './schema';
 import { sentence, type Sentence, type Value } from '../sentence';
 
@@ -36,6 +36,8 @@ export function profileText(profile: Profile): string {
     tensor: profile.tensor,
     shape: orderedShape(shape),
     precision: profile.precision,
+    tf32: profile.tf32,
+    launches: profile.launches && orderedLaunches(profile.launches),
     sequenceLength: profile.sequenceLength,
     largestBatch: profile.largestBatch,
     attention: { forward: profile.attention.forward, backward: profile.attention.backward },
@@ -74,6 +76,15 @@ function orderedShape(shape: LayerShape): LayerShape {
     experts: experts === null ? null : { count: experts.count, active: experts.active },
     vocab,
     learnedPositions,
+  };
+}
+
+function orderedLaunches({ perNodeUs, perProductUs, forwardMs, backwardMs }: LaunchFloor): LaunchFloor {
+  return {
+    perNodeUs: rounded(perNodeUs),
+    perProductUs: rounded(perProductUs),
+    forwardMs: rounded(forwardMs),
+    backwardMs: rounded(backwardMs),
   };
 }
 

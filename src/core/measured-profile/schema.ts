@@ -107,6 +107,13 @@ const skippedCell = v.object({
   reason: described('Why it could not.', v.picklist(['out-of-memory', 'failed'])),
   detail: described("The error's own words.", text),
 });
+const launchTime = v.pipe(v.number(), v.minValue(0), v.maxValue(1e6));
+const launches = v.object({
+  perNodeUs: described('A node that does nothing, µs.', launchTime),
+  perProductUs: described('A matrix product of nothing, µs.', launchTime),
+  forwardMs: described('All nodes of the forward of a slice, ms.', launchTime),
+  backwardMs: described('All nodes of its backward, ms.', launchTime),
+});
 const fit = v.object({
   layer: partFit,
   embedding: described('Of the embedding.', v.nullable(partFit)),
@@ -146,6 +153,8 @@ export const profileSchema = v.pipe(
     tensor: described('Ranks of the tensor-parallel group whose share was measured.', count),
     shape,
     precision: described('Data type of weights and activations.', v.picklist(['fp32', 'fp16', 'bf16'])),
+    tf32: v.optional(described('Whether products of fp32 ran in TF32 on CUDA; null elsewhere.', v.nullable(v.boolean())), null),
+    launches: v.optional(described('What launching the nodes of a layer takes; null when not measured.', v.nullable(launches)), null),
     sequenceLength: described('Longest context + tokens that was measured.', countOrNone),
     largestBatch: described('Largest batch that was measured.', count),
     attention: described('What ran the attention.', attention),

@@ -3,6 +3,7 @@ import type { Profile } from '../domain/profile';
 import { runtimeProfile } from '../domain/runtime';
 import { usualKind } from '../model/layers';
 import { hasAttention } from '../model/mixers';
+import { launchedFit } from './launches';
 import { headSizes } from './layer-time';
 import { deviceRates, type CostInputs } from './rates';
 
@@ -33,12 +34,14 @@ export function analyticKinks(inputs: CostInputs, batch: number, lengths: readon
  */
 export function profileKinks(
   { training }: CostInputs,
-  { fit }: Profile,
+  profile: Profile,
   batch: number,
   lengths: readonly number[],
 ): readonly number[] | null {
+  const { fit } = profile;
   if (fit === null || (training.recompute === 'selective' && training.attention !== 'flash')) return null;
-  const kinks = [timeKinks(fit.layer.forward), timeKinks(fit.layer.backward)];
+  const { forward, backward } = launchedFit(fit.layer, profile, training);
+  const kinks = [timeKinks(forward), timeKinks(backward)];
   if (kinks.includes(null)) return null;
   return lengths.flatMap((tokens) => kinks.flatMap((each) => each?.(batch, tokens) ?? []));
 }

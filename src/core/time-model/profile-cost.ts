@@ -1,6 +1,7 @@
 import { wholeLayers } from '../domain/recompute';
 import { timeFunction } from '../measured-profile/fit';
 import type { Profile } from '../domain/profile';
+import { launchedFit } from './launches';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
 import type { MeasuredCost } from '../domain/slice-cost';
@@ -15,10 +16,12 @@ import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds,
  * @param layers layers of the stage. Where the profile has no fit for embedding or head, the analytic model gives their cost.
  * @throws Error for a profile without a fit: `profileMismatch` refuses it before.
  */
-export function profiledStageCost(inputs: CostInputs, { fit }: Profile, layers: number, ends: StageEnds): MeasuredCost {
+export function profiledStageCost(inputs: CostInputs, profile: Profile, layers: number, ends: StageEnds): MeasuredCost {
+  const { fit } = profile;
   if (fit === null) throw new Error('a profile without a fit has no cost');
-  const forward = timeFunction(fit.layer.forward);
-  const backward = timeFunction(fit.layer.backward);
+  const layer = launchedFit(fit.layer, profile, inputs.training);
+  const forward = timeFunction(layer.forward);
+  const backward = timeFunction(layer.backward);
   const exchange = cachedBySlice((batch, tokens) => collectiveSeconds(inputs, batch * tokens));
   const { recompute } = inputs.training;
   const analytic = recompute === 'selective' ? layerTime(inputs) : null;

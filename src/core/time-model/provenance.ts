@@ -5,6 +5,7 @@ import type { NamedProfile, Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
+import { replacesLaunches } from './launches';
 import { floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
 import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../sentence';
@@ -202,6 +203,9 @@ function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun):
     errorBecause: sentence`${joinClauses([
       sentence`layer times are measured; ${listOf(analytic)} are not`,
       sentence`weight gradients' share of a split backward is from the analytic model`,
+      ...(replacesLaunches(profile, asked.training)
+        ? [sentence`launches that the profile measured are counted as those of CUDA graphs`]
+        : []),
       ...beyond,
     ])}`,
   };

@@ -115,6 +115,25 @@ describe('terapipe profile', () => {
     assert.match(err, /hidden width 64, not 128/);
   });
 
+  it('is shown by inspect, with TF32 and launches', async () => {
+    const [name = ''] = readdirSync(profiles());
+    const file = path.join(profiles(), name);
+    const profile = JSON.parse(readFileSync(file, 'utf8')) as Profile;
+    const shown = await json(['inspect', file]);
+    assert.deepEqual([shown['launches'], shown['profilePath']], [profile.launches, file]);
+    assert.ok(profile.launches !== null && profile.launches.forwardMs > 0);
+    const cuda = path.join(folder, 'cuda.json');
+    for (const [tf32, text] of [
+      [true, / fp32 in TF32\n/],
+      [false, /\n {2}TF32 +off\n/],
+    ] as const) {
+      // prettier-ignore
+      writeFileSync(cuda, JSON.stringify({ ...profile, provider: 'cuda', tf32 }));
+      assert.match((await say(['inspect', cuda])).out, text);
+    }
+    assert.match((await say(['inspect', cuda])).out, /launches +[\d.]+ µs a node, [\d.]+ µs a product: /);
+  });
+
   it('compares two profiles of one layer', async () => {
     const [name = ''] = readdirSync(profiles());
     const file = path.join(profiles(), name);

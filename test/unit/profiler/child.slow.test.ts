@@ -65,8 +65,12 @@ describe('profiler child', () => {
     const before = temporaryFolders();
     const profiler = await openCpu(smallJob);
     assert.equal(profiler.attention.forward, 'MultiHeadAttention');
-    const { operators, warnings } = await profiler.placement();
+    const { operators, warnings, launches } = await profiler.placement();
     assert.deepEqual(warnings, []);
+    // A layer has 16 nodes forward and 104 backward, without the cuts of its operands.
+    for (const us of [launches.perNodeUs, launches.perProductUs]) assert.ok(us > 0.05 && us < 500, String(us));
+    assert.ok(launches.forwardMs > 0.01 * launches.perNodeUs && launches.forwardMs < launches.backwardMs);
+    assert.equal(profiler.tf32, null);
     assert.deepEqual([...new Set(operators.map(({ provider }) => provider))], ['CPUExecutionProvider']);
     const heavy = operators.filter((placed) => placed.part === 'layer' && placed.direction === 'forward' && placed.heavy);
     const names = heavy.map(({ operator }) => operator);

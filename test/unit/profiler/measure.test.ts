@@ -33,7 +33,9 @@ function bench(
     attention: { forward: 'MatMul, Softmax, MatMul', backward: 'explicit' },
     versions: { onnxruntime: '0' },
     warnings: [],
-    placement: () => Promise.resolve({ operators: [], warnings: [] }),
+    tf32: null,
+    placement: () =>
+      Promise.resolve({ operators: [], warnings: [], launches: { perNodeUs: 4.3, perProductUs: 17, forwardMs: 0.137, backwardMs: 0.6 } }),
     measure: (part, cell) => {
       measured.push({ part, cell });
       const given = answer?.(part, cell) ?? null;
@@ -111,6 +113,13 @@ describe('measuring a layer', () => {
     const { profiler, world: host } = bench(smooth, 0);
     const { twoLayerRatio } = await measureProfile(profiler, task(), host);
     assert.ok(twoLayerRatio !== null && Math.abs(twoLayerRatio - 2) < 1e-6, String(twoLayerRatio));
+  });
+
+  it('records what launches take and whether fp32 was TF32', async () => {
+    const { profiler, world: host } = bench(smooth, 0);
+    const { launches, tf32 } = await measureProfile({ ...profiler, tf32: true }, task(), host);
+    assert.deepEqual(launches, (await profiler.placement()).launches);
+    assert.equal(tf32, true);
   });
 
   it('lets cells take turns instead of repeating one', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { placedOperators } from '../../../src/profiler/placement';
-import { placementWarnings } from '../../../src/profiler/providers';
+import { deviceWarnings, placementWarnings } from '../../../src/profiler/providers';
 
 /** As ONNX Runtime 1.30.0 writes one, less what is not read. */
 const event = (operator: string, provider: string, type: string, extents: readonly number[], name = `${operator}.1`) => ({
@@ -44,6 +44,12 @@ describe('placement of nodes', () => {
     const [warning = '', ...more] = placementWarnings('webgpu', placed);
     assert.deepEqual(more, []);
     assert.match(warning, /^WebGPU left 3 heavy nodes to the CPU \(LogSoftmax x 2, Where\): /);
+  });
+
+  it('warns of TF32 for fp32, which a trainer leaves off', () => {
+    const gpu = { kind: 'gpu', name: 'NVIDIA H200', memoryBytes: null, driver: null } as const;
+    assert.match(deviceWarnings(gpu, true).join(), /ran in TF32/);
+    for (const off of [false, null]) assert.deepEqual(deviceWarnings(gpu, off), []);
   });
 
   it('does not warn of shape arithmetic, nor of the CPU on the CPU', () => {

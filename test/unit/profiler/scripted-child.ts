@@ -24,7 +24,7 @@ function open({ id, provider }: Extract<ProfilerRequest, { type: 'open' }>): voi
   }
   if (script === 'hangs while loading') spin();
   const device = { kind: 'cpu', name: 'scripted', memoryBytes: null, driver: null } as const;
-  send({ type: 'opened', id, device, attention: { forward: 'a', backward: 'b' }, versions: {} });
+  send({ type: 'opened', id, device, attention: { forward: 'a', backward: 'b' }, versions: {}, tf32: null });
 }
 
 function measure(id: number): void {
@@ -55,6 +55,6 @@ function measure(id: number): void {
 process.on('message', (message: ProfilerRequest) => {
   if (message.type === 'open') open(message);
   else if (message.type === 'measure') measure(message.id);
-  else send({ type: 'placement', id: message.id, operators: [] });
+  else send({ type: 'placement', id: message.id, operators: [], launches: { perNodeUs: 1, perProductUs: 1, forwardMs: 1, backwardMs: 1 } });
 });
 process.on('disconnect', () => process.exit());

@@ -22,6 +22,8 @@ const profile: Profile = {
   title: 'small',
   tensor: 1,
   precision: 'fp32',
+  tf32: null,
+  launches: null,
   sequenceLength: 8,
   largestBatch: 1,
   threads: 1,

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
-import type { FitError, Profile } from '../../../src/core/domain/profile';
+import type { FitError, LaunchFloor, Profile } from '../../../src/core/domain/profile';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import { goalPercent } from './content';
@@ -112,6 +112,8 @@ export function profileDetails(profile: Profile): HTMLElement {
     [t('Two layers over one'), profile.twoLayerRatio === null ? null : `${formatNumber(profile.twoLayerRatio)}×`],
     [t('Device memory'), device.memoryBytes === null ? null : formatBytes(device.memoryBytes)],
     [t('Driver'), device.driver],
+    [t('TF32 for fp32'), profile.tf32 === null ? null : profile.tf32 ? t('on') : t('off')],
+    [t('Launches'), profile.launches === null ? null : launchText(profile.launches)],
     [t('Threads'), profile.threads === null ? null : formatCount(profile.threads)],
     ...Object.entries(profile.versions).map(([name, version]) => [name, version] as const),
     ...skippedRows(profile),
@@ -120,6 +122,16 @@ export function profileDetails(profile: Profile): HTMLElement {
     'dl',
     { class: 'pairs profile-pairs' },
     ...rows.flatMap(([name, value]) => (value === null ? [] : [h('div', { class: 'pair' }, h('dt', {}, name), h('dd', {}, value))])),
+  );
+}
+
+function launchText({ perNodeUs, perProductUs, forwardMs, backwardMs }: LaunchFloor): string {
+  return t(
+    '{0} µs a node, {1} µs a product: {2} of each slice forward, {3} backward',
+    formatNumber(perNodeUs),
+    formatNumber(perProductUs),
+    formatDuration(forwardMs),
+    formatDuration(backwardMs),
   );
 }
 

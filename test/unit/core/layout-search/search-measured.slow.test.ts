@@ -49,6 +49,8 @@ function profileOf({ model, layout }: PlanRequest): Profile {
     title: 'half',
     tensor: layout.tensor,
     precision: 'fp16',
+    tf32: null,
+    launches: null,
     sequenceLength: 1024,
     largestBatch: 2,
     shape: rankLayerShape(model, layout.tensor),

@@ -55,6 +55,8 @@ function profileFor(run: Run, name: string, factor = 20): Profile {
     title: 'small',
     tensor: 1,
     precision: 'fp16',
+    tf32: null,
+    launches: null,
     sequenceLength: 768,
     largestBatch: 2,
     shape: rankLayerShape(resolveRun({ ...run, profile: { value: null, source: { kind: 'override' } } }, defaults).model, 1),
