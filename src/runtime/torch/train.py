@@ -98,7 +98,7 @@ def _check(plan: Plan, mesh: Mesh, folder: str | None) -> None:
 
 def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
     pipeline, source = Pipeline(plan, mesh, _weights(plan, options.weights)), _source(plan)
-    optimizer = Optimizer(pipeline.parameters(), plan.training)
+    optimizer = Optimizer(pipeline.gradients, plan.training)
     trace = Trace(options.trace, options.steps, pipeline, optimizer) if options.trace else None
     for step in range(options.steps):
         with trace.step(step) if trace is not None else contextlib.nullcontext():
@@ -118,7 +118,7 @@ def _step(pipeline: Pipeline, optimizer: Optimizer, source: SyntheticTokens, ste
     with recorder.operation("reduce", "reduce"):
         pipeline.reduce_gradients()
     with recorder.operation("norm", "reduce"):
-        norm = gradient_norm(pipeline.parameters(), pipeline.counted(), mesh)
+        norm = gradient_norm(pipeline.gradients, mesh)
     with recorder.operation("optimizer", "optimizer"):
         optimizer.step(norm)
     total = all_reduce(torch.tensor(loss, device=mesh.device), mesh.world).item() / mesh.tp.size

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import torch
-import torch.distributed as dist
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
+from terapipe_torch.gradients import Gradients
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.mesh import Mesh
 from terapipe_torch.model.linear import Parallel
@@ -35,8 +35,8 @@ _dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 class Pipeline:
     """
-    This rank's stages with what a step needs of them. `run(batch)` makes `main_grad` of each parameter;
-    summing over replicas, clipping and the optimizer come after it.
+    This rank's stages with what a step needs of them. `run(batch)` makes the gradients of each parameter
+    and starts their sums over replicas; waiting for them, clipping and the optimizer come after it.
     """
 
     def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None) -> None:
@@ -54,7 +54,7 @@ class Pipeline:
         self.recorder = Recorder(mesh.device)
         self.mailbox = Mailbox(plan, mesh, self._empty, self.recorder.received)
         self.places = [self._place(index) for index in range(len(plan.units))]
-        self._tied = self._tied_group()
+        self.gradients = Gradients(plan, mesh, self.stages)
         self._first_sequence = plan.first_sequence()
         self._caches: dict[tuple[int, int], dict[int, KeyValueCache]] = {}
         self.after_pass: Callable[[], None] | None = None
@@ -65,11 +65,6 @@ class Pipeline:
         for stage in self.stages.values():
             named.update(stage.named_parameters())
         return named
-
-    def counted(self) -> set[str]:
-        """Names that this rank counts in the norm: a head that is a copy of the embedding is not counted again."""
-        copied = {"lm_head.projection.weight"} if self.plan.model.tied_embeddings else set()
-        return set(self.parameters()) - copied
 
     def run(self, tokens: torch.Tensor, valid: int) -> float:
         """
@@ -84,6 +79,7 @@ class Pipeline:
             details = {"stage": action.stage, "unit": action.unit, "mb_id": unit.micro_batch, "slice": unit.slice}
             with self.recorder.operation(str(action), "pass", **details):
                 self._perform(action)
+            self.gradients.after(action)
             if self.after_pass is not None:
                 self.after_pass()
         self.mailbox.finish()
@@ -91,18 +87,12 @@ class Pipeline:
         return self._loss
 
     def reduce_gradients(self) -> None:
-        """Sums what ranks have parts of: over tp, between tied weights, over replicas."""
-        for parameter in self.parameters().values():
-            if parameter.partial:
-                all_reduce(parameter.main_grad, self.mesh.tp)
-        self._reduce_tied()
-        for parameter in self.parameters().values():
-            all_reduce(parameter.main_grad, self.mesh.replicas)
+        """Waits for the sums over tp, replicas and tied weights that began during `run`."""
+        self.gradients.finish()
 
     def zero_gradients(self) -> None:
-        for parameter in self.parameters().values():
-            if "main_grad" in parameter.__dict__:
-                parameter.main_grad.zero_()
+        """Before each `run`, which sums what it adds over replicas."""
+        self.gradients.zero()
 
     def kept_tensors(self) -> Iterator[torch.Tensor]:
         """What later passes need in addition to what autograd saves."""
@@ -184,26 +174,6 @@ class Pipeline:
         if self.parallel.sequence_parallel:
             tokens //= self.mesh.tp.size
         return torch.empty(unit.batch, tokens, self.plan.model.hidden, dtype=self.dtype, device=self.mesh.device)
-
-    def _tied_group(self) -> dist.ProcessGroup | None:
-        ranks = [self.plan.stages[0].rank, self.plan.stages[-1].rank]
-        if not self.plan.model.tied_embeddings or ranks[0] == ranks[1] or self.mesh.pp.index not in ranks:
-            return None
-        return dist.new_group(sorted(map(self.mesh.rank_at, ranks)), use_local_synchronization=True)
-
-    def _reduce_tied(self) -> None:
-        """Embedding and head of one weight on two stages: both get the sum."""
-        last = len(self.plan.stages) - 1
-        if not self.plan.model.tied_embeddings or last == 0:
-            return
-        first, end = self.stages.get(0), self.stages.get(last)
-        if first is not None and end is not None:
-            total = first.embed_tokens.weight.main_grad.add_(end.lm_head.projection.weight.main_grad)
-            end.lm_head.projection.weight.main_grad.copy_(total)
-        elif first is not None:
-            dist.all_reduce(first.embed_tokens.weight.main_grad, group=self._tied)
-        elif end is not None:
-            dist.all_reduce(end.lm_head.projection.weight.main_grad, group=self._tied)
 
     def _check_finished(self) -> None:
         left = [*self._saved, *self.weight_gradients.pending, *self._caches]

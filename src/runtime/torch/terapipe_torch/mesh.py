@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -26,7 +27,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mesh:
-    """tp, cp, dp, pp: axes of the layout. `replicas`: dp x cp, over which gradients are summed. `model`: tp x pp of one replica."""
+    """
+    tp, cp, dp, pp: axes of the layout. `replicas`: dp x cp, over which gradients are summed. `pipelines`:
+    ranks of all groups along pp, this rank's among them.
+    """
 
     rank: int
     device: torch.device
@@ -36,6 +40,7 @@ class Mesh:
     pp: Axis
     replicas: Axis
     world: Axis
+    pipelines: tuple[tuple[int, ...], ...] = ((0,),)
 
     def rank_at(self, pipeline: int) -> int:
         """Rank of the world with the same place on all other axes."""
@@ -69,20 +74,41 @@ def make_mesh(layout: Layout, device: torch.device) -> Mesh:
         **groups,
         replicas=_axis(layout, ("data", "context")),
         world=Axis(world, dist.get_rank(), everyone, dist.group.WORLD if world > 1 else None),
+        pipelines=tuple(_ranks_along(layout, ("pipeline",))),
     )
 
 
+def pair_groups(mesh: Mesh, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup]:
+    """
+    This rank's groups of two pipeline ranks, by pair. All ranks of the world call it with the same pairs
+    and make all groups: those made by their members only (use_local_synchronization) take their names
+    from the number of groups that a rank made before, and ranks with different numbers wait forever.
+    """
+    groups = {}
+    for pair in pairs:
+        for pipeline in mesh.pipelines:
+            ranks = sorted(pipeline[place] for place in pair)
+            group = dist.new_group(ranks)
+            if mesh.rank in ranks:
+                groups[pair] = group
+    return groups
+
+
 def _axis(layout: Layout, axes: tuple[str, ...]) -> Axis:
-    """The groups along `axes`; all ranks make all of them, in one order."""
-    sizes = [layout.size(axis) for axis in reversed(layout.rank_order)]
-    grid = torch.arange(layout.world).reshape(sizes)
-    slow_first = list(reversed(layout.rank_order))
-    others = [axis for axis in slow_first if axis not in axes]
+    """This rank's group along `axes`; all ranks make all of them, in one order."""
     mine = Axis()
-    for place in itertools.product(*(range(layout.size(axis)) for axis in others)):
-        index = tuple(place[others.index(axis)] if axis in others else slice(None) for axis in slow_first)
-        ranks = tuple(grid[index].flatten().tolist())
+    for ranks in _ranks_along(layout, axes):
         group = dist.new_group(list(ranks)) if len(ranks) > 1 else None
         if dist.get_rank() in ranks:
             mine = Axis(len(ranks), ranks.index(dist.get_rank()), ranks, group)
     return mine
+
+
+def _ranks_along(layout: Layout, axes: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
+    """Ranks of each group along `axes`."""
+    slow_first = list(reversed(layout.rank_order))
+    grid = torch.arange(layout.world).reshape([layout.size(axis) for axis in slow_first])
+    others = [axis for axis in slow_first if axis not in axes]
+    for place in itertools.product(*(range(layout.size(axis)) for axis in others)):
+        index = tuple(place[others.index(axis)] if axis in others else slice(None) for axis in slow_first)
+        yield tuple(grid[index].flatten().tolist())

@@ -2,48 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
+from terapipe_torch.gradients import Bucket, Gradients
 from terapipe_torch.mesh import Mesh
 from terapipe_torch.plan import Training
 
 
-def gradient_norm(parameters: dict[str, nn.Parameter], counted: set[str], mesh: Mesh) -> torch.Tensor:
-    """
-    2-norm over the whole model. `counted`: names that this rank counts in full; parameters that tp does
-    not cut are counted by its first rank.
-    """
+def gradient_norm(gradients: Gradients, mesh: Mesh) -> torch.Tensor:
+    """2-norm over the whole model, each parameter counted once, whatever ranks have copies or shards of it."""
     square = torch.zeros((), dtype=torch.float32, device=mesh.device)
-    for name, parameter in parameters.items():
-        if name in counted and (parameter.shard_dim is not None or mesh.tp.index == 0):
-            square += parameter.main_grad.square().sum()
+    for bucket in gradients:
+        parts = [part.gradient for part in pieces(bucket) if gradients.counted(part.name, part.parameter)]
+        if parts:
+            square += torch.nn.utils.get_total_norm(parts).square()
+    if gradients.is_sharded:
+        all_reduce(square, mesh.replicas)
     all_reduce(square, mesh.tp)
     return all_reduce(square, mesh.pp).sqrt()
 
 
-class Optimizer:
-    """Weights stay in the precision that they are computed with; `masters` are their fp32 copies."""
+@dataclass(frozen=True)
+class Piece:
+    """Elements start..end of a parameter (of this rank's part, flat), and their gradients [end - start]."""
 
-    def __init__(self, parameters: dict[str, nn.Parameter], training: Training) -> None:
-        self.parameters, self.training = parameters, training
-        self.masters = {name: each.detach().float().clone().requires_grad_() for name, each in parameters.items()}
-        decayed = [self.masters[name] for name, each in parameters.items() if each.dim() > 1]
-        others = [self.masters[name] for name, each in parameters.items() if each.dim() <= 1]
+    name: str
+    parameter: nn.Parameter
+    start: int
+    end: int
+    gradient: torch.Tensor
+    place: slice
+
+
+def pieces(bucket: Bucket) -> Iterator[Piece]:
+    """What this rank steps of the parameters of a bucket; `place`: where in the shard."""
+    shard = bucket.shard
+    for slot in bucket.slots:
+        start, end = max(slot.start, shard.start), min(slot.end, shard.stop)
+        if start < end:
+            place = slice(start - shard.start, end - shard.start)
+            yield Piece(slot.name, slot.parameter, start - slot.start, end - slot.start, bucket.shard_gradient[place], place)
+
+
+class Optimizer:
+    """Weights stay in the precision that they are computed with; a shard of each bucket has fp32 masters, which AdamW steps."""
+
+    def __init__(self, gradients: Gradients, training: Training) -> None:
+        self.training, self.buckets = training, list(gradients)
+        self.flat = [bucket.weights[bucket.shard].float().clone() for bucket in self.buckets]
+        self.masters = [
+            (piece, _master(flat, piece)) for bucket, flat in zip(self.buckets, self.flat, strict=True) for piece in pieces(bucket)
+        ]
+        decayed = [master for piece, master in self.masters if piece.parameter.dim() > 1]
+        others = [master for piece, master in self.masters if piece.parameter.dim() <= 1]
         self.adam = torch.optim.AdamW(
             [{"params": decayed, "weight_decay": training.weight_decay}, {"params": others, "weight_decay": 0.0}],
             lr=training.learning_rate,
             betas=(training.beta1, training.beta2),
             eps=training.epsilon,
+            fused=True,
         )
 
-    def step(self, norm: torch.Tensor) -> None:
-        """One step with `main_grad` of every parameter, clipped to `gradient_clip` where `norm` is above it."""
+    def step(self, norm: torch.Tensor, learning_rate: float | None = None, loss_scale: float = 1.0) -> None:
+        """
+        One step. `norm`: of the true gradients, those computed divided by `loss_scale`; they are clipped to
+        `gradient_clip` where it is above that.
+        """
         clip = self.training.gradient_clip
         scale = torch.clamp(clip / (norm + 1e-6), max=1.0) if clip > 0 else torch.ones_like(norm)
-        for name, parameter in self.parameters.items():
-            self.masters[name].grad = parameter.main_grad.mul_(scale)
+        for group in self.adam.param_groups:
+            group["lr"] = self.training.learning_rate if learning_rate is None else learning_rate
+        for bucket in self.buckets:
+            bucket.shard_gradient.mul_(scale / loss_scale)
         self.adam.step()
-        for name, parameter in self.parameters.items():
-            parameter.data.copy_(self.masters[name].data)
+        self.publish()
+
+    def publish(self) -> None:
+        """Copies the masters to the weights of all replicas."""
+        for bucket, flat in zip(self.buckets, self.flat, strict=True):
+            bucket.weights[bucket.shard].copy_(flat)
+            bucket.gather_weights()
+
+
+def _master(flat: torch.Tensor, piece: Piece) -> torch.Tensor:
+    """A leaf [piece] that shares its memory with the flat masters."""
+    master = flat[piece.place].detach().requires_grad_()
+    master.grad = piece.gradient
+    return master

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
-from terapipe_torch.mesh import Mesh
+from terapipe_torch.mesh import Mesh, pair_groups
 from terapipe_torch.plan import Message, Plan, messages_by_edge
 
 _posted_ahead = 8
@@ -41,8 +41,8 @@ class Mailbox:
 
     def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor], received: Callable[[], None]) -> None:
         self._plan, self._mesh, self._empty, self._received = plan, mesh, empty, received
-        self._groups = _edge_groups(plan, mesh)
         self._edges = messages_by_edge(plan)
+        self._groups = pair_groups(mesh, sorted(self._edges))
         self._here = mesh.pp.index
         self._local: dict[Message, torch.Tensor] = {}
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
@@ -98,13 +98,3 @@ class Mailbox:
         while incoming.next < len(incoming.messages) and waiting < _posted_ahead:
             incoming.post(self._empty, self._posted)
             waiting += 1
-
-
-def _edge_groups(plan: Plan, mesh: Mesh) -> dict[tuple[int, int], dist.ProcessGroup]:
-    """A group for each directed pair that exchanges messages, made by its two ranks in one order everywhere."""
-    groups = {}
-    for source, target in sorted(messages_by_edge(plan), key=lambda edge: (min(edge), max(edge), edge)):
-        if mesh.pp.index in (source, target):
-            ranks = sorted((mesh.rank_at(source), mesh.rank_at(target)))
-            groups[source, target] = dist.new_group(ranks, use_local_synchronization=True)
-    return groups

@@ -82,7 +82,8 @@ def _state_bytes(pipeline: Pipeline, optimizer: Optimizer) -> int:
     tensors = []
     for parameter in pipeline.parameters().values():
         tensors += [parameter, parameter.__dict__.get("main_grad")]
-    tensors += optimizer.masters.values()
+    for group in optimizer.adam.param_groups:
+        tensors += group["params"]
     for state in optimizer.adam.state.values():
         tensors += [each for each in state.values() if torch.is_tensor(each)]
     storages = {each.untyped_storage().data_ptr(): each.untyped_storage().nbytes() for each in tensors if each is not None}

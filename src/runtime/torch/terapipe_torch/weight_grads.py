@@ -16,6 +16,8 @@ Key = tuple[int, int]
 
 def accumulate(parameter: nn.Parameter, gradient: torch.Tensor) -> None:
     """Adds to the fp32 gradient of a parameter; sums of many slices in bf16 lose 2.7 times as much."""
+    if "main_grad" not in parameter.__dict__ and "bucket" in parameter.__dict__:
+        parameter.bucket.open()
     main = parameter.__dict__.get("main_grad")
     if main is None:
         parameter.main_grad = gradient.detach().float().clone()
