@@ -9,7 +9,6 @@ import time
 
 import torch
 import torch.distributed as dist
-
 from terapipe_torch.check import LIMIT, check_step, in_fp32
 from terapipe_torch.collectives import all_reduce
 from terapipe_torch.data import SyntheticTokens

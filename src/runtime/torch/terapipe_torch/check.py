@@ -54,9 +54,9 @@ def check_step(pipeline: Pipeline, tokens: torch.Tensor, global_tokens: torch.Te
 def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | None = None) -> tuple[Stage, float]:
     """The whole model after one backward of all tokens: `main_grad` of its parameters, and the mean loss."""
     queue = WeightGradients()
-    alone = Parallel(Axis(), Axis(), False, queue)
+    single = Parallel(Axis(), Axis(), False, queue)
     part = StageLayers(0, 0, plan.model.layers, embedding=True, head=True)
-    stage = Stage(plan.model, part, alone).to(single_mesh(mesh.device).device)
+    stage = Stage(plan.model, part, single).to(single_mesh(mesh.device).device)
     fill(stage, plan, weights)
     length = plan.training.sequence_length
     unit = Unit(0, 0, tokens.shape[0], length, 0)

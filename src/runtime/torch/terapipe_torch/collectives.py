@@ -66,7 +66,7 @@ class _Reduce(torch.autograd.Function):
 
 
 class _SumBothWays(torch.autograd.Function):
-    """Forward and backward: the sum over the axis, where all ranks go on with the sum for parts of their own."""
+    """Forward and backward: the sum over the axis, where all ranks use the sum for parts of their own."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, axis: Axis) -> torch.Tensor:
@@ -105,7 +105,7 @@ class _ScatterTokens(torch.autograd.Function):
 
 
 def enter_tensor_parallel(x: torch.Tensor, axis: Axis, sequence_parallel: bool) -> torch.Tensor:
-    """x [batch, tokens, hidden] where each rank goes on with its own heads or columns."""
+    """x [batch, tokens, hidden] for layers whose heads or columns are split over the axis."""
     if axis.group is None:
         return x
     return _GatherTokens.apply(x, axis) if sequence_parallel else _Copy.apply(x, axis)

@@ -17,7 +17,7 @@ _names = {"tensor": "tp", "context": "cp", "data": "dp", "pipeline": "pp"}
 
 @dataclass(frozen=True)
 class Axis:
-    """One group of ranks that this rank belongs to. `group` is None where it is alone."""
+    """One group of ranks that this rank belongs to. `group` is None for a single rank."""
 
     size: int = 1
     index: int = 0
@@ -49,8 +49,8 @@ class Mesh:
 
 def single_mesh(device: torch.device | str = "cpu") -> Mesh:
     """A mesh of one rank, without torch.distributed."""
-    alone = Axis()
-    return Mesh(0, torch.device(device), alone, alone, alone, alone, alone, alone)
+    one = Axis()
+    return Mesh(0, torch.device(device), one, one, one, one, one, one)
 
 
 def make_mesh(layout: Layout, device: torch.device) -> Mesh:

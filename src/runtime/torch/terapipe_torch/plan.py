@@ -216,7 +216,7 @@ def parse_action(text: str) -> Action:
     """An action of its text, such as 0F3. Raises ValueError."""
     match = _action.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no action")
+        raise ValueError(f"{text!r} is not an action")
     return Action(int(match[1]), match[2], int(match[3]))
 
 
@@ -279,7 +279,7 @@ def _check_complete(plan: Plan) -> None:
     for rank, row in enumerate(plan.actions):
         for action in row:
             if action.stage >= len(plan.stages) or action.unit >= len(plan.units):
-                raise RuntimeRefusal(f"{action}: there is no such stage or unit")
+                raise RuntimeRefusal(f"{action}: the plan has no such stage or unit")
             if plan.rank_of(action.stage) != rank:
                 raise RuntimeRefusal(f"{action} is in the row of rank {rank}, its stage on rank {plan.rank_of(action.stage)}")
             key = (action.stage, action.unit)

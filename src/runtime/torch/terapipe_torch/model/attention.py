@@ -8,7 +8,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.nn.attention.bias import causal_lower_right
 
 from terapipe_torch.collectives import all_gather, all_reduce
 from terapipe_torch.kv_cache import KeyValueCache
@@ -122,7 +121,7 @@ def _softmax(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, place: SliceCont
     if tokens == rows:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scores.scale, enable_gqa=grouped)
     # is_causal=True would align a slice with the first tokens
-    last = causal_lower_right(tokens, rows)
+    last = _last_tokens(tokens, rows) if q.is_cuda else _visible(place.positions, rows, None)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=last, scale=scores.scale, enable_gqa=grouped)
 
 
@@ -133,6 +132,14 @@ def _capped(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tenso
     logits = (q @ k.transpose(2, 3)).float() * scores.scale
     logits = torch.tanh(logits / scores.soft_cap) * scores.soft_cap
     return logits.masked_fill(~seen, float("-inf")).softmax(-1).to(v.dtype) @ v
+
+
+def _last_tokens(tokens: int, rows: int) -> torch.Tensor:
+    """The causal mask of the last `tokens` of `rows`, for kernels that need no mask in memory."""
+    # this module imports torch._dynamo, a second that only GPUs need: a CPU makes a mask of it anyway
+    from torch.nn.attention.bias import causal_lower_right
+
+    return causal_lower_right(tokens, rows)
 
 
 def _visible(positions: torch.Tensor, rows: int, window: int | None) -> torch.Tensor:

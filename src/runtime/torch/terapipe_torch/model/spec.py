@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Experts:
-    """Networks between which a router chooses for each token; `shared_ffn` is the width of those that every token visits."""
+    """Networks between which a router chooses for each token; `shared_ffn`: width of the networks that every token visits."""
 
     count: int
     active: int
@@ -190,7 +190,7 @@ def _value(expected: Any, value: Any) -> Any:
     if expected is float and isinstance(value, int):
         return float(value)
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r} is no {expected.__name__}")
+        raise TypeError(f"{value!r} is not {expected.__name__}")
     return value
 
 
