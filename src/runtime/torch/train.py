@@ -5,21 +5,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-import time
 
-import torch
 import torch.distributed as dist
 from terapipe_torch.check import LIMIT, check_step, in_fp32
-from terapipe_torch.collectives import all_reduce
-from terapipe_torch.data import SyntheticTokens
-from terapipe_torch.errors import CheckFailed, RuntimeRefusal
+from terapipe_torch.checkpoint import load_checkpoint, save_checkpoint
+from terapipe_torch.data import FileTokens, SyntheticTokens, TokenSource
+from terapipe_torch.errors import CheckFailed, RuntimeRefusal, TrainingFailed
 from terapipe_torch.launch import agree, start
-from terapipe_torch.loop import Pipeline, valid_labels
+from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import Mesh, make_mesh
 from terapipe_torch.model.refusals import untrained
-from terapipe_torch.optimizer import Optimizer, gradient_norm
 from terapipe_torch.plan import Plan, load_plan, with_training
 from terapipe_torch.trace import Trace
+from terapipe_torch.training import Trainer
 from terapipe_torch.weights.load import Weights
 from terapipe_torch.weights.save import save_weights
 
@@ -32,7 +30,7 @@ def main(arguments: list[str]) -> int:
     except RuntimeRefusal as error:
         print(f"terapipe: {error}", file=sys.stderr)
         return 2
-    except CheckFailed as error:
+    except TrainingFailed as error:
         print(f"terapipe: {error}", file=sys.stderr)
         return 1
     finally:
@@ -44,10 +42,14 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("plan")
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=10, help="where the run ends, counted from its first start")
     parser.add_argument("--check", action="store_true", help="one step in fp32 against the whole model")
     parser.add_argument("--weights", metavar="DIR", help="start from safetensors with Hugging Face's names")
     parser.add_argument("--save", metavar="DIR", help="write the trained weights there, in the same format")
+    parser.add_argument("--save-every", type=int, metavar="N", help="write a checkpoint into the folder of --save every N steps")
+    parser.add_argument("--resume", metavar="DIR", help="go on from the newest checkpoint in there, of any layout")
+    parser.add_argument("--data", metavar="FILE", help="tokens: .bin (16 or 32 bits each) or .npy; random ones without it")
+    parser.add_argument("--log", metavar="FILE", help="add a line of JSON for each step")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))
     parser.add_argument("--seed", type=int)
     parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
@@ -59,6 +61,8 @@ def _run(options: argparse.Namespace) -> None:
     plan = load_plan(options.plan)
     if options.precision is not None:
         plan = with_training(plan, precision=options.precision)
+    if options.save_every is not None and (options.save is None or options.save_every < 1):
+        raise RuntimeRefusal("--save-every needs a number of steps from 1 and --save DIR")
     if options.seed is not None:
         plan = with_training(plan, seed=options.seed)
     device = start(options.device)
@@ -68,21 +72,24 @@ def _run(options: argparse.Namespace) -> None:
         for each in untrained(plan.model):
             print(f"not trained: {each}", flush=True)
     if options.check:
-        _check(in_fp32(plan), mesh, options.weights)
+        _check(in_fp32(plan), mesh, options)
     else:
         _train(plan, mesh, options)
 
 
-def _source(plan: Plan) -> SyntheticTokens:
-    return SyntheticTokens(plan.model.vocab, plan.training.sequence_length, plan.training.seed)
+def _source(plan: Plan, mesh: Mesh, data: str | None) -> TokenSource:
+    vocab, length, seed = plan.model.vocab, plan.training.sequence_length, plan.training.seed
+    if data is None:
+        return SyntheticTokens(vocab, length, seed)
+    return FileTokens(data, vocab, length, seed, plan.replica_batch * mesh.dp.size)
 
 
 def _weights(plan: Plan, folder: str | None) -> Weights | None:
     return None if folder is None else Weights(folder, plan.model)
 
 
-def _check(plan: Plan, mesh: Mesh, folder: str | None) -> None:
-    pipeline, source = Pipeline(plan, mesh, _weights(plan, folder)), _source(plan)
+def _check(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
+    pipeline, source = Pipeline(plan, mesh, _weights(plan, options.weights)), _source(plan, mesh, options.data)
     tokens = source.batch(0, mesh.dp.index * plan.replica_batch, plan.replica_batch)
     result = check_step(pipeline, tokens, source.batch(0, 0, plan.replica_batch * mesh.dp.size))
     say = (
@@ -96,36 +103,20 @@ def _check(plan: Plan, mesh: Mesh, folder: str | None) -> None:
 
 
 def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
-    pipeline, source = Pipeline(plan, mesh, _weights(plan, options.weights)), _source(plan)
-    optimizer = Optimizer(pipeline.gradients, plan.training)
-    trace = Trace(options.trace, options.steps, pipeline, optimizer) if options.trace else None
-    for step in range(options.steps):
-        with trace.step(step) if trace is not None else contextlib.nullcontext():
-            _step(pipeline, optimizer, source, step)
+    pipeline = Pipeline(plan, mesh, _weights(plan, options.weights))
+    trainer = Trainer(pipeline, _source(plan, mesh, options.data), options.steps, options.log)
+    if options.resume is not None:
+        load_checkpoint(trainer, options.resume)
+    trace = Trace(options.trace, options.steps - trainer.next_step, pipeline, trainer.optimizer) if options.trace else None
+    for number in range(options.steps - trainer.next_step):
+        with trace.step(number) if trace is not None else contextlib.nullcontext():
+            trainer.step()
+        if options.save_every is not None and trainer.next_step % options.save_every == 0:
+            save_checkpoint(trainer, options.save)
     if trace is not None:
         trace.write()
     if options.save is not None:
         save_weights(pipeline.stages.values(), plan.model, mesh, options.save, options.weights)
-
-
-def _step(pipeline: Pipeline, optimizer: Optimizer, source: SyntheticTokens, step: int) -> None:
-    plan, mesh, recorder = pipeline.plan, pipeline.mesh, pipeline.recorder
-    begin = time.perf_counter()
-    tokens = source.batch(step, mesh.dp.index * plan.replica_batch, plan.replica_batch)
-    pipeline.zero_gradients()
-    loss = pipeline.run(tokens, valid_labels(tokens, mesh))
-    with recorder.operation("reduce", "reduce"):
-        pipeline.reduce_gradients()
-    with recorder.operation("norm", "reduce"):
-        norm = gradient_norm(pipeline.gradients, mesh)
-    with recorder.operation("optimizer", "optimizer"):
-        optimizer.step(norm)
-    total = all_reduce(torch.tensor(loss, device=mesh.device), mesh.world).item() / mesh.tp.size
-    seconds = time.perf_counter() - begin
-    if mesh.rank == 0:
-        rate = plan.replica_batch * mesh.dp.size * plan.training.sequence_length / seconds
-        what = f"loss {total:.5f}, gradient norm {norm.item():.4f}"
-        print(f"step {step}: {what}, {seconds * 1e3:.0f} ms, {rate:,.0f} tokens/s", flush=True)
 
 
 if __name__ == "__main__":

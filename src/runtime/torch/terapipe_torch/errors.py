@@ -5,5 +5,13 @@ class RuntimeRefusal(Exception):
     """What a person must change: one sentence, no stack. `train.py` prints it and exits with 2."""
 
 
-class CheckFailed(Exception):
-    """`--check` found a loss or a gradient that differs. `train.py` prints it and exits with 1."""
+class TrainingFailed(Exception):
+    """Training cannot go on: one sentence, no stack. `train.py` prints it and exits with 1."""
+
+
+class CheckFailed(TrainingFailed):
+    """`--check` found a loss or a gradient that differs."""
+
+
+class PassFailed(Exception):
+    """A pass raised `__cause__`; its message names the action."""

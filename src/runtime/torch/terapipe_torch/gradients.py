@@ -149,6 +149,7 @@ class Gradients:
         if plan.layout.zero_stage > 2:
             raise RuntimeRefusal("the runtime has ZeRO 0, 1 and 2: a stage's weights are whole on each replica; set zeroStage to 2")
         self._plan, self._mesh = plan, mesh
+        self.stages = len(plan.stages)
         self.buckets = {index: _buckets(plan, mesh, stage) for index, stage in stages.items()}
         self._due = set(_last_backwards(plan, mesh.pp.index, by_micro_batch=plan.layout.zero_stage == 2 and mesh.replicas.size > 1))
         self._tied = self._tied_group()

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
+from terapipe_torch.errors import PassFailed
 from terapipe_torch.gradients import Gradients
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.mesh import Mesh
@@ -66,25 +67,30 @@ class Pipeline:
             named.update(stage.named_parameters())
         return named
 
-    def run(self, tokens: torch.Tensor, valid: int) -> float:
+    def run(self, tokens: torch.Tensor, valid: int, loss_scale: float = 1.0) -> float:
         """
         All passes of a step. tokens: int64 [replica batch, length + 1]; valid: labels of the global batch
-        that count. Returns this replica's share of the mean loss, 0 on ranks without the head.
+        that count; gradients are those of the loss times `loss_scale`. Returns this replica's share of the
+        mean loss, 0 on ranks without the head. Raises PassFailed.
         """
-        self._tokens, self._valid, self._loss = tokens.to(self.mesh.device), valid, 0.0
+        self._tokens, self._factor = tokens.to(self.mesh.device), loss_scale / valid
+        self._loss = torch.zeros((), dtype=torch.float64, device=self.mesh.device)
         self._saved: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
         self.mailbox.begin()
         for action in self.plan.actions[self.mesh.pp.index]:
             unit = self.plan.units[action.unit]
             details = {"stage": action.stage, "unit": action.unit, "mb_id": unit.micro_batch, "slice": unit.slice}
-            with self.recorder.operation(str(action), "pass", **details):
-                self._perform(action)
-            self.gradients.after(action)
+            try:
+                with self.recorder.operation(str(action), "pass", **details):
+                    self._perform(action)
+                self.gradients.after(action)
+            except Exception as error:
+                raise PassFailed(str(action)) from error
             if self.after_pass is not None:
                 self.after_pass()
         self.mailbox.finish()
         self._check_finished()
-        return self._loss
+        return self._loss.item() / valid
 
     def reduce_gradients(self) -> None:
         """Waits for the sums over tp, replicas and tied weights that began during `run`."""
@@ -123,8 +129,8 @@ class Pipeline:
         if message is not None:
             self.mailbox.send(message, y.detach())
         else:
-            y = y / self._valid
-            self._loss += y.item()
+            self._loss += y.detach()
+            y = y * self._factor
         self._saved[action.stage, action.unit] = (x, y)
 
     def _backward(self, action: Action) -> None:

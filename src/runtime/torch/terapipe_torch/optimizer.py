@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
@@ -14,17 +15,28 @@ from terapipe_torch.mesh import Mesh
 from terapipe_torch.plan import Training
 
 
-def gradient_norm(gradients: Gradients, mesh: Mesh) -> torch.Tensor:
-    """2-norm over the whole model, each parameter counted once, whatever ranks have copies or shards of it."""
-    square = torch.zeros((), dtype=torch.float32, device=mesh.device)
-    for bucket in gradients:
-        parts = [part.gradient for part in pieces(bucket) if gradients.counted(part.name, part.parameter)]
+def stage_squares(gradients: Gradients, mesh: Mesh) -> torch.Tensor:
+    """
+    Sums of squares [stages] of the gradients as they were computed, the same on all ranks. Each parameter
+    counts once, whatever ranks have copies or shards of it; the root of the total is the norm of the model.
+    """
+    squares = torch.zeros(gradients.stages, dtype=torch.float32, device=mesh.device)
+    for stage, buckets in gradients.buckets.items():
+        parts = [part.gradient for bucket in buckets for part in pieces(bucket) if gradients.counted(part.name, part.parameter)]
         if parts:
-            square += torch.nn.utils.get_total_norm(parts).square()
+            squares[stage] = torch.nn.utils.get_total_norm(parts).square()
     if gradients.is_sharded:
-        all_reduce(square, mesh.replicas)
-    all_reduce(square, mesh.tp)
-    return all_reduce(square, mesh.pp).sqrt()
+        all_reduce(squares, mesh.replicas)
+    all_reduce(squares, mesh.tp)
+    return all_reduce(squares, mesh.pp)
+
+
+def overflowed_stages(squares: torch.Tensor, mesh: Mesh) -> list[int]:
+    """Stages with a gradient that is not finite on any rank; all ranks get the same, so that they skip a step alike."""
+    flags = (~squares.isfinite()).float()
+    if mesh.world.group is not None:
+        dist.all_reduce(flags, op=dist.ReduceOp.MAX, group=mesh.world.group)
+    return flags.nonzero().flatten().tolist()
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,17 @@ class Optimizer:
             bucket.shard_gradient.mul_(scale / loss_scale)
         self.adam.step()
         self.publish()
+
+    @property
+    def steps(self) -> int:
+        """Steps that changed the weights."""
+        return max((int(state["step"]) for state in self.adam.state.values()), default=0)
+
+    def set_state(self, master: torch.Tensor, saved: dict[str, torch.Tensor], steps: int) -> None:
+        """`saved`: master, exp_avg and exp_avg_sq, each like `master`. Call `publish` after all of them."""
+        master.data.copy_(saved["master"])
+        moments = {name: saved[name].clone() for name in ("exp_avg", "exp_avg_sq")}
+        self.adam.state[master] = {"step": torch.tensor(float(steps), device=master.device), **moments}
 
     def publish(self) -> None:
         """Copies the masters to the weights of all replicas."""

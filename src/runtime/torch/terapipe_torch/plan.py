@@ -88,6 +88,10 @@ class Training:
     precision: str = "fp32"
     recompute: str = "none"
     learning_rate: float = 1e-4
+    learning_rate_schedule: str = "constant"
+    warmup_steps: int = 0
+    decay_steps: int | None = None
+    min_learning_rate: float = 0.0
     weight_decay: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.95

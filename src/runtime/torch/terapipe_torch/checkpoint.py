@@ -1,0 +1,223 @@
+"""
+Checkpoints: fp32 weights and the optimizer's state by global name, so that another layout can go on from them.
+A folder step-N has a file for each rank that has something to save and index.json, which says where each
+parameter lies. It gets its name when all of it is on disk: a run that dies while saving leaves the one before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.model.stage import shard_of
+from terapipe_torch.optimizer import Piece
+from terapipe_torch.training import Trainer
+
+VERSION = 1
+_kinds = ("master", "exp_avg", "exp_avg_sq")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Elements start..end of the flat part `index` of `count` along `dim` that a file has of a parameter; shape: of the whole."""
+
+    file: str
+    start: int
+    end: int
+    index: int
+    count: int
+    dim: int | None
+    shape: tuple[int, ...]
+
+
+def save_checkpoint(trainer: Trainer, folder: str) -> Path:
+    """Writes step-N of the steps done so far. Collective; on several nodes the folder must be on a file system that they share."""
+    root, mesh = Path(folder), trainer.mesh
+    final, partial = root / f"step-{trainer.next_step}", root / f".step-{trainer.next_step}.partial"
+    if mesh.rank == 0:
+        for left in root.glob(".step-*.partial"):
+            shutil.rmtree(left)
+        partial.mkdir(parents=True)
+    _barrier(trainer)
+    parts = _save_own(trainer, partial)
+    gathered: list[Any] | None = [None] * mesh.world.size if mesh.rank == 0 else None
+    if mesh.world.group is not None:
+        dist.gather_object(parts, gathered)
+    if mesh.rank == 0:
+        _write_index(trainer, partial, [parts] if mesh.world.group is None else gathered or [])
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+        _sync(root)
+    _barrier(trainer)
+    return final
+
+
+def _save_own(trainer: Trainer, folder: Path) -> dict[str, _Part]:
+    """Saves the pieces that this rank is the first to have; where they are, by name."""
+    mesh, gradients = trainer.mesh, trainer.pipeline.gradients
+    tensors, parts = {}, {}
+    file = f"rank-{mesh.rank}.pt"
+    for piece, master in trainer.optimizer.masters:
+        is_first = gradients.is_sharded or mesh.replicas.index == 0
+        if not is_first or not gradients.counted(piece.name, piece.parameter):
+            continue
+        state = trainer.optimizer.adam.state.get(master, {})
+        tensors[piece.name] = {kind: _copy(master if kind == "master" else state.get(kind, torch.zeros_like(master))) for kind in _kinds}
+        parts[piece.name] = _part(piece, file)
+    buffers = {}
+    if mesh.replicas.index == 0 and mesh.tp.index == 0:
+        for stage in trainer.pipeline.stages.values():
+            buffers.update({name: _copy(each) for name, each in stage.named_buffers()})
+    if tensors or buffers:
+        with (folder / file).open("wb") as out:
+            torch.save({"parameters": tensors, "buffers": buffers}, out)
+            out.flush()
+            os.fsync(out.fileno())
+    return parts | {name: _Part(file, 0, each.numel(), 0, 1, None, tuple(each.shape)) for name, each in buffers.items()}
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """On the CPU, with a storage of its own: that of a view is saved whole."""
+    return tensor.detach().cpu().clone()
+
+
+def _part(piece: Piece, file: str) -> _Part:
+    parameter = piece.parameter
+    axis, is_cut = parameter.shard_axis, parameter.shard_dim is not None
+    index, count = (axis.index, axis.size) if is_cut else (0, 1)
+    return _Part(file, piece.start, piece.end, index, count, parameter.shard_dim, tuple(parameter.whole_shape))
+
+
+def _write_index(trainer: Trainer, folder: Path, parts: list[dict[str, _Part]]) -> None:
+    names: dict[str, list[dict[str, Any]]] = {}
+    for each in parts:
+        for name, part in each.items():
+            names.setdefault(name, []).append(asdict(part))
+    index = {
+        "kind": "terapipe-torch-checkpoint",
+        "version": VERSION,
+        "step": trainer.next_step,
+        "sequences": trainer.sequences,
+        "lossScale": trainer.loss_scale.value,
+        "goodSteps": trainer.loss_scale.good_steps,
+        "optimizerSteps": trainer.optimizer.steps,
+        "parameters": names,
+    }
+    with (folder / "index.json").open("w", encoding="utf-8") as out:
+        json.dump(index, out)
+        out.flush()
+        os.fsync(out.fileno())
+    _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    """The names in a folder to disk, where the system can."""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        os.fsync(opened)
+        os.close(opened)
+
+
+def _barrier(trainer: Trainer) -> None:
+    if trainer.mesh.world.group is not None:
+        dist.barrier()
+
+
+def newest_checkpoint(folder: str) -> Path:
+    """The folder itself, or its step-N of the largest N. Raises RuntimeRefusal."""
+    root = Path(folder)
+    if (root / "index.json").exists():
+        return root
+    steps = {int(match[1]): each for each in root.glob("step-*") if (match := re.fullmatch(r"step-(\d+)", each.name))}
+    if not steps:
+        raise RuntimeRefusal(f"{folder} has no checkpoint (step-N)")
+    return steps[max(steps)]
+
+
+def load_checkpoint(trainer: Trainer, folder: str) -> None:
+    """Goes on from a checkpoint of any layout of the same model. Raises RuntimeRefusal."""
+    path = newest_checkpoint(folder)
+    checkpoint = _Checkpoint(path)
+    for piece, master in trainer.optimizer.masters:
+        saved = {kind: checkpoint.read(piece, kind).to(master.device) for kind in _kinds}
+        trainer.optimizer.set_state(master, saved, checkpoint.index["optimizerSteps"])
+    for stage in trainer.pipeline.stages.values():
+        for name, buffer in stage.named_buffers():
+            buffer.copy_(checkpoint.buffer(name))
+    trainer.optimizer.publish()
+    trainer.next_step, trainer.sequences = checkpoint.index["step"], checkpoint.index["sequences"]
+    trainer.loss_scale.value, trainer.loss_scale.good_steps = checkpoint.index["lossScale"], checkpoint.index["goodSteps"]
+    trainer.source.resume_at(trainer.next_step, trainer.sequences)
+
+
+class _Checkpoint:
+    """A saved step; files are mapped when something of them is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.index = json.loads((path / "index.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RuntimeRefusal(f"{path} is no whole checkpoint: {error}") from error
+        if self.index.get("version") != VERSION:
+            raise RuntimeRefusal(f"{path} has version {self.index.get('version')}; this runtime reads {VERSION}")
+        self._files: dict[str, dict[str, Any]] = {}
+
+    def read(self, piece: Piece, kind: str) -> torch.Tensor:
+        """Elements start..end of a piece, whatever ranks saved them."""
+        parameter = piece.parameter
+        name = (
+            "embed_tokens.weight"
+            if piece.name == "lm_head.projection.weight" and piece.name not in self.index["parameters"]
+            else piece.name
+        )
+        whole = self._whole(name, kind)
+        if whole.shape[1:] != torch.Size(parameter.whole_shape[1:]):
+            raise RuntimeRefusal(f"{self.path} has {name} of shape {list(whole.shape)}, the model of {list(parameter.whole_shape)}")
+        return shard_of(_with_rows(whole, parameter.whole_shape[0]), parameter).flatten()[piece.start : piece.end]
+
+    def buffer(self, name: str) -> torch.Tensor:
+        return self._file(self._parts(name)[0]["file"])["buffers"][name]
+
+    def _whole(self, name: str, kind: str) -> torch.Tensor:
+        parts = self._parts(name)
+        first = parts[0]
+        shards = []
+        for index in range(first["count"]):
+            own = sorted((part for part in parts if part["index"] == index), key=lambda part: part["start"])
+            shards.append(torch.cat([self._file(part["file"])["parameters"][name][kind] for part in own]))
+        shape = list(first["shape"])
+        if first["dim"] is None:
+            return shards[0].view(shape)
+        shape[first["dim"]] //= first["count"]
+        return torch.cat([shard.view(shape) for shard in shards], first["dim"])
+
+    def _parts(self, name: str) -> list[dict[str, Any]]:
+        if name not in self.index["parameters"]:
+            raise RuntimeRefusal(f"{self.path} has no {name}: it is of another model")
+        return self.index["parameters"][name]
+
+    def _file(self, name: str) -> dict[str, Any]:
+        if name not in self._files:
+            try:
+                self._files[name] = torch.load(self.path / name, map_location="cpu", mmap=True, weights_only=True)
+            except (OSError, RuntimeError) as error:
+                raise RuntimeRefusal(f"{self.path / name} cannot be read: {error}") from error
+        return self._files[name]
+
+
+def _with_rows(whole: torch.Tensor, rows: int) -> torch.Tensor:
+    """Another number of the rows by which tp pads the vocabulary."""
+    if whole.shape[0] >= rows:
+        return whole[:rows]
+    return torch.cat([whole, whole.new_zeros(rows - whole.shape[0], *whole.shape[1:])])
