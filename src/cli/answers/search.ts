@@ -1,14 +1,18 @@
 import type { CancelSignal } from '../../core/errors';
+import type { JudgedChange } from '../../core/checkpoints/judge';
+import { checkpointJson } from '../../core/export/checkpoint-json';
 import { searchJson } from '../../core/export/search-json';
 import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
 import { column, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
+import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
 import { runFindings } from '../../core/rules/run-findings';
 import { assumedGpuName, lengthsText, type ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
+import { toPlanRequest } from '../../core/layout-search/request-of';
 import { toSearchProblem } from '../../core/layout-search/problem';
 import { notInFile } from '../../core/domain/capabilities';
 import type { SearchKey } from '../../core/domain/layout-choices';
@@ -67,7 +71,12 @@ export async function searchAnswer(
   watcher: Watcher,
 ): Promise<Answer> {
   const result = await searchLayouts(config, defaults, options, watcher);
-  return { json: searchJson(result, options.own), text: searchText(result), exitCode: result.best.fits ? 0 : 1 };
+  const checkpoint = foundCheckpoint(config, requireRun(config), toPlanRequest(result.request, result.best));
+  return {
+    json: { ...searchJson(result, options.own), ...checkpointJson(checkpoint) },
+    text: searchText(result, checkpoint),
+    exitCode: result.best.fits ? 0 : 1,
+  };
 }
 
 /** A layout of a search that is not the best, planned with the settings that give it. @throws as `chosenLayout` and `planNearby`. */
@@ -126,7 +135,8 @@ function reporter({ progress, clock }: Watcher): (update: SearchUpdate) => void 
   };
 }
 
-function searchText(result: SearchResult): string {
+/** @param checkpoint what is judged of the one that the files load, at the best layout. */
+function searchText(result: SearchResult, checkpoint: JudgedChange | null): string {
   const { request, best, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const section = (title: string, lines: string) => (lines === '' ? [] : [`${title}\n${indented(lines)}`]);
   const { model, training, cluster } = request;
@@ -141,6 +151,10 @@ function searchText(result: SearchResult): string {
     indented(table(bestRows(result), [1])),
     ...section('Why', whyText(result)),
     ...section('As launched', launchedText(result)),
+    ...section(
+      'Checkpoint',
+      checkpoint === null ? '' : printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`)),
+    ),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront), 'numbered')),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(

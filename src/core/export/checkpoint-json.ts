@@ -3,7 +3,7 @@ import { decidingPart, verdictName, type PartVerdict } from '../checkpoints/verd
 import { say } from '../sentence';
 
 /** Whether the checkpoint that a file loads survives another layout than the file's, in JSON; no key where there is nothing to judge. */
-export function checkpointJson(judged: JudgedChange | null): object {
+export function checkpointJson(judged: JudgedChange | null): { readonly checkpoint?: object } {
   if (judged === null) return {};
   const { change, verdict } = judged;
   const { format, assumed, weights, optimizer, conversion } = verdict;

@@ -11,7 +11,7 @@ type MenuLauncher = (typeof newFileLaunchers)[number] & { readonly isOwn: boolea
 interface ExportMenu {
   /** The launcher of the planned file first, then the others. */
   readonly launchers: readonly MenuLauncher[];
-  /** Runtimes of token slices; none where the plan has no slices. */
+  /** Runtimes of token slices on GPUs; none where the plan has no slices. */
   readonly slices: readonly SliceExport[];
 }
 
@@ -21,6 +21,6 @@ export function exportMenu(format: ConfigFormat | null, plan: Plan | null): Expo
   const isSliced = plan !== null && chosenCandidate(plan).scheme.some(({ tokens }) => tokens.length > 1);
   return {
     launchers: [...launchers.filter(({ isOwn }) => isOwn), ...launchers.filter(({ isOwn }) => !isOwn)],
-    slices: isSliced ? sliceExports : [],
+    slices: isSliced ? sliceExports.filter(({ hardware }) => hardware === null) : [],
   };
 }

@@ -20,6 +20,11 @@ interface Exported {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
+/** What is judged of a checkpoint. */
+interface Verdict {
+  readonly verdict: string;
+}
+
 describe('export --search', () => {
   const cli = openCommandLine();
   after(cli.dispose);
@@ -64,6 +69,21 @@ describe('export --search', () => {
       /^checkpoint: The optimizer state of a torch_dist checkpoint .* does not load .*--dist-ckpt-optim-fully-reshardable/m,
     );
     assert.match(readFileSync(at('loaded.sh'), 'utf8'), /--load \$CKPT/);
+  });
+
+  it('reports the same of a search that writes nothing, and of the best layout in a comparison', async () => {
+    writeFileSync(at('loads.sh'), script(8, 1024).replace('--bf16', '--bf16 --use-distributed-optimizer --load $CKPT'));
+    const text = /torch_dist checkpoint of this file's layout .* with (tensor|pipeline) /;
+    const given = ['plan', 'loads.sh', '--schedules', '1F1B'];
+    const searched = await cli.run([...given, '--search', '--quick']);
+    assert.match(searched.out, /\n\nCheckpoint\n {2}\S/);
+    assert.match(searched.out, text);
+    const { checkpoint } = JSON.parse((await cli.run([...given, '--search', '--quick', '--json'])).out) as { checkpoint?: Verdict };
+    assert.equal(checkpoint?.verdict, 'loads-after-conversion');
+    const compared = await cli.run(['plan', 'loads.sh', '--compare', 'best', '--json']);
+    const { otherCheckpoint, findings } = JSON.parse(compared.out) as { otherCheckpoint?: Verdict; findings: readonly { code: string }[] };
+    assert.equal(otherCheckpoint?.verdict, 'loads-after-conversion');
+    assert.ok(findings.some(({ code }) => code === 'checkpoint-layout'));
   });
 
   it('leaves an existing file unchanged unless --write is given', async () => {

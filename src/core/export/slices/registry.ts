@@ -19,6 +19,7 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
     id: runtime.id,
     name: runtime.name,
     description: `slices for ${runtime.name}`,
+    hardware: runtime.hardware?.name ?? null,
     language: 'shellscript',
     write: async (plan, shell) => written(plan, runtime, await newFileWriter('megatron-shell'), await shell()),
   };

@@ -20,6 +20,8 @@ export interface SliceExport {
   /** As its makers call it. */
   readonly name: string;
   readonly description: string;
+  /** What it runs on other than GPUs, for which no plan can be written; null: GPUs. */
+  readonly hardware: string | null;
   /** VS Code's id of the language that it is in. */
   readonly language: string;
   /**

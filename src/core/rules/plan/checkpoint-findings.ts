@@ -32,8 +32,11 @@ interface FileWithCheckpoint {
  * @ignore there is no checkpoint yet, or it was written at the new layout.
  */
 export function checkpointFindings(file: FileWithCheckpoint, run: Run, request: PlanRequest): Finding[] {
-  const judged = plannedCheckpoint(file, run, request);
-  const { launcher } = file;
+  return judgedFinding(file, plannedCheckpoint(file, run, request));
+}
+
+/** The finding of what is judged of the checkpoint that a file loads; none where nothing is. */
+export function judgedFinding({ launcher }: FileWithCheckpoint, judged: JudgedChange | null): Finding[] {
   if (judged === null || launcher === null) return [];
   const { loadCheckpoint } = launcher.facts;
   const place = loadCheckpoint?.source.kind === 'file' ? loadCheckpoint.source.place : launcher.place;

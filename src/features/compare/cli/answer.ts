@@ -5,6 +5,7 @@ import type { Measured } from '../core/measured';
 import { comparePlans, type PlanComparison } from '../core/plans';
 import { passText } from '../core/trace-labels';
 import { comparisonJson, comparisonSentences, type Comparison } from '../json';
+import { checkpointJson } from '../../../core/export/checkpoint-json';
 import { planJson } from '../../../core/export/plan-json';
 import { startErrors } from '../../../core/findings';
 import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../../core/format';
@@ -39,6 +40,8 @@ export function comparedPlansAnswer(
       comparison: comparisonJson(comparison),
       starts: startErrors(a.findings).length === 0,
       otherStarts: startErrors(b.findings).length === 0,
+      ...checkpointJson(a.checkpoint ?? null),
+      ...(b.checkpoint ? { otherCheckpoint: checkpointJson(b.checkpoint).checkpoint } : {}),
       findings: findings.map((finding) => printedFinding(finding, texts)),
     },
     text: [

@@ -4,6 +4,7 @@ import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { SearchKey } from '../../../core/domain/layout-choices';
 import { layoutText } from '../../../core/layout-search/labels';
+import { foundCheckpoint, judgedFinding } from '../../../core/rules/plan/checkpoint-findings';
 import type { Answer, Texts } from '../../../cli/answer';
 import { judgedFindings, placed } from '../../../cli/planned';
 import { requireRun } from '../../../cli/read-config';
@@ -42,7 +43,8 @@ export async function comparedSearchAnswer(
   try {
     const findings = judgedFindings(config, run, null);
     const own = { run, plan: makePlan(asked.own), findings };
-    const found = { run, plan: makePlan(asked.best), findings: [] };
+    const checkpoint = foundCheckpoint(config, run, asked.best);
+    const found = { run, plan: makePlan(asked.best), findings: judgedFinding(config, checkpoint), checkpoint };
     const names = {
       own: `${launched === null ? 'as planned' : 'as launched'}: ${say(layoutText(asked.own))}`,
       best: `best layout: ${say(layoutText(asked.best))}`,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { exportMenu } from '../../../../src/core/export/export-menu';
 import { newFileLaunchers } from '../../../../src/core/export/launchers/new-launcher';
+import { sliceExports } from '../../../../src/core/export/slices/registry';
+import { sliceRuntimes } from '../../../../src/core/slice-runtimes/registry';
 import type { Plan } from '../../../../src/core/planner/plan';
 
 /** A plan whose chosen candidate cuts its sequences so. */
@@ -35,5 +37,13 @@ describe('the menu of exports', () => {
     assert.deepEqual(exportMenu('megatron-shell', null).slices, []);
     assert.deepEqual(exportMenu('megatron-shell', planOf([4096])).slices, []);
     assert.ok(exportMenu('megatron-shell', planOf([2048, 2048])).slices.some(({ id }) => id === 'seq1f1b'));
+  });
+
+  it('lists no runtime of slices that refuses every plan for GPUs', () => {
+    const { slices } = exportMenu('megatron-shell', planOf([2048, 2048]));
+    const refusing = sliceRuntimes.filter(({ hardware }) => hardware !== null).map(({ id }) => id);
+    assert.deepEqual(refusing, ['mindspeed']);
+    assert.ok(slices.every(({ id }) => !refusing.includes(id)));
+    assert.equal(slices.length, sliceExports.length - refusing.length);
   });
 });

@@ -25,6 +25,7 @@ export const dpResults: SliceExport = {
   id: 'dp-results',
   name: 'TeraPipe',
   description: "TeraPipe's own dp_results.json",
+  hardware: null,
   language: 'json',
   write: (plan) => Promise.resolve({ ...plan, request: withOpenStages(plan.request) }).then(written),
 };
