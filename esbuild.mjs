@@ -133,7 +133,10 @@ if (!watch) await rm('dist', { recursive: true, force: true });
 await mkdir('dist', { recursive: true });
 await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
 // Python that exports write out.
-await cp('src/runtime/torch', 'dist/torch', { recursive: true, filter: (source) => !/__pycache__|[/\\]\.|\.pyc$/.test(source) });
+await cp('src/runtime/torch', 'dist/torch', {
+  recursive: true,
+  filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),
+});
 if (watch) {
   const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
   // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.

@@ -4,6 +4,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'documents, schemas and tables in tests are compared with all of its entries': [
     'src/core/cluster/presets#gpuTitle',
     'src/core/errors#configErrorCodes',
+    'src/core/export/torch/refusals#runtimeFunctions',
     'src/core/launchers/megatron/forks#forks',
     'src/core/rules/switched-off#formerCodes',
     'src/core/measured-profile/schema#profileParts',

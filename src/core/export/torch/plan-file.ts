@@ -4,7 +4,6 @@ import { formatCount } from '../../format';
 import { resolveRankOrder } from '../../domain/runtime';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest } from '../../domain/request';
-import { carriedFlags } from '../../launchers/megatron/carried-flags';
 import type { Remark } from '../../launchers/writing/launch-settings';
 import { scheduleChunks } from '../../partition/chunks';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
@@ -14,6 +13,7 @@ import { scheduleOn } from '../../schedules/on-layout';
 import { actionText } from '../../schedules/pytorch-csv/actions';
 import type { Schedule, Timeline } from '../../schedules/schedule';
 import { sentence } from '../../sentence';
+import { optimizerSettings } from './optimizer-settings';
 import { requireTrainable } from './refusals';
 import { torchPlanSchema, type TorchPlan } from './schema';
 
@@ -39,7 +39,7 @@ export function torchPlan(plan: Plan): TorchExport {
       sentence`raise training.microBatch or lower training.globalBatch`,
     );
   const units = timeline.units.map(({ microBatch, slice, batch, tokens, context }) => ({ microBatch, slice, batch, tokens, context }));
-  const { hyperparameters, gaps } = optimizerSettings(plan);
+  const { settings, gaps } = optimizerSettings(plan);
   const written = v.parse(torchPlanSchema, {
     kind: 'terapipe-torch-plan',
     version: 1,
@@ -53,7 +53,8 @@ export function torchPlan(plan: Plan): TorchExport {
     training: {
       ...trainingSettings(request),
       globalBatch: request.layout.data * sum(units.map(({ batch, slice }) => (slice === 0 ? batch : 0))),
-      ...hyperparameters,
+      optimizer: 'adam',
+      ...settings,
     },
     predicted: predictedTimes(candidate, timeline),
   });
@@ -116,42 +117,15 @@ function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline):
   };
 }
 
-/** Settings of AdamW by the flag of Megatron-LM that gives them, with what they are where the planned run's file gives none. */
-const optimizerFlags = {
-  learningRate: ['lr', 1e-4],
-  weightDecay: ['weight-decay', 0.1],
-  beta1: ['adam-beta1', 0.9],
-  beta2: ['adam-beta2', 0.95],
-  epsilon: ['adam-eps', 1e-8],
-  gradientClip: ['clip-grad', 1],
-  seed: ['seed', 1234],
-} as const satisfies Partial<Record<keyof TorchPlan['training'], readonly [flag: string, usual: number]>>;
-
-/** What the planned run's file sets of the optimizer, in any launcher's names. */
-function optimizerSettings({ source }: Plan) {
-  const settings = source?.settings ?? null;
-  const carried = source === undefined || settings === null ? null : carriedFlags({ ...source, settings }, false).values;
-  const given = (flag: string): number => Number.parseFloat((carried?.get(flag) ?? '').split(' ')[1] ?? '');
-  const values = Object.entries(optimizerFlags).map(([name, [flag, usual]]): [string, number] => [
-    name,
-    Number.isFinite(given(flag)) ? given(flag) : usual,
-  ]);
-  const decays =
-    [...(carried?.keys() ?? [])].some((flag) => /^lr-(decay|warmup|wsd)/.test(flag)) && carried?.get('lr-decay-style') !== constantRate;
-  const what = sentence`warm-up and decay of the learning rate`;
-  return {
-    hyperparameters: { optimizer: 'adam', ...Object.fromEntries<number>(values) },
-    gaps: decays ? [{ what, reason: sentence`the PyTorch runtime trains with a constant rate` }] : [],
-  };
-}
-
-const constantRate = '--lr-decay-style constant';
-
 /** What of the step the runtime runs in another way than it was predicted. */
-function scheduleGaps({ training, layout }: PlanRequest, { schedule }: Candidate): readonly Remark[] {
+function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Candidate): readonly Remark[] {
   const { exchangesAttention } = scheduleOn(schedule, layout);
+  const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false } = model.details ?? {};
+  const balances = model.experts !== null && (routerAuxLoss > 0 || routerZLoss > 0 || routerExpertBias);
+  const without = sentence`the PyTorch runtime trains without it`;
   return [
-    ...(training.dropout ? [{ what: sentence`dropout`, reason: sentence`the PyTorch runtime trains without it` }] : []),
+    ...(balances ? [{ what: sentence`what balances the load of experts`, reason: without }] : []),
+    ...(training.dropout ? [{ what: sentence`dropout`, reason: without }] : []),
     ...(exchangesAttention === true
       ? [
           {

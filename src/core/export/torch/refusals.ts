@@ -1,11 +1,10 @@
 import { ExpectedError } from '../../errors';
 import { isRecomputed } from '../../domain/recompute';
-import { isNoDetail, type ModelDetails } from '../../domain/settings/model-details';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { placementText } from '../../cluster/groups';
 import type { Candidate } from '../../planner/plan';
-import { sentence, type Sentence } from '../../sentence';
+import { counted, sentence, type Sentence } from '../../sentence';
 import type { Refusal } from '../slices/runs';
 
 /** Names of AdamW with the states that the runtime keeps. */
@@ -36,9 +35,8 @@ export function requireTrainable(request: PlanRequest, candidate: Candidate): vo
 }
 
 function modelRefusals(model: ModelSpec): readonly Refusal[] {
-  const { stacks, state, attentionSinks, mtpLayers = 0, vocab, layerKinds = [], outputGate, embeddingNorm, rotary } = model;
+  const { stacks, state, attentionSinks, mtpLayers = 0, vocab, layerKinds = [], outputGate, embeddingNorm } = model;
   const lacksPart = layerKinds.some(({ mixer = 'attention', feedForward }) => mixer !== 'attention' || feedForward === 'none');
-  const scaling = rotary?.scaling?.kind ?? '';
   return [
     [stacks !== undefined, sentence`an encoder in addition to its decoder`],
     [state !== undefined, sentence`state-space or linear-attention layers`],
@@ -48,37 +46,43 @@ function modelRefusals(model: ModelSpec): readonly Refusal[] {
     [vocab === 0, sentence`no vocabulary`, sentence`set model.vocab`],
     [outputGate === true, sentence`a gate of the output of attention`],
     [embeddingNorm === true, sentence`a norm of the embedding`],
-    [(model.normsPerLayer ?? 2) !== 2, sentence`${model.normsPerLayer ?? 0} norms a layer`],
-    [model.qkNormAcrossHeads === true, sentence`norms of queries and keys across heads`],
     [(model.unusedPositions ?? 0) > 0, sentence`positions that no token uses`],
     [model.smallParameters !== undefined, sentence`parameters that only models of type ${model.modelType} have`],
-    [scaling !== '' && !rotaryScalings.has(scaling), sentence`rotary positions scaled by "${scaling}"`],
-    ...detailRefusals(model.details ?? {}),
+    ...normRefusals(model),
+    ...functionRefusals(model),
   ];
 }
 
-/** Scalings of rotary positions in `model/rotary.py` of the runtime. */
-const rotaryScalings: ReadonlySet<string> = new Set(['linear', 'llama3', 'yarn']);
+function normRefusals({ normsPerLayer: norms = 2, norm, qkNorm, latent, details = {} }: ModelSpec): readonly Refusal[] {
+  return [
+    [![1, 2, 4].includes(norms), sentence`${norms} norms a layer`],
+    [norms === 1 && details.parallelResidual !== true, sentence`one norm a layer, for attention and then the feed-forward network`],
+    [details.normPlacement === 'post', sentence`norms of the sum of a layer's input and output`],
+    [qkNorm && norm === 'layernorm', sentence`LayerNorms of queries and keys`],
+    [qkNorm && Boolean(latent), sentence`latent attention with norms of queries and keys`],
+  ];
+}
 
-/** What only some families have, in words. */
-const details: Partial<Record<keyof ModelDetails, Sentence>> = {
-  activationClamp: sentence`a clamped activation`,
-  gluOffset: sentence`an offset in its gated activation`,
-  normPlacement: sentence`norms of outputs, not of inputs`,
-  parallelResidual: sentence`attention and feed-forward on one input`,
-  localRotaryBase: sentence`another rotary base in layers with a window`,
-  noRopeLayers: sentence`layers without rotary positions`,
-  alibi: sentence`ALiBi`,
-  attentionSoftCap: sentence`a soft cap of attention scores`,
-  routerInputScaling: sentence`router scores that multiply the input of the experts`,
-};
+/** What the runtime has of each kind of function (terapipe_torch/model/functions.py, rotary.py). */
+export const runtimeFunctions = {
+  activations: ['gelu', 'gelu_new', 'gelu_pytorch_tanh', 'gelu_fast', 'silu', 'swish', 'relu', 'relu2', 'quick_gelu'],
+  rotaryScalings: ['default', 'linear', 'llama3', 'yarn'],
+} as const;
 
-function detailRefusals(values: ModelDetails): readonly Refusal[] {
-  return Object.entries(details).map(([name, what]) => {
-    const key = name as keyof ModelDetails;
-    const value = values[key];
-    return [value !== undefined && !isNoDetail(key, value), what];
-  });
+function functionRefusals({ rotary, experts, mlpBias, details = {} }: ModelSpec): readonly Refusal[] {
+  const { activation } = details;
+  const scaling = rotary?.scaling?.kind;
+  const lacks = (known: readonly string[], name: string | undefined): boolean => name !== undefined && !known.includes(name);
+  return [
+    [lacks(runtimeFunctions.activations, activation), sentence`the activation ${activation ?? ''}`],
+    [lacks(runtimeFunctions.rotaryScalings, scaling), sentence`rotary positions scaled by "${scaling ?? ''}"`],
+    [experts?.latent !== undefined, sentence`experts that work on compressed tokens`],
+    [experts !== null && mlpBias, sentence`experts with biases`],
+    [details.activationClamp !== undefined, sentence`a clamped activation`],
+    [(details.gluOffset ?? 0) !== 0, sentence`an offset in its gated activation`],
+    [details.alibi === true, sentence`ALiBi`],
+    [details.routerInputScaling === true, sentence`router scores that multiply the input of the experts`],
+  ];
 }
 
 function trainingRefusals(training: TrainingSpec): readonly Refusal[] {
@@ -101,9 +105,16 @@ function trainingRefusals(training: TrainingSpec): readonly Refusal[] {
   ];
 }
 
-function layoutRefusals({ cluster, layout }: PlanRequest, { timeline }: Candidate): readonly Refusal[] {
+function layoutRefusals({ model, cluster, layout }: PlanRequest, { timeline }: Candidate): readonly Refusal[] {
+  const { tensor } = layout;
   const placement = placementText(cluster, layout);
+  const shared = [model.heads, model.latent ? 0 : model.kvHeads, model.ffn, model.denseFfn ?? 0, model.experts?.sharedFfn ?? 0];
   return [
+    [
+      shared.some((size) => size % tensor !== 0),
+      sentence`heads or widths that ${counted(tensor, 'tensor-parallel rank')} cannot share`,
+      sentence`set layout.tensor to a divisor of all of them`,
+    ],
     [placement !== null, sentence`${placement ?? ''}`, sentence`plan one kind of nodes: torchrun cannot choose the nodes of a stage`],
     [layout.expert > 1, sentence`expert parallelism`, setting('layout.expert=1')],
     [timeline?.forwardOnly === true, sentence`no backward`],

@@ -66,6 +66,9 @@ const unit = v.object({
 
 const action = v.pipe(v.string(), v.regex(/^\d+[FBIW]\d+$/));
 
+/** How the learning rate falls. */
+export const rateSchedules = ['constant', 'linear', 'cosine'] as const;
+
 const training = v.object({
   sequenceLength: size,
   globalBatch: described('Sequences of a step, of all data-parallel ranks.', size),
@@ -73,6 +76,10 @@ const training = v.object({
   recompute: described('`selective`: the attention core; `full`: whole layers.', v.picklist(['none', 'selective', 'full'])),
   optimizer: described('AdamW.', v.literal('adam')),
   learningRate: v.pipe(v.number(), v.gtValue(0)),
+  learningRateSchedule: v.picklist(rateSchedules),
+  warmupSteps: described('Steps in which the rate rises to `learningRate`.', count),
+  decaySteps: described('Steps at whose end it has fallen to `minLearningRate`; null: those of the run.', v.nullable(size)),
+  minLearningRate: v.pipe(v.number(), v.minValue(0)),
   weightDecay: v.pipe(v.number(), v.minValue(0)),
   beta1: v.pipe(v.number(), v.minValue(0), v.ltValue(1)),
   beta2: v.pipe(v.number(), v.minValue(0), v.ltValue(1)),

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv } from 'ajv';
 import * as v from 'valibot';
-import { detailNames } from '../../../../../src/core/domain/settings/model-details';
+import { detailNames, routerScores } from '../../../../../src/core/domain/settings/model-details';
 import { ExpectedError } from '../../../../../src/core/errors';
 import { namedSchedules, type ScheduleName } from '../../../../../src/core/domain/schedule-names';
 import { torchFolder } from '../../../../../src/core/export/torch/folder';
 import { torchPlan } from '../../../../../src/core/export/torch/plan-file';
+import { runtimeFunctions } from '../../../../../src/core/export/torch/refusals';
 import { torchPlanSchema, type TorchPlan } from '../../../../../src/core/export/torch/schema';
 import { chosenCandidate, type Plan } from '../../../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../../../src/core/domain/request';
@@ -180,11 +181,23 @@ describe('plan.json for the PyTorch runtime', () => {
         ['--adam-beta2', '0.99'],
         ['--clip-grad', '0.5'],
         ['--lr-decay-style', 'cosine'],
+        ['--train-iters', '1000'],
+        ['--lr-warmup-fraction', '0.01'],
       ]),
     );
-    const { learningRate, beta2, gradientClip } = ofMegatron.plan.training;
+    const { learningRate, beta2, gradientClip, learningRateSchedule, decaySteps, warmupSteps } = ofMegatron.plan.training;
     assert.deepEqual([learningRate, beta2, gradientClip], [1.5e-3, 0.99, 0.5]);
-    assert.match(say(ofMegatron.gaps[0]!.what), /decay of the learning rate/);
+    assert.deepEqual([learningRateSchedule, decaySteps, warmupSteps], ['cosine', 1000, 10]);
+    assert.deepEqual(ofMegatron.gaps, []);
+    const bySamples = torchPlan(
+      source('megatron', [
+        ['--lr-decay-style', 'inverse-square-root'],
+        ['--lr-decay-samples', '8000'],
+        ['--lr-warmup-samples', '80'],
+      ]),
+    );
+    assert.deepEqual([bySamples.plan.training.decaySteps, bySamples.plan.training.warmupSteps], [1000, 10]);
+    assert.match(say(bySamples.gaps[0]!.what), /learning rate by "inverse-square-root"/);
     const ofTrainer = torchPlan(
       source('trainer', [
         ['learning_rate', '2e-5'],
@@ -212,8 +225,11 @@ describe('plan.json for the PyTorch runtime', () => {
       [ofModel({ vocab: 0 }), /vocabulary/],
       [ofModel({ outputGate: true }), /a gate of the output/],
       [ofModel({ embeddingNorm: true }), /norm of the embedding/],
-      [ofModel({ normsPerLayer: 4 }), /4 norms a layer/],
-      [ofModel({ qkNormAcrossHeads: true }), /across heads/],
+      [ofModel({ normsPerLayer: 3 }), /3 norms a layer/],
+      [ofModel({ normsPerLayer: 1 }), /one norm a layer/],
+      [ofModel({ details: { normPlacement: 'post' } }), /norms of the sum/],
+      [ofModel({ qkNorm: true }), /LayerNorms of queries and keys/],
+      [changed({ layout: { ...plan.request.layout, tensor: 3 } }), /3 tensor-parallel ranks cannot share/],
       [ofModel({ unusedPositions: 2 }), /positions that no token uses/],
       [ofModel({ smallParameters: { layer: 1 } }), /only models of type custom have/],
       [changed({ layout: { ...plan.request.layout, expert: 2 } }), /expert parallelism/],
@@ -253,17 +269,33 @@ describe('plan.json for the PyTorch runtime', () => {
         return error instanceof ExpectedError && error.code === 'export-torchrun';
       }
     };
-    for (const name of detailNames) if (!known.has(name)) assert.ok(refuses({ [name]: 2 }), name);
-    assert.ok(!refuses({ parallelResidual: false, activation: 'gelu' }));
-    const rotary = readFileSync(path.join(sources, 'model/rotary.py'), 'utf8');
-    const scalings = [...rotary.matchAll(/scaling\.kind == "(\w+)"/g)].map(([, kind = '']) => kind);
-    assert.ok(scalings.length > 1);
-    for (const kind of [...scalings, 'dynamic', 'longrope']) {
-      const model = { ...plan.request.model, positions: 'rotary', rotary: { scaling: { kind } } } as const;
-      const scaled = { ...plan, request: { ...plan.request, model } };
-      if (scalings.includes(kind)) assert.equal(torchPlan(scaled).plan.model.positions, 'rotary');
-      else assert.throws(() => torchPlan(scaled), { code: 'export-torchrun', message: new RegExp(`scaled by "${kind}"`) });
-    }
+    for (const name of detailNames)
+      if (!known.has(name))
+        assert.ok(
+          [true, 2].some((value) => refuses({ [name]: value })),
+          name,
+        );
+    assert.ok(!refuses({ parallelResidual: true, activation: 'gelu' }));
+  });
+
+  it('gives the runtime only functions that its code has', async () => {
+    const plan = await planWith('1F1B');
+    const text = ['functions.py', 'rotary.py'].map((name) => readFileSync(path.join(sources, 'model', name), 'utf8')).join('');
+    const listed = (start: string, end: string): string[] => {
+      const [, body = ''] = new RegExp(`^${start}[^=]*= \\${end === '}' ? '{' : '('}([^${end}]*)`, 'm').exec(text) ?? [];
+      return [...body.matchAll(end === '}' ? /^ *"(\w+)":/gm : /"(\w+)"/g)].map(([, name = '']) => name);
+    };
+    assert.deepEqual(listed('_activations', '}'), runtimeFunctions.activations);
+    assert.deepEqual(listed('scaling_kinds', ')'), runtimeFunctions.rotaryScalings);
+    assert.deepEqual(listed('router_scores', '}'), routerScores);
+    const withModel = (change: Partial<PlanRequest['model']>): Plan => ({
+      ...plan,
+      request: { ...plan.request, model: { ...plan.request.model, ...change } },
+    });
+    const refused = { code: 'export-torchrun' };
+    assert.throws(() => torchPlan(withModel({ rotary: { scaling: { kind: 'longrope' } } })), refused);
+    assert.throws(() => torchPlan(withModel({ details: { activation: 'tanh' } })), refused);
+    assert.throws(() => torchPlan(withModel({ experts: { count: 4, active: 2, latent: 8 } })), refused);
   });
 
   it('names what it runs otherwise than planned', async () => {
