@@ -89,6 +89,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     log,
     diffs,
     shell,
+    torchFolder: context.asAbsolutePath('dist/torch'),
     plan: planner.plan,
     measured,
     profiles,

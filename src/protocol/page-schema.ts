@@ -75,10 +75,10 @@ export const whatIfSets = v.pipe(
 );
 
 /**
- * Files that the host makes of a candidate: the report of the plan; for PyTorch (passes only, or with communication, for 2.15 or older);
- * for Perfetto.
+ * What the host makes of a candidate: the report of the plan; the folder that trains it; its schedule for PyTorch (passes only, or with
+ * communication, for 2.15 or older), or for Perfetto.
  */
-export const exportFormat = v.picklist(['html', 'pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
+export const exportFormat = v.picklist(['html', 'torchrun', 'pytorch-csv', 'pytorch-csv-comms', 'pytorch-csv-comms-2.14', 'chrome-trace']);
 
 /** What a page may do to its comparison. */
 export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);

@@ -130,7 +130,13 @@ describe('manifest', () => {
     const source = readFileSync(join(root, 'src/extension/platform/settings.ts'), 'utf8');
     for (const [key, setting] of settings) {
       assert.notEqual(setting.default, undefined, key);
-      assert.match(setting.scope ?? '', key.startsWith('terapipe.profiler.') ? /^(machine|window)$/ : /^(resource|window)$/, key);
+      const scopes =
+        key === 'terapipe.python'
+          ? /^machine-overridable$/
+          : key.startsWith('terapipe.profiler.')
+            ? /^(machine|window)$/
+            : /^(resource|window)$/;
+      assert.match(setting.scope ?? '', scopes, key);
       const description = localized(setting.markdownDescription ?? '');
       for (const [, linked = ''] of description.matchAll(/`#([\w.]+)#`/g))
         assert.ok(linked in contributes.configuration.properties, linked);

@@ -49,6 +49,13 @@ export async function walkRestricted(browser: Browser, extensionsFolder: string,
         await look('restricted-profile');
       },
     };
+    const untrained = {
+      name: 'a restricted workspace refuses to train and gives the reason',
+      act: async () => {
+        await runFromPalette(page, 'TeraPipe: Run here');
+        await page.locator('.notification-toast', { hasText: 'A restricted workspace trains nothing' }).waitFor();
+      },
+    };
     const unwritten = {
       name: 'a restricted workspace shows a layout as a change, and does not write it',
       act: async () => {
@@ -73,7 +80,7 @@ export async function walkRestricted(browser: Browser, extensionsFolder: string,
         if (links.length > 0) throw new Error(`the notification has links: ${links.join(', ')}`);
       },
     };
-    await walkSteps([plan, refusal, unwritten, unclickable], emit, () => failed('restricted'));
+    await walkSteps([plan, refusal, untrained, unwritten, unclickable], emit, () => failed('restricted'));
     await page.close();
   } finally {
     await server.stop();

@@ -429,6 +429,7 @@ export const tabCases: readonly Case[] = [
       await run('Timeline as SVG');
       await run('Plan as JSON');
       await run('Report as HTML');
+      await run('PyTorch run as a folder');
       await run('Schedule as PyTorch CSV');
       await run('Chrome trace for Perfetto');
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -438,6 +439,7 @@ export const tabCases: readonly Case[] = [
         sent.filter(({ type }) => type === 'export'),
         [
           { type: 'export', format: 'html', candidate: 'terapipe' },
+          { type: 'export', format: 'torchrun', candidate: 'terapipe' },
           { type: 'export', format: 'pytorch-csv', candidate: 'terapipe' },
           { type: 'export', format: 'chrome-trace', candidate: 'terapipe' },
         ],

@@ -17,7 +17,7 @@ import type { LoadedConfig } from '../../core/config-files/load-config';
 import { loadReader, recogniseConfig } from '../../core/config-files/readers';
 import { mayFit } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
-import { withVirtualStages } from '../../core/planner/candidates/virtual-stages';
+import { withChosen } from '../../core/planner/candidates/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import { exportFormatNamed, exportNames, type ExportedFile } from '../export-formats';
@@ -204,7 +204,7 @@ function withCandidate(plan: Plan, wanted: string): Plan {
     candidates.find(({ id }) => same(id)) ??
     candidates.find(({ name }) => same(say(name))) ??
     candidates.find(({ schedule, timeline }) => same(schedule) || same(timeline?.name ?? ''));
-  if (found !== undefined) return { ...plan, request: withVirtualStages(plan.request, found), chosen: found.id };
+  if (found !== undefined) return withChosen(plan, found);
   const ids = candidates.map(({ id }) => id);
   const meant = closest(wanted, ids);
   throw new ExpectedError(

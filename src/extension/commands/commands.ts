@@ -14,6 +14,7 @@ import { planPrefillCommand, type PrefillCommands } from '../../features/prefill
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
 import { rehearseCommand, type RehearseCommands } from '../../features/rehearsal/vscode/command';
+import { runHereCommand } from './run-here';
 import { exportPlanCommand } from './save';
 import { cancelSearchCommand, openLayoutCommand, searchLayoutCommand } from './search-layout';
 import { findTarget, findTimelineTarget } from './target';
@@ -42,6 +43,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.importProfile': (config?: unknown) => Promise<void>;
   readonly 'terapipe.rehearse': (config?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.cancelRehearsal': () => void;
+  readonly 'terapipe.runHere': (config?: unknown, asked?: unknown) => Promise<void>;
   readonly 'terapipe.planPrefill': (config?: unknown, asked?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
@@ -81,6 +83,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.importProfile': (config) => importProfileCommand(services, config),
     'terapipe.rehearse': (config) => rehearseCommand(services, config),
     'terapipe.cancelRehearsal': services.rehearsals.cancel,
+    'terapipe.runHere': (config, asked) => runHereCommand(services, config, asked),
     'terapipe.planPrefill': (config, asked) => planPrefillCommand(services, config, asked),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),

@@ -5,6 +5,9 @@ import type { CandidateId } from '../../core/planner/plan';
 import { writeScheduleCsv } from '../../core/schedules/pytorch-csv/write';
 import type { ExportFormat } from '../../protocol/page';
 import type { SessionState } from '../sessions/session-state';
+import { withChosen } from '../../core/planner/candidates/virtual-stages';
+import { withSource } from '../../core/export/launchers/launch-settings';
+import { exportTorchRun } from './export-torch';
 import { exportReport, type ExportLayoutCommands } from './export-layout';
 import { saveText } from './save';
 import { say, sentence } from '../../core/sentence';
@@ -26,7 +29,9 @@ export async function exportCandidate(
     throw new ExpectedError('export-no-timeline', sentence`There is no timeline to write`, sentence`pick a plan whose timeline is drawn`);
   const name = `${plan.request.title} ${say(candidate.name)}`;
   const configUri = vscode.Uri.parse(file);
-  if (format === 'chrome-trace')
+  if (format === 'torchrun')
+    await exportTorchRun(withSource(withChosen(plan, candidate), session.launcher), configUri, commands.torchFolder);
+  else if (format === 'chrome-trace')
     await saveText(configUri, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));
   else
     await saveText(

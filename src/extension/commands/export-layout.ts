@@ -29,6 +29,7 @@ import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
 import { pickedLayout, type PickedLayout } from './apply-layout';
+import { exportTorchRun } from './export-torch';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
 import { settled, findTarget } from './target';
@@ -37,10 +38,12 @@ import { say, sentence } from '../../core/sentence';
 export interface ExportLayoutCommands extends LayoutCommands {
   readonly plan: PlannerClient['plan'];
   readonly shell: () => Promise<LauncherReader>;
+  /** The sources of the PyTorch runtime. */
+  readonly torchFolder: string;
 }
 
-/** A launcher's file, a report, a runtime of slices by its id, or a list of lengths in its source. */
-type Target = LauncherFormat | 'html' | SliceExport | 'patch';
+/** A launcher's file, a report, a folder for PyTorch, a runtime of slices by its id, or a list of lengths in its source. */
+type Target = LauncherFormat | 'html' | 'torchrun' | SliceExport | 'patch';
 
 /** What is written: a layout that a search found, or the plan of the config. */
 type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
@@ -61,7 +64,10 @@ export async function exportLayoutCommand(
   const target = targetNamed(asked) ?? (await askTarget(state));
   const source = await findExportSource(commands, state, point, target);
   if (target === 'html') await report(commands, state, source);
-  else if (target === 'patch') await showPatch(await planSource(commands, source));
+  else if (target === 'torchrun') {
+    const plan = withSource(await planSource(commands, source), state.launcher);
+    await exportTorchRun(plan, vscode.Uri.parse(file), commands.torchFolder);
+  } else if (target === 'patch') await showPatch(await planSource(commands, source));
   else if (typeof target === 'object') {
     const plan = withSource(await planSource(commands, source), state.launcher);
     const { text, gaps } = await target.write(plan, () => loadReader('megatron-shell', commands.shell));
@@ -146,6 +152,7 @@ async function askTarget({ launcher, plan }: SessionState): Promise<Target> {
       label: name,
       description: isOwn ? vscode.l10n.t('a copy of this file, edited') : say(what, vscode.l10n.t),
     })),
+    { target: 'torchrun', label: 'PyTorch', description: vscode.l10n.t('a folder that trains this plan') },
     ...menu.slices.map((target) => ({ target, label: target.name, description: vscode.l10n.t('its token slices') })),
     ...(menu.slices.length > 0 ? [patch] : []),
     { target: 'html', label: vscode.l10n.t('Report'), description: vscode.l10n.t('one HTML page to send around') },

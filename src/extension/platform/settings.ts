@@ -1,3 +1,4 @@
+import path from 'node:path';
 import * as vscode from 'vscode';
 import { gpuPresetNames } from '../../core/cluster/presets';
 import { assumedGpuName, type ResolveDefaults } from '../../core/plan-request/scenario';
@@ -60,6 +61,40 @@ export function profilerSettings(uri: vscode.Uri): {
     threads: typeof threads === 'number' && Number.isSafeInteger(threads) && threads >= 1 ? threads : 1,
     libraryPath: Array.isArray(folders) ? folders.filter((folder): folder is string => typeof folder === 'string' && folder !== '') : [],
   };
+}
+
+/**
+ * The interpreter that trains a plan: that of the setting, else what the Python extension has for a file, else the system's.
+ * @returns a path, or a program's name.
+ */
+export async function chosenPython(file: vscode.Uri): Promise<string> {
+  const own = vscode.workspace.getConfiguration(section, file).get<unknown>('python');
+  if (typeof own === 'string' && own.trim() !== '') return resolvedProgram(own.trim(), file);
+  return (await pythonOfExtension(file)) ?? (process.platform === 'win32' ? 'python' : 'python3');
+}
+
+/** A relative path is of the folder of the workspace that the file is in. */
+function resolvedProgram(program: string, file: vscode.Uri): string {
+  const folder = vscode.workspace.getWorkspaceFolder(file)?.uri.fsPath ?? '';
+  return /[/\\]/.test(program) && !path.isAbsolute(program) ? path.join(folder, program) : program;
+}
+
+/** What is used of ms-python.python's interface. */
+interface PythonExtension {
+  readonly environments?: {
+    readonly getActiveEnvironmentPath: (file?: vscode.Uri) => { readonly path: string };
+    readonly resolveEnvironment: (environment: {
+      readonly path: string;
+    }) => Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
+  };
+}
+
+async function pythonOfExtension(file: vscode.Uri): Promise<string | null> {
+  const extension = vscode.extensions.getExtension<PythonExtension | undefined>('ms-python.python');
+  const { environments } = (await extension?.activate()) ?? {};
+  if (environments === undefined) return null;
+  const chosen = environments.getActiveEnvironmentPath(file);
+  return (await environments.resolveEnvironment(chosen))?.executable.uri?.fsPath ?? null;
 }
 
 /** Whether an editor feature is on for the file at `uri`. All are on by default but inlay hints. */

@@ -27,6 +27,7 @@ export async function run(): Promise<void> {
   await import('./prefill.test');
   await import('./profile.test');
   await import('./rehearse.test');
+  await import('./run-here.test');
   await import('./scenario.test');
   await import('./schedules.test');
   await import('./slices.test');

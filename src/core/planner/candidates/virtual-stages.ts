@@ -6,7 +6,7 @@ import { sentence } from '../../sentence';
 import type { PlanRequest } from '../../domain/request';
 import { maximumOtherOperations } from './candidate-specs';
 import type { Pipeline } from '../predict/pipeline';
-import { idBySchedule, candidatePeakBytes, type Candidate } from '../plan';
+import { idBySchedule, candidatePeakBytes, type Candidate, type Plan } from '../plan';
 import { measure, type Prediction } from '../predict/predict';
 
 const mostVirtualStages = 16;
@@ -27,6 +27,11 @@ export function withVirtualStages(
   if (open.freeVirtualStages !== true || chunksPerStage === 1) return open;
   const assumption = { key: 'layout.virtualStages', value: String(chunksPerStage), reason: sentence`chosen with ${schedule}` };
   return { ...open, layout: { ...open.layout, virtualStages: chunksPerStage }, assumptions: [...open.assumptions, assumption] };
+}
+
+/** A plan as if it had chosen another of its candidates. */
+export function withChosen(plan: Plan, candidate: Candidate): Plan {
+  return { ...plan, request: withVirtualStages(plan.request, candidate), chosen: candidate.id };
 }
 
 /**
