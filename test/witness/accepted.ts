@@ -25,6 +25,8 @@ interface Written {
   readonly world: number;
   /** GPUs that share a sequence, which DeepSpeed's file leaves to the script. */
   readonly context: number;
+  /** Compute capability of its GPUs, which Megatron-LM asks them for. */
+  readonly capability: readonly [number, number];
   readonly refused: string | null;
 }
 
@@ -68,6 +70,7 @@ async function writeFiles(out: string, formats: readonly Launcher[]): Promise<Re
           name: `${name}.${ending}`,
           world: layout.gpus,
           context: contextSize(layout),
+          capability: layout.sets.includes('cluster.gpu=B200') ? [10, 0] : [9, 0],
           refused: refused?.replaceAll(line.folder, '') ?? null,
         });
       }
@@ -127,9 +130,9 @@ function isFor(version: string, file: string): boolean {
 
 /** By file why the parser refuses it; null where it accepts. */
 function parsed(script: string, root: string, out: string, files: readonly Written[]): readonly (string | null)[] {
-  const cases = files.map(({ name, world, context }) => {
+  const cases = files.map(({ name, world, context, capability }) => {
     const file = path.join(out, name);
-    return name.endsWith('.sh') ? { world, ...launchWords(file) } : { world, context, file };
+    return name.endsWith('.sh') ? { world, capability, ...launchWords(file) } : { world, context, file };
   });
   const python = process.env['PYTHON'] ?? 'python3';
   const { stdout, stderr } = spawnSync(python, ['-B', path.join(folder, script), root], {

@@ -7,7 +7,7 @@ import { counted, sentence, type Sentence } from '../sentence';
  * Why a launcher does not start sizes of parallel groups on a model, whatever their GPUs; null where it does. The end of a sentence.
  * Megatron-LM and TorchTitan check them, and a config without a launcher is written for either: DeepSpeed's AutoTP divides heads unevenly.
  *
- * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor` and `expert-overlap` of `src/core/rules/checks`.
+ * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor`, `expert-overlap` and `expert-bias` of `src/core/rules/checks`.
  */
 export function refusedSizes(request: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
   return refusedTensor(request, sizes.tensor) ?? (checksSizes(request) ? refusedExperts(request, sizes) : null);
@@ -31,11 +31,16 @@ export function refusedTensor(request: PlanRequest, tensor: number): Sentence | 
   return sentence`tensor ${formatCount(tensor)} does not divide the ${counted(kvHeads, 'key/value head')}`;
 }
 
-function refusedExperts({ model: { experts }, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
+function refusedExperts({ model, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
+  const { experts, attentionOutputBias, mlpBias } = model;
   const { tensor, context, data, expert, expertTensor = tensor } = sizes;
   if (experts !== null && expert === 1 && training.overlapExpertComm === true) return sentence`expert 1 has no exchange to overlap`;
-  if (experts === null || (expert === 1 && sizes.expertTensor === undefined)) return null;
+  if (experts === null) return null;
   const gpus = tensor * context * data;
+  // a bias anywhere is one in all of Megatron Core's linear layers
+  if (expertTensor > 1 && (mlpBias || attentionOutputBias) && (training.runtime ?? 'megatron') === 'megatron')
+    return sentence`expert tensor ${formatCount(expertTensor)} divides experts with biases`;
+  if (expert === 1 && sizes.expertTensor === undefined) return null;
   if (experts.count % expert !== 0) return sentence`expert ${formatCount(expert)} does not divide the ${counted(experts.count, 'expert')}`;
   if (gpus % (expert * expertTensor) === 0) return null;
   return sentence`expert ${formatCount(expert)} x expert tensor ${formatCount(expertTensor)} does not divide the ${counted(gpus, 'GPU')} of a stage`;

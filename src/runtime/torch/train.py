@@ -1,21 +1,28 @@
-"""Trains a plan of TeraPipe: torchrun --nproc-per-node N train.py plan.json [options]."""
+"""
+Trains a plan of TeraPipe. `python train.py plan.json` starts all its processes on this machine; on several,
+`torchrun --nproc-per-node N ... train.py plan.json` starts them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import sys
+from pathlib import Path
 
+import torch
 import torch.distributed as dist
 from terapipe_torch.check import LIMIT, check_step, in_fp32
 from terapipe_torch.checkpoint import load_checkpoint, save_checkpoint
 from terapipe_torch.data import FileTokens, SyntheticTokens, TokenSource
-from terapipe_torch.errors import CheckFailed, RuntimeRefusal, TrainingFailed
-from terapipe_torch.launch import agree, start
+from terapipe_torch.errors import CheckFailed, RuntimeRefusal
+from terapipe_torch.failure import end, refuse
+from terapipe_torch.launch import agree, is_started, require_torch, start
 from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import Mesh, make_mesh
 from terapipe_torch.model.refusals import untrained
 from terapipe_torch.plan import Plan, load_plan, with_training
+from terapipe_torch.start_here import start_here
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
 from terapipe_torch.weights.load import Weights
@@ -23,19 +30,21 @@ from terapipe_torch.weights.save import save_weights
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status: 0, 1 for a failed check, 2 for what a person must change."""
+    """Exit status: 0, 1 for a failed check or run, 2 for what a person must change."""
     options = _parser().parse_args(arguments)
     try:
-        _run(options)
+        require_torch()
+        if not is_started():
+            plan = _plan(options)
+            on_gpus = options.device != "cpu" and torch.cuda.is_available()
+            return start_here(plan.layout.world, on_gpus, str(Path(__file__).resolve()), arguments)
     except RuntimeRefusal as error:
-        print(f"terapipe: {error}", file=sys.stderr)
-        return 2
-    except TrainingFailed as error:
-        print(f"terapipe: {error}", file=sys.stderr)
-        return 1
-    finally:
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        return refuse(error)
+    try:
+        _run(options)
+    except Exception as error:
+        end(error)
+    dist.destroy_process_group()
     return 0
 
 
@@ -57,16 +66,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> None:
-    plan = load_plan(options.plan)
-    if options.precision is not None:
-        plan = with_training(plan, precision=options.precision)
+def _plan(options: argparse.Namespace) -> Plan:
     if options.save_every is not None and (options.save is None or options.save_every < 1):
         raise RuntimeRefusal("--save-every needs a number of steps from 1 and --save DIR")
-    if options.seed is not None:
-        plan = with_training(plan, seed=options.seed)
+    plan = load_plan(options.plan)
+    given = {name: getattr(options, name) for name in ("precision", "seed") if getattr(options, name) is not None}
+    return with_training(plan, **given)
+
+
+def _run(options: argparse.Namespace) -> None:
+    plan = _plan(options)
     device = start(options.device)
-    agree(plan.digest)
+    same = [str(getattr(options, name)) for name in ("steps", "check", "precision", "seed", "save_every", "trace", "resume")]
+    agree(" ".join([plan.digest, *same]))
     mesh = make_mesh(plan.layout, device)
     if mesh.rank == 0:
         for each in untrained(plan.model):

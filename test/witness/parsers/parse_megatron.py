@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import sys
+import types
 import typing
 import warnings
 
@@ -37,6 +38,10 @@ def accept(arguments, case):
     sys.argv = [case["program"], *case["words"]]
     os.environ.clear()
     os.environ.update(ENVIRONMENT, **case["variables"], RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(case["world"]))
+    major, minor = case["capability"]
+    cuda = sys.modules["torch.cuda"]
+    cuda.get_device_capability = lambda *_: (major, minor)
+    cuda.get_device_properties = lambda *_: types.SimpleNamespace(major=major, minor=minor, multi_processor_count=132)
     args = arguments.parse_args()
     # As pretrain_gpt.py and pretrain_mamba.py call it.
     args = arguments.validate_args(args, {"tokenizer_type": "GPT2BPETokenizer"}) or args

@@ -1,14 +1,16 @@
 import type { Fp8Recipe } from '../../domain/number-formats';
 import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
+import { carriedInto } from '../megatron/carried-into';
 import { coreModel, coreModelGaps } from '../megatron/core-model';
 import { megatronDefaultValues } from '../megatron/megatron-defaults';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
 import { writtenFacts } from '../megatron/written-keys';
+import { bridgeTarget } from './carried-keys';
 import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
-import type { Editor } from '../writing/editor';
+import type { Carried, Editor } from '../writing/editor';
 import { namesIn, settingsByPath, spellingsIn, type KeyNames } from '../writing/key-names';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
@@ -32,7 +34,13 @@ export const bridgeDialect: YamlDialect = {
 export const bridgeEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits, { ...plainDialect, narrow: ['fp8', 'nvfp4'], countsVirtualStages: true }),
   syntax: yamlSyntax(bridgeDialect),
-  newFile: { fileName: 'overrides.yaml', keys: bridgeNames, lacks: (plan) => coreModelGaps(plan, 'Megatron-Bridge'), write: bridgeYaml },
+  newFile: {
+    fileName: 'overrides.yaml',
+    keys: bridgeNames,
+    lacks: (plan) => coreModelGaps(plan, 'Megatron-Bridge'),
+    carries: (source) => carriedInto(bridgeTarget, source),
+    write: bridgeYaml,
+  },
 };
 
 /** The middle of the name of a mixed-precision recipe (`megatron.bridge.training.mixed_precision`). */
@@ -50,7 +58,10 @@ const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
   blockwise: '_with_fp8_subchannel_scaling',
 };
 
-function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[]): string {
+const sectionNames =
+  'model dataset tokenizer train validation optimizer scheduler rng ddp dist checkpoint logger rerun_state_machine'.split(' ');
+
+function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: readonly Remark[], { values }: Carried): string {
   const written = edits.filter(({ fact, value }) => fact !== 'precision' || value === plan.precision);
   const given = settingsByPath(written, bridgeNames, {
     ...bridgeSpellings,
@@ -67,6 +78,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   const texts = [
     ...coreModel(plan.model).map(([key, text]) => [`model.${key}`, text] as const),
     ...rows.map(([path, value]) => [path, yamlValue(value)] as const),
+    ...values,
   ];
   const header = [
     ...headerLines(plan, gaps),
@@ -78,7 +90,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
       ? []
       : ['Planned with gradients in bf16: set grad_reduce_in_fp32 of the mixed precision to False in Python.']),
   ];
-  const sections = ['model', 'dataset', 'train', 'ddp', 'dist'].flatMap((section) => {
+  const sections = sectionNames.flatMap((section) => {
     const own = texts.filter(([path]) => path.startsWith(`${section}.`));
     return own.length === 0 ? [] : [`${section}:`, ...own.map(([path, text]) => `  ${path.slice(section.length + 1)}: ${text}`)];
   });

@@ -49,7 +49,7 @@ function listed(flags: string, kind: Omit<CarriedFlag, 'isSwitch'>): [string, Ca
     .map((name) => [name.replace('!', ''), { ...kind, isSwitch: name.endsWith('!') }]);
 }
 
-const known: ReadonlyMap<string, CarriedFlag> = new Map([
+export const knownFlags: ReadonlyMap<string, CarriedFlag> = new Map([
   ...listed(trainingFlags, { isOfData: false, isNewer: false }),
   ...listed(newerTrainingFlags, { isOfData: false, isNewer: true }),
   ...listed(dataFlags, { isOfData: true, isNewer: false }),
@@ -58,7 +58,7 @@ const known: ReadonlyMap<string, CarriedFlag> = new Map([
 
 /** Whether a flag that is taken over is of data, checkpoints or logging, not of training. */
 export function isDataFlag(key: string): boolean {
-  return known.get(key)?.isOfData === true;
+  return knownFlags.get(key)?.isOfData === true;
 }
 
 /**
@@ -78,7 +78,7 @@ function ownFlags(settings: readonly WrittenSetting[], isOlder: boolean): Carrie
     const key = flagKey(name);
     const line = flagLine(key, name.startsWith('--') ? name : `--${key}`, words, isOlder);
     if (line !== null) values.set(key, line);
-    else if ((known.has(key) || !isPlanned) && !isOff(words)) left.push(settingText(setting));
+    else if ((knownFlags.has(key) || !isPlanned) && !isOff(words)) left.push(settingText(setting));
   }
   return { values, left };
 }
@@ -98,16 +98,18 @@ function translatedFlags(translated: ReturnType<typeof asMegatronFlags>, isOlder
 
 /** `--lr 1.5e-4`; null: it is not taken over, or its value is not known. */
 function flagLine(key: string, flag: string, words: readonly string[] | null, isOlder: boolean): string | null {
-  const carried = known.get(key);
+  const carried = knownFlags.get(key);
   if (carried === undefined || words === null || (isOlder && carried.isNewer)) return null;
   if (carried.isSwitch) return isOff(words) ? null : flag;
   return words.length === 0 || isOff(words) ? null : `${flag} ${words.map(shellValue).join(' ')}`;
 }
 
-function isOff(words: readonly string[] | null): boolean {
+/** Whether words switch something off, or set nothing. */
+export function isOff(words: readonly string[] | null): boolean {
   return words?.length === 1 && /^(false|no|off|null|none|~|)$/i.test(words[0] ?? '');
 }
 
-function settingText({ name, words }: WrittenSetting): string {
+/** A setting as its file has it, to be listed as not taken over. */
+export function settingText({ name, words }: WrittenSetting): string {
   return words === null ? `${name} (its value is known only to the run)` : [name, ...words].join(' ').slice(0, 80);
 }

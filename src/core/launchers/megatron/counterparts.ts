@@ -2,7 +2,7 @@ import { own } from '../../records';
 import type { RunSettings, WrittenSetting } from '../../run/run-settings';
 
 /** Flags of Megatron-LM by `flagKey`, each with its word. */
-type Flags = readonly (readonly [key: string, word: string])[];
+export type Flags = readonly (readonly [key: string, word: string])[];
 
 /**
  * A setting of another launcher in flags of Megatron-LM: the flag that takes the same word, or what a word becomes; none where the setting
@@ -128,6 +128,7 @@ const counterparts = { trainer, torchtitan, deepspeed };
 /** What a launcher takes where its file leaves a setting out and Megatron-LM, or a new script for it, would take something else. */
 const usual: Readonly<Record<keyof typeof counterparts, readonly (readonly [name: string, word: string])[]>> = {
   trainer: [
+    ['learning_rate', '5e-5'],
     ['lr_scheduler_type', 'linear'],
     ['weight_decay', '0.0'],
     ['seed', '42'],
@@ -144,7 +145,7 @@ const usual: Readonly<Record<keyof typeof counterparts, readonly (readonly [name
 };
 
 /** A setting of another launcher in flags of Megatron-LM. */
-interface TranslatedSetting {
+export interface TranslatedSetting {
   /** Null: the file leaves it out, and these flags are the launcher's default. */
   readonly setting: WrittenSetting | null;
   /** Null: it has no counterpart. */

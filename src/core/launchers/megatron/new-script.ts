@@ -5,7 +5,7 @@ import { isDataFlag } from './carried-flags';
 import { oldestCore } from './core-version';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
-import { environmentLines } from './script-start';
+import { environmentLines, oldestStarted } from './script-start';
 import { megatronDefaultValues } from './megatron-defaults';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
@@ -61,8 +61,8 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const carriedLines = (ofData: boolean): string[] => [...values].flatMap(([key, line]) => (isDataFlag(key) === ofData ? [line] : []));
   const ofModel = modelFlags(model, isPatterned);
   const asked = askedData(runtime?.takes['tokenizer-type']?.[0]).filter(({ keys }) => !isCarried(keys));
-  const core =
-    runtime === undefined ? oldestCore([...ofModel, ...words, ...values.values(), ...attentionFlag(plan), ...issueFlags(plan)]) : null;
+  const flags = [...ofModel, ...words, ...values.values(), ...attentionFlag(plan), ...issueFlags(plan)];
+  const core = runtime === undefined ? oldestStarted(plan, oldestCore(flags)) : null;
   const program = `"$MEGATRON/${hybridLetters(model) === null ? 'pretrain_gpt' : 'pretrain_mamba'}.py" \\
   "\${MODEL_ARGS[@]}" "\${PARALLEL_ARGS[@]}" "\${TRAINING_ARGS[@]}" "\${DATA_ARGS[@]}"`;
   return `${slurmHeader(plan)}

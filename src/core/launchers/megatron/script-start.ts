@@ -15,6 +15,11 @@ export function environmentLines(plan: LaunchSettings, core: number | null): rea
   ];
 }
 
+/** The oldest release that takes a script started so: 0.11 wants one connection always. @param core the oldest that takes its flags. */
+export function oldestStarted(plan: LaunchSettings, core: number): number {
+  return needsOneConnection(plan, core) ? core : Math.max(core, 12);
+}
+
 /** Where a tensor or sequence is split; from core 0.13 on not on Blackwell, nor where exchanges with experts are overlapped. */
 function needsOneConnection({ tensor, context, computeCapability, overlapExpertComm }: LaunchSettings, core: number | null): boolean {
   const isBlackwell = Number(computeCapability ?? 0) >= 10 && core !== null && core >= 13;

@@ -1,18 +1,18 @@
 import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
-import type { SettingEdit } from '../writing/desired-setting';
-import { settingsByPath, type KeyNames, type Spellings } from '../writing/key-names';
+import type { Carried } from '../writing/editor';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { findFlavor } from './toml-model';
 import { tomlValue } from './toml-syntax';
 
+const sectionNames = 'model optimizer lr_scheduler training parallelism activation_checkpoint compile checkpoint metrics debug'.split(' ');
+
 /** A TOML of a plan; without a flavor of the model it lacks the section of the model. */
 export function titanToml(
-  keys: KeyNames,
-  spellings: Spellings,
   plan: LaunchSettings,
-  edits: readonly SettingEdit[],
+  settings: readonly (readonly [path: string, value: SettingValue])[],
   gaps: readonly Remark[],
+  { values }: Carried,
 ): string {
   // which TorchTitan refuses without the other
   const asyncRows: readonly [string, SettingValue][] =
@@ -30,13 +30,11 @@ export function titanToml(
           ['model.name', found.name],
           ['model.flavor', found.flavor],
         ];
-  const rows = [...ofModel, ...settingsByPath(edits, keys, spellings), ...asyncRows];
+  const rows = [...[...ofModel, ...settings, ...asyncRows].map(([path, value]) => [path, tomlValue(value)] as const), ...values];
   const header = [...headerLines(plan, gaps), `Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`];
-  const sections = ['model', 'training', 'parallelism', 'activation_checkpoint', 'compile'].flatMap((section) => {
+  const sections = sectionNames.flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));
-    return own.length === 0
-      ? []
-      : ['', `[${section}]`, ...own.map(([path, value]) => `${path.slice(section.length + 1)} = ${tomlValue(value)}`)];
+    return own.length === 0 ? [] : ['', `[${section}]`, ...own.map(([path, text]) => `${path.slice(section.length + 1)} = ${text}`)];
   });
   return [...header.map((line) => `# ${line}`), ...sections, ''].join('\n');
 }

@@ -22,8 +22,10 @@ import {
 import { sum } from '../../numbers';
 import { counted, sentence } from '../../sentence';
 import type { Editor } from '../writing/editor';
-import { namesIn, spellingsIn, type KeyNames } from '../writing/key-names';
+import { namesIn, settingsByPath, spellingsIn, type KeyNames } from '../writing/key-names';
 import { titanKeys } from './settings';
+import { carriedInto } from '../megatron/carried-into';
+import { titanTarget } from './carried-keys';
 import { titanToml } from './new-toml';
 import { flavorGaps } from './toml-model';
 import { tomlSyntax } from './toml-syntax';
@@ -50,7 +52,8 @@ export const titanEditor: Editor = {
     fileName: 'train.toml',
     keys: titanNames,
     lacks: ({ model }) => flavorGaps(model),
-    write: (plan, edits, gaps) => titanToml(titanNames, titanSpellings, plan, edits, gaps),
+    carries: (source, { globalBatch }) => carriedInto(titanTarget(globalBatch), source),
+    write: (plan, edits, gaps, carried) => titanToml(plan, settingsByPath(edits, titanNames, titanSpellings), gaps, carried),
   },
 };
 

@@ -6,7 +6,7 @@ import { listDivisors } from '../../numbers';
 import { countOf, product, worldSize } from '../../launchers/counts';
 import { parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
-import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
+import { megatronAndRuns, megatronLmFormats, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
 import { isWritten, listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { either, sentence, type Sentence } from '../../sentence';
@@ -45,6 +45,12 @@ export const expertRules: readonly Rule[] = [
     planSeverity: 'warning',
     formats: megatronAndRuns,
     check: refusedOverlap,
+  },
+  {
+    code: 'expert-bias',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: dividedBiases,
   },
 ];
 
@@ -218,4 +224,22 @@ function refusedOverlap({ facts, format }: ConfigView): Issue | null {
   if (facts.recomputeModules?.value.includes('moe') === true)
     return refused('recomputeModules', sentence`expert layers are recomputed whole`, sentence`recompute moe_act`);
   return null;
+}
+
+/**
+ * @finding expert-bias
+ * Megatron: "Bias in Moe is only supported when ETP==1". Linear layers have biases unless they are disabled, and those of experts are not
+ * divided over tensor-parallel GPUs: give the experts an expert tensor size of 1, or leave the biases out.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 2612; before core 0.15, "Bias is not supported for MoE"
+ */
+function dividedBiases({ facts, format }: ConfigView): Issue | null {
+  const experts = countOf(facts, 'experts') ?? 1;
+  const tensor = facts.expertTensor === undefined ? parallelSize(facts, format, 'tensor') : countOf(facts, 'expertTensor');
+  if (experts === 1 || facts.bias?.value !== true || tensor === null || tensor === 1) return null;
+  return {
+    at: ['expertTensor', 'bias', 'tensor', 'experts'],
+    message: sentence`Experts with biases are divided over an expert tensor size of ${formatNumber(tensor)}`,
+    remedy: sentence`use an expert tensor size of 1, or disable the biases`,
+    changes: [...setTo('expertTensor', [1]), ...setTo('bias', [false])],
+  };
 }

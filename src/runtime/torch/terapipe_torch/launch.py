@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
+import signal
 
 import torch
 import torch.distributed as dist
 
 from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.failure import use_store
 
 _oldest = (2, 6)
 _timeout = datetime.timedelta(minutes=10)
@@ -21,27 +23,47 @@ def require_torch() -> None:
         raise RuntimeRefusal(f"PyTorch {torch.__version__} is too old: install 2.6 or newer")
 
 
+def is_started() -> bool:
+    """Whether torchrun or srun started this process as one of several."""
+    slurm_variables()
+    if "RANK" not in os.environ and int(os.environ.get("SLURM_NTASKS", "1")) > 1 and "SLURM_PROCID" in os.environ:
+        raise RuntimeRefusal("srun started several tasks, but MASTER_ADDR and MASTER_PORT are not set")
+    return "RANK" in os.environ
+
+
 def start(device: str | None = None) -> torch.device:
-    """Joins the process group, with NCCL on GPUs and gloo on CPUs; returns this rank's device."""
+    """Joins the process group, with NCCL on GPUs and gloo on CPUs; returns this rank's device. Raises RuntimeRefusal."""
     require_torch()
-    _slurm_variables()
     missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
     if missing:
         raise RuntimeRefusal(f"{', '.join(missing)} not set: start it with torchrun, as run.sh does")
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    on_gpu = device != "cpu" and torch.cuda.is_available()
-    if on_gpu and local >= torch.cuda.device_count():
-        raise RuntimeRefusal(f"process {local} of this machine has no GPU: it has {torch.cuda.device_count()}")
-    chosen = torch.device("cuda", local) if on_gpu else torch.device("cpu")
-    if on_gpu:
-        torch.cuda.set_device(chosen)
-        dist.init_process_group("nccl", timeout=_timeout, device_id=chosen)
-    else:
-        dist.init_process_group("gloo", timeout=_timeout)
+    # a rank that waits in a collective could not run Python's handler
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    chosen = _device(device)
+    store, rank, world = next(dist.rendezvous("env://", timeout=_timeout))
+    store.set_timeout(_timeout)
+    use_store(store)
+    bound = {"device_id": chosen} if chosen.type == "cuda" else {}
+    dist.init_process_group("nccl" if bound else "gloo", store=store, rank=rank, world_size=world, timeout=_timeout, **bound)
     return chosen
 
 
-def _slurm_variables() -> None:
+def _device(wanted: str | None) -> torch.device:
+    """The GPU of this process's number on this machine, else the CPU."""
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted == "cuda" and found == 0:
+        raise RuntimeRefusal("--device cuda, but PyTorch finds no GPU")
+    if wanted == "cpu" or found == 0:
+        return torch.device("cpu")
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("SLURM_NTASKS_PER_NODE", "1")))
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    if max(here, local + 1) > found:
+        raise RuntimeRefusal(f"{max(here, local + 1)} processes on a machine with {found} GPUs: each needs its own")
+    torch.cuda.set_device(local)
+    return torch.device("cuda", local)
+
+
+def slurm_variables() -> None:
     """srun with one task for each GPU sets no variable that torch reads."""
     for name, slurm in (("RANK", "SLURM_PROCID"), ("WORLD_SIZE", "SLURM_NTASKS"), ("LOCAL_RANK", "SLURM_LOCALID")):
         if name not in os.environ and slurm in os.environ and "MASTER_ADDR" in os.environ:
@@ -49,8 +71,8 @@ def _slurm_variables() -> None:
 
 
 def agree(digest: str) -> None:
-    """Whether all ranks read the same plan: a receive of another size would abort the process. Raises RuntimeRefusal."""
+    """Whether all ranks have the same plan and options: a receive of another size would abort the process. Raises RuntimeRefusal."""
     digests: list[str | None] = [None] * dist.get_world_size()
     dist.all_gather_object(digests, digest)
     if len(set(digests)) > 1:
-        raise RuntimeRefusal("the ranks read different plans: copy one plan.json to all nodes")
+        raise RuntimeRefusal("the ranks have different plans or options: copy one plan.json to all nodes")

@@ -61,7 +61,7 @@ class TensorFile:
             self._data, header = _header(self._map)
             self.entries = {name: _entry(value, len(self._map) - self._data) for name, value in header.items() if name != "__metadata__"}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise RuntimeRefusal(f"{path} is no file of safetensors, or damaged: {error}") from error
+            raise RuntimeRefusal(f"{path} is not a file of safetensors, or damaged: {error}") from error
 
     def read(self, name: str) -> torch.Tensor:
         """A view of the file's bytes; copy what is to be kept."""
@@ -83,7 +83,7 @@ def _header(data: mmap.mmap) -> tuple[int, dict[str, Any]]:
         raise ValueError(f"its header would have {length} of {len(data)} bytes")
     header = json.loads(data[8 : 8 + length].decode("utf-8"))
     if not isinstance(header, dict):
-        raise ValueError("its header is no object")
+        raise ValueError("its header is not an object")
     return 8 + length, header
 
 
@@ -152,7 +152,7 @@ def _object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise RuntimeRefusal(f"{path} cannot be read: {error}") from error
     if not isinstance(value, dict):
-        raise RuntimeRefusal(f"{path} is no object")
+        raise RuntimeRefusal(f"{path} is not an object")
     return value
 
 

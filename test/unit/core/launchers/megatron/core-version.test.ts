@@ -15,7 +15,8 @@ describe('a new script of Megatron-LM', () => {
   const ahead = { ...model, mtpLayers: 1 };
   const mixture = { ...model, experts: { count: 8, active: 2 } };
   const releases: readonly (readonly [what: string, changes: Partial<LaunchSettings>, version: string])[] = [
-    ['the attention backend', {}, '0.11'],
+    ['the attention backend', { tensor: 2, data: 4 }, '0.11'],
+    ['layers that are not split, without CUDA_DEVICE_MAX_CONNECTIONS', {}, '0.12'],
     ['modules to recompute', { recompute: { granularity: 'selective', modules: ['layernorm'] } }, '0.12'],
     ['scales of FP8 by blocks', { gemmPrecision: 'fp8', fp8Recipe: 'blockwise' }, '0.13'],
     ['one scale of FP8', { gemmPrecision: 'fp8', fp8Recipe: 'tensorwise' }, '0.12'],
@@ -28,10 +29,10 @@ describe('a new script of Megatron-LM', () => {
     ['multi-token prediction', { model: ahead }, '0.12'],
     ['multi-token prediction with context parallelism', { model: ahead, context: 2, data: 4 }, '0.14'],
     ['multi-token prediction in a layout of stages', { model: ahead, pipeline: 4, data: 2, stageLayers: [7, 7, 6, 4] }, '0.14'],
-    ['experts', { model: mixture }, '0.11'],
+    ['experts', { model: mixture, tensor: 2, data: 4 }, '0.11'],
     ['experts with biases', { model: { ...mixture, qkvBias: true, attentionOutputBias: true, mlpBias: true } }, '0.15'],
     ['grouped GEMMs in fp16', { model: mixture, precision: 'fp16' }, '0.16'],
-    ['dense layers in fp16', { precision: 'fp16' }, '0.11'],
+    ['dense layers in fp16', { precision: 'fp16', tensor: 2, data: 4 }, '0.11'],
   ];
   for (const [what, changes, version] of releases)
     it(`names core ${version} as the oldest that takes its flags of ${what}`, () => {
