@@ -18,16 +18,17 @@ from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.loop import Pipeline
-from terapipe_torch.mesh import make_mesh
+from terapipe_torch.mesh import make_mesh, single_mesh
 from terapipe_torch.plan import Action, Plan, load_plan
+from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.weight_grads import WeightGradients
 
 
-def check(plan: Plan) -> CheckResult:
+def check(plan: Plan, runs: type[Pipeline] = Pipeline) -> CheckResult:
     """One step of a plan on this process group against the whole model."""
     mesh = make_mesh(plan.layout, torch.device("cpu"))
     source = SyntheticTokens(plan.model.vocab, plan.training.sequence_length, plan.training.seed)
-    pipeline = Pipeline(plan, mesh)
+    pipeline = runs(plan, mesh)
     tokens = source.batch(0, mesh.dp.index * plan.replica_batch, plan.replica_batch)
     return check_step(pipeline, tokens, source.batch(0, 0, plan.replica_batch * mesh.dp.size))
 
@@ -35,14 +36,14 @@ def check(plan: Plan) -> CheckResult:
 class PlanTest(unittest.TestCase):
     """Runs plans and expects what the whole model gives."""
 
-    def run_plans(self, world: int, plans: list[tuple[str, Plan]]) -> None:
+    def run_plans(self, world: int, plans: list[tuple[str, Plan]], function: Callable[[Plan], CheckResult] = check) -> None:
         self.assertGreater(len(plans), 0)
-        results = on_ranks(world, check, [plan for _, plan in plans])
+        results = on_ranks(world, function, [plan for _, plan in plans])
         for (name, _), ranks in zip(plans, results, strict=True):
             with self.subTest(plan=name):
                 for result in ranks:
-                    self.assertIsInstance(result, CheckResult, result)
-                    self.assertTrue(result.passed, f"{name}: {result}")
+                    self.assertIsInstance(result, CheckResult)
+                    self.assertTrue(result.passed, str(result))
 
 
 class Schedules(PlanTest):
@@ -87,6 +88,25 @@ def with_layout(name: str, **layout: Any) -> Plan:
 def with_recompute(plan: Plan, recompute: str) -> Plan:
     """The plan with another recompute."""
     return dataclasses.replace(plan, training=dataclasses.replace(plan.training, recompute=recompute))
+
+
+def check_in_pytorch(plan: Plan) -> CheckResult:
+    """The same by PyTorch's own runtime."""
+    return check(plan, PyTorchPipeline)
+
+
+class PyTorchRuntime(PlanTest):
+    """Plans of whole sequences run in torch.distributed.pipelining too."""
+
+    schedules = ("GPipe", "1F1B", "Interleaved1F1B", "LoopedBFS", "ZB-H1", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV")
+
+    def test_gradients_are_the_same(self) -> None:
+        plans = [(name, load_plan(plans_folder() / f"{name}-2-whole.json")) for name in self.schedules]
+        self.run_plans(2, plans, check_in_pytorch)
+
+    def test_slices_are_refused(self) -> None:
+        with self.assertRaisesRegex(RuntimeRefusal, "no token slices"):
+            PyTorchPipeline(load_plan(plans_folder() / "Seq1F1B-2-halves.json"), single_mesh())
 
 
 class Layouts(PlanTest):

@@ -22,6 +22,7 @@ from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import Mesh, make_mesh
 from terapipe_torch.model.refusals import untrained
 from terapipe_torch.plan import Plan, load_plan, with_training
+from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.start_here import start_here
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
@@ -61,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--log", metavar="FILE", help="add a line of JSON for each step")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--pytorch-schedule", action="store_true", help="run whole sequences by torch.distributed.pipelining, to compare")
     parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
@@ -96,12 +98,15 @@ def _source(plan: Plan, mesh: Mesh, data: str | None) -> TokenSource:
     return FileTokens(data, vocab, length, seed, plan.replica_batch * mesh.dp.size)
 
 
-def _weights(plan: Plan, folder: str | None) -> Weights | None:
-    return None if folder is None else Weights(folder, plan.model)
+def _pipeline(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> Pipeline:
+    weights = None if options.weights is None else Weights(options.weights, plan.model)
+    if options.pytorch_schedule:
+        return PyTorchPipeline(plan, mesh, weights)
+    return Pipeline(plan, mesh, weights)
 
 
 def _check(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
-    pipeline, source = Pipeline(plan, mesh, _weights(plan, options.weights)), _source(plan, mesh, options.data)
+    pipeline, source = _pipeline(plan, mesh, options), _source(plan, mesh, options.data)
     tokens = source.batch(0, mesh.dp.index * plan.replica_batch, plan.replica_batch)
     result = check_step(pipeline, tokens, source.batch(0, 0, plan.replica_batch * mesh.dp.size))
     say = (
@@ -115,7 +120,7 @@ def _check(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
 
 
 def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
-    pipeline = Pipeline(plan, mesh, _weights(plan, options.weights))
+    pipeline = _pipeline(plan, mesh, options)
     trainer = Trainer(pipeline, _source(plan, mesh, options.data), options.steps, options.log)
     if options.resume is not None:
         load_checkpoint(trainer, options.resume)

@@ -69,6 +69,10 @@ class WeightGradients:
                 kept = [cell.cell_contents for cell in item.full_input.__closure__ or ()]
                 yield from (item.output_grad, *filter(torch.is_tensor, kept))
 
+    def forget(self) -> None:
+        """Drops what is queued."""
+        self._queued.clear()
+
     @property
     def pending(self) -> list[Key]:
         return list(self._queued)
