@@ -154,14 +154,15 @@ async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promi
   const execution = new vscode.ProcessExecution(python, args, { cwd: folder.fsPath });
   const task = new vscode.Task({ type: 'process' }, vscode.TaskScope.Workspace, name, 'TeraPipe', execution, []);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, panel: vscode.TaskPanelKind.Dedicated };
-  const started = await vscode.tasks.executeTask(task);
-  const ended = vscode.tasks.onDidEndTaskProcess(({ execution: which, exitCode }) => {
-    if (which !== started) return;
+  // Before it starts: a process that fails at once has ended when `executeTask` is done.
+  const ended = vscode.tasks.onDidEndTaskProcess(({ execution: { task: other }, exitCode }) => {
+    if (other.source !== task.source || other.name !== name) return;
     ended.dispose();
     if (exitCode === 0 && trace !== null) offerComparison(file, trace, plan.title);
     else if (exitCode !== 0 && exitCode !== undefined)
       void showWarningMessage(vscode.l10n.t('Training {0} ended with exit code {1}. The terminal shows the reason.', plan.title, exitCode));
   });
+  await vscode.tasks.executeTask(task);
 }
 
 function offerComparison(file: string, trace: vscode.Uri, title: string): void {
