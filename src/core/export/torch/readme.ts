@@ -43,12 +43,11 @@ Under Slurm, from this folder:
 
     sbatch run.sh --data tokens.bin --steps 1000 --save checkpoints
 
-Options of train.py:
+Options of train.py (\`--help\` lists all):
 
 - \`--check\`: compares the loss and all gradients of a step with the whole model on one process.
 - \`--data FILE\` (.bin or .npy of token ids; random tokens without it), \`--weights DIR\` (safetensors in the names of Hugging Face).
-- \`--save DIR\`, \`--save-every N\`, \`--resume DIR\`.
+- \`--save DIR\`, \`--save-every N\`, \`--resume DIR\`, \`--log FILE\`.
 - \`--trace out.json\`: every operation on one clock, for \`terapipe plan FILE --compare out.json\`.
-- \`--profile out.json\`: times of this machine, for \`terapipe plan FILE --profile out.json\`.
 `;
 }
