@@ -15,7 +15,8 @@ const layoutFacts: readonly FactName[] = [
   ...(['microBatch', 'microBatches', 'localBatch', 'gradientAccumulation', 'zeroStage', 'distributedOptimizer'] as const),
   ...(['recomputeGranularity', 'recomputeMethod', 'recomputeLayers', 'recomputeModules', 'recomputeOption'] as const),
   ...(['offloadOptimizer', 'cpuOffloading', 'activationOffloadLayers', 'sequenceParallel', 'contextCommunication'] as const),
-  ...(['schedule', 'scheduleCsv', 'slices', 'sliceRule', 'sliceLengths', 'sliceNeeds'] as const),
+  // MindSpeed's overlap of passes needs its schedule
+  ...(['schedule', 'passOverlap', 'scheduleCsv', 'slices', 'sliceRule', 'sliceLengths', 'sliceNeeds'] as const),
 ];
 
 /** The lines that TeraPipe heads a file with, for what it cannot set. */

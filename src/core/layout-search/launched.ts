@@ -33,8 +33,8 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
 }
 
 /**
- * Whether a launcher refuses to run a plan: its sizes do not divide what they share (`refusedSizes`), it interleaves as many micro-batches as a multiple of the stages, and cuts layers into chunks
- * as `stageCuts` does unless a file gives the cut.
+ * Whether a launcher refuses to run a plan: its sizes do not divide what they share (`refusedSizes`), it interleaves as many micro-batches
+ * as a multiple of the stages, and cuts layers into chunks as `stageCuts` does unless a file gives the cut.
  */
 export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
   if (refusedSizes(request, point.layout) !== null) return true;

@@ -7,7 +7,8 @@ import { counted, sentence, type Sentence } from '../sentence';
  * Why a launcher does not start sizes of parallel groups on a model, whatever their GPUs; null where it does. The end of a sentence.
  * Megatron-LM and TorchTitan check them, and a config without a launcher is written for either: DeepSpeed's AutoTP divides heads unevenly.
  *
- * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor`, `expert-overlap` and `expert-bias` of `src/core/rules/checks`.
+ * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor`, `expert-overlap` and `expert-bias` of
+ * `src/core/rules/checks`.
  */
 export function refusedSizes(request: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
   return refusedTensor(request, sizes.tensor) ?? (checksSizes(request) ? refusedExperts(request, sizes) : null);

@@ -53,6 +53,8 @@ export const communication = {
   },
   /** Megatron-LM's `--overlap-moe-expert-parallel-comm`; absent: it does not. */
   overlapExpertComm: { type: boolean, meaning: sentence`The all-to-all of experts overlaps with the compute of another micro-batch.` },
+  /** MindSpeed's `--moe-fb-overlap`, which is not planned. */
+  passOverlap: { read: flag, meaning: sentence`Passes of two micro-batches overlap in layers with experts.` },
   /** Parts of each layer except the experts, or a whole iteration; absent: nothing. */
   cudaGraphs: {
     type: choiceRule(cudaGraphScopes),

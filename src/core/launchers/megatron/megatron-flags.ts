@@ -113,6 +113,7 @@ const ownFlags: FlagTable = {
   linearAttentionFrequency: [row('linear-attention-freq', text)],
   // MindSpeed gives the first ranks one head more (core/tensor_parallel/unaligned_layers)
   unevenTensor: [row('unaligned-linear', on(true))],
+  passOverlap: [row('moe-fb-overlap', on(true))],
   tensor: [row('model-parallel-size', count(1))],
   context: [row('ds-sequence-parallel-size', count(1))],
   expert: [row('moe-expert-parallel-size', count(1))],

@@ -214,6 +214,7 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
   };
   return [
     named,
+    overlappedPasses(plan),
     ...unsupported(
       'schedule',
       sentence`token slices (${schedule})`,
@@ -227,4 +228,20 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
       isMet: (facts: Facts) => facts.schedule?.value === schedule,
     })),
   ];
+}
+
+/**
+ * MindSpeed overlaps passes with experts on one stage, on virtual ones and in DualPipeV (Ascend/MindSpeed at 028de58c,
+ * mindspeed/features_manager/moe/fb_overlap.py 91 to 107).
+ */
+function overlappedPasses({ pipeline, virtualStages, schedule, expert, tensor, expertTensor }: LaunchSettings): DesiredSetting {
+  const hasChunks = pipeline === 1 || virtualStages > 1 || schedule === 'DualPipeV';
+  const canOverlap = hasChunks && expert > 1 && (expertTensor ?? tensor) === 1;
+  return {
+    what: sentence`passes of two micro-batches one after the other`,
+    facts: ['passOverlap'],
+    isMet: ({ passOverlap }) => passOverlap?.value !== true || canOverlap,
+    alternatives: () => [removed('passOverlap')],
+    reason: never,
+  };
 }

@@ -201,17 +201,19 @@ function expertsOfDense({ facts, format }: ConfigView): Issue | null {
  * Megatron hides the exchange of experts behind another micro-batch, in another chunk of the stage: "If enabling EP A2A overlap,
  * virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1". It also wants an expert size above 1, and
  * neither full recompute nor that of whole expert layers.
- * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, lines 3002 to 3032
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, lines 3002 to 3032; MindSpeed's `--moe-fb-overlap` at 028de58c,
+ * `mindspeed/features_manager/moe/fb_overlap.py`, lines 91 and 101
  * @ignore the schedule gives each stage two chunks, as DualPipeV does.
  */
 function refusedOverlap({ facts, format }: ConfigView): Issue | null {
-  if (facts.overlapExpertComm?.value !== true || facts.schedule !== undefined) return null;
+  const name = (['overlapExpertComm', 'passOverlap'] as const).find((each) => facts[each]?.value === true);
+  if (name === undefined || facts.schedule !== undefined) return null;
   const stages = parallelSize(facts, format, 'pipeline') ?? 1;
   const refused = (at: SettingName, why: Sentence, remedy: Sentence): Issue => ({
-    at: ['overlapExpertComm', at],
+    at: [name, at],
     message: sentence`The exchange of experts is overlapped, and ${why}`,
     remedy: sentence`${remedy}, or do not overlap it`,
-    changes: setTo('overlapExpertComm', [false]),
+    changes: setTo(name, [false]),
   });
   // a plan chooses virtual stages where no file gives them
   const isOpen = !isLauncher(format) && facts.virtualStages === undefined;
@@ -219,6 +221,7 @@ function refusedOverlap({ facts, format }: ConfigView): Issue | null {
     return refused('pipeline', sentence`${many(stages, 'pipeline stage')} have no virtual stages`, sentence`give them virtual stages`);
   if (parallelSize(facts, format, 'expert') === 1)
     return refused('expert', sentence`the expert size is 1`, sentence`use a larger expert size`);
+  if (name === 'passOverlap') return null;
   if (facts.recomputeGranularity?.value.trim().toLowerCase() === 'full')
     return refused('recomputeGranularity', sentence`layers are recomputed whole`, sentence`recompute modules`);
   if (facts.recomputeModules?.value.includes('moe') === true)

@@ -39,7 +39,7 @@ describe('sizes of a layout that no launcher starts', () => {
           const errors = runFindings(run, null).filter(({ code, severity }) => codes.includes(code) && severity === 'error');
           const why = refusedSizes(resolveRun(run, defaults), { ...layout, context: 1, expert });
           // only a launcher's file has the biases of Megatron Core's linear layers, and the rule `expert-bias`
-          if (why !== null && /with biases/.test(toText(why))) {
+          if (why !== null && toText(why).includes('with biases')) {
             assert.deepEqual([model, tensor > 1, expert], ['gpt-oss-20b', true, 1]);
             continue;
           }

@@ -151,7 +151,7 @@ function plain(node: YamlNode): unknown {
 function fits(value: unknown, type: string): boolean {
   if (type === '' || value === null) return true;
   return type.split(' ').some((kind) => {
-    if (kind.startsWith('=')) return String(value) === kind.slice(1);
+    if (kind.startsWith('=')) return value === kind.slice(1);
     if (kind === 'int') return Number.isInteger(value) || (typeof value === 'string' && /^\d+$/.test(value));
     if (kind === 'float') return typeof value === 'number' || (typeof value === 'string' && value !== '' && Number.isFinite(Number(value)));
     if (kind === 'bool') return typeof value === 'boolean' || value === '';

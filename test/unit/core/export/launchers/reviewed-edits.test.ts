@@ -178,6 +178,17 @@ mode = "none"  # ["none", "selective", "full"]
     ]);
   });
 
+  it("takes MindSpeed's overlap of passes out with the schedule that it needs", async () => {
+    const text = script(
+      'PP=2',
+      '    --tensor-model-parallel-size 1\n    --pipeline-model-parallel-size ${PP}\n    --expert-model-parallel-size 2\n    --num-experts 8\n    --moe-router-topk 2\n    --moe-fb-overlap\n    --schedules-method dualpipev\n    --micro-batch-size 1',
+    ).replace('torchrun', 'python -m mindspeed_llm; torchrun');
+    const { model } = planWith();
+    const experts = { model: { ...model, experts: { count: 8, active: 2 } }, expert: 2, expertTensor: 1 };
+    const lines = changedLines(text, await written('megatron-shell', 'run.sh', text, planWith({ ...experts, pipeline: 4, data: 2 })));
+    assert.deepEqual(lines, ['-PP=2', '+PP=4', '-    --moe-fb-overlap', '-    --schedules-method dualpipev']);
+  });
+
   it('sets the size of expert groups in the GPT-NeoX files that have one, which the last commit has not', async () => {
     const text = [
       'pipe_parallel_size: 1',
@@ -195,7 +206,7 @@ mode = "none"  # ["none", "selective", "full"]
     const plan = planWith({ expert: 2, zeroStage: 0, model: { ...model, experts: { count: 8, active: 2 } } });
     const without = await written('gpt-neox', 'moe.yml', text, plan);
     assert.doesNotMatch(without.text, /expert_parallel/);
-    assert.ok(without.gaps.some(({ reason }) => /no key for it/.test(toText(reason))));
+    assert.ok(without.gaps.some(({ reason }) => toText(reason).includes('no key for it')));
     const old = `${text}moe_expert_parallel_size: 4\n`;
     assert.deepEqual(changedLines(old, await written('gpt-neox', 'moe.yml', old, plan)), [
       '-moe_expert_parallel_size: 4',
