@@ -160,6 +160,12 @@ export interface Profile {
   readonly warnings: readonly string[];
 }
 
+/**
+ * What a profile in fp16 adds to the half width of a plan in bf16: products run at one rate, but the two draw different power, and under a
+ * power limit clocks differ. Assumed.
+ */
+export const otherPrecisionPercent = 5;
+
 /** A profile and the file it was read from, by whatever identity the face uses. */
 export interface NamedProfile {
   readonly file: string;

@@ -1,4 +1,5 @@
 import { matchGpuPreset } from '../cluster/presets';
+import type { Precision } from '../domain/cluster';
 import { formatCount } from '../format';
 import type { PlanRequest } from '../domain/request';
 import { timeFunction } from './fit';
@@ -32,8 +33,11 @@ const rules: readonly Rule[] = [
   ({ tensor }, { layout }) => (tensor === layout.tensor ? null : sentence`it is of tensor size ${tensor}, not ${layout.tensor}`),
   (_, { model }) => unlikeOneLayer(model),
   (profile, { model, layout }) => shapeReason(profile.shape, rankLayerShape(model, layout.tensor, layout.expert), measuredEnds(profile)),
-  ({ precision }, { training }) =>
-    precision === training.precision ? null : sentence`it was measured in ${precision}, not ${training.precision}`,
+  ({ precision }, { training, cluster }) =>
+    precision === training.precision ||
+    (standsFor(precision, training.precision) && cluster.gpu.peakTflops.fp16 === cluster.gpu.peakTflops.bf16)
+      ? null
+      : sentence`it was measured in ${precision}, not ${training.precision}`,
   (_, { training: { gemmPrecision } }) => (gemmPrecision === undefined ? null : sentence`it has no products in ${gemmPrecision}`),
   (_, { training: { adapter } }) =>
     adapter === undefined ? null : sentence`its backward makes gradients of weights, which are frozen here`,
@@ -56,10 +60,15 @@ const rules: readonly Rule[] = [
         : sentence`its attention ran unfused, and training.attention is "${training.attention}"`,
 ];
 
+/** fp16 for bf16: elements of the same size, and products at the same rate where the tensor cores have both. */
+function standsFor(measured: Precision, planned: Precision): boolean {
+  return measured === 'fp16' && planned === 'bf16';
+}
+
 /**
  * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer,
- * precision, further tokens, offload, context parallelism, a sequence over twice as long as measured, another attention, no fit. A device
- * without a preset (a CPU, say) serves the cluster whose GPU bears its name.
+ * precision (fp16 serves bf16 where the GPU has one rate for both), further tokens, offload, context parallelism, a sequence over twice as
+ * long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */
 export function profileMismatch(profile: Profile, request: PlanRequest): Sentence | null {
@@ -68,6 +77,15 @@ export function profileMismatch(profile: Profile, request: PlanRequest): Sentenc
     if (reason !== null) return reason;
   }
   return null;
+}
+
+/** What to do about a profile that `profileMismatch` refuses, beginning with a small letter. */
+export function mismatchRemedy(profile: Profile, request: PlanRequest): Sentence {
+  const { training } = request;
+  const isOfPrecision = profileMismatch(profile, { ...request, training: { ...training, precision: profile.precision } }) === null;
+  return isOfPrecision
+    ? sentence`profile in ${training.precision} where a GPU has it, or plan with training.precision=${profile.precision}`
+    : sentence`profile this layer on this GPU, name another profile, or write "none"`;
 }
 
 function deviceReason({ device }: Profile, { cluster }: PlanRequest): Sentence | null {
@@ -137,17 +155,20 @@ interface ProfileChoice {
 }
 
 /**
- * The profile of `named` to plan with. Among matching ones, complete comes before partial, then the newest, then the first by name.
+ * The profile of `named` to plan with. Among matching ones, those in the plan's own precision come first, complete before partial, then the
+ * newest, then the first by name.
  * `refused` is in the order of `named`.
  */
 export function chooseProfile(request: PlanRequest, named: readonly NamedProfile[]): ProfileChoice {
   const judged = named.map((one) => ({ ...one, reason: profileMismatch(one.profile, request) }));
   const refused = judged.flatMap(({ file, reason }) => (reason === null ? [] : [{ file, reason }]));
-  const [best] = judged.filter(({ reason }) => reason === null).sort(byPreference);
+  const [best] = judged.filter(({ reason }) => reason === null).sort((a, b) => byPreference(a, b, request));
   return { chosen: best === undefined ? null : { file: best.file, profile: best.profile }, refused };
 }
 
-function byPreference(a: NamedProfile, b: NamedProfile): number {
+function byPreference(a: NamedProfile, b: NamedProfile, { training }: PlanRequest): number {
+  const own = Number(b.profile.precision === training.precision) - Number(a.profile.precision === training.precision);
+  if (own !== 0) return own;
   const complete = Number(b.profile.status === 'complete') - Number(a.profile.status === 'complete');
   if (complete !== 0) return complete;
   // ISO 8601 in UTC sorts as text.

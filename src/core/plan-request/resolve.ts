@@ -12,7 +12,7 @@ import type { Run } from '../run/run';
 import { toTrainedModel } from '../run/written-model';
 import { isLauncher } from '../launchers/registry';
 import { runAbilities } from '../layout-search/abilities';
-import { chooseProfile, profileMismatch } from '../measured-profile/match';
+import { chooseProfile, mismatchRemedy, profileMismatch } from '../measured-profile/match';
 import { listProblem, schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
 import { splitName } from '../domain/scheme';
 import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
@@ -267,7 +267,7 @@ function resolveProfile(
     throw new ExpectedError(
       'profile-mismatch',
       sentence`This profile cannot serve the plan: ${reason}`,
-      sentence`profile this layer on this GPU, name another profile, or write "none"`,
+      mismatchRemedy(value.profile, request),
       source.kind === 'file' ? source.place : undefined,
     );
   }
@@ -281,7 +281,10 @@ function resolveProfile(
   if (chosen !== null)
     valueOrDefault('cost.profile', undefined, () => ({
       value: baseName(chosen.file),
-      reason: sentence`found near the config; same layer, GPU and precision`,
+      reason:
+        chosen.profile.precision === request.training.precision
+          ? sentence`found near the config; same layer, GPU and precision`
+          : sentence`found near the config; same layer and GPU, measured in ${chosen.profile.precision}`,
     }));
   else if (first !== undefined)
     valueOrDefault('cost.profile', undefined, () => ({

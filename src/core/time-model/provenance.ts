@@ -1,7 +1,7 @@
 import { formatDuration, formatNumber } from '../format';
 import { baseName } from '../text';
 import type { Calibration, Layout, PlanRequest } from '../domain/request';
-import type { NamedProfile, Profile } from '../domain/profile';
+import { otherPrecisionPercent, type NamedProfile, type Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
 import type { CostInputs } from './rates';
 import { nearestRuns } from './error-bars';
@@ -189,6 +189,7 @@ function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun):
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
   const exchanges = missingCollectives(profile, asked.layout);
   const beyond = extrapolations(profile, asked);
+  const isOtherPrecision = profile.precision !== asked.training.precision;
   const analytic = [
     ...exchanges,
     ...unmeasuredEnds(profile, asked.model.vocab),
@@ -199,8 +200,11 @@ function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun):
   return {
     kind: 'profile',
     description: sentence`${joinClauses([status === 'partial' ? sentence`${measured}, measuring was stopped early` : measured, ...errorClause(errors)])}`,
-    ...halfWidth(Math.round(Math.max(least, worst))),
+    ...halfWidth(Math.round(Math.max(least, worst)) + (isOtherPrecision ? otherPrecisionPercent : 0)),
     errorBecause: sentence`${joinClauses([
+      ...(isOtherPrecision
+        ? [sentence`${profile.precision} was measured for ${asked.training.precision} (${otherPrecisionPercent} % more, assumed)`]
+        : []),
       sentence`layer times are measured; ${listOf(analytic)} are not`,
       sentence`weight gradients' share of a split backward is from the analytic model`,
       ...(replacesLaunches(profile, asked.training)

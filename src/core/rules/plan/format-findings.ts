@@ -5,6 +5,7 @@ import { isLauncher, launcherTraits } from '../../launchers/registry';
 import type { Run } from '../../run/run';
 import type { Plan } from '../../planner/plan';
 import { sentence, upperFirst, type Sentence } from '../../sentence';
+import { otherPrecisionPercent } from '../../domain/profile';
 import { lacksBf16 } from '../../domain/cluster';
 import type { Fp8Recipe, NarrowFormat } from '../../domain/number-formats';
 import type { Runtime } from '../../domain/runtime';
@@ -56,7 +57,27 @@ const byRecipe: Readonly<Partial<Record<Fp8Recipe, Need>>> = {
  * torchtitan/components/quantization.
  */
 export function formatFindings(run: Run, plan: Plan | null): Finding[] {
-  return [...slowPrecision(run, plan), ...missingFormat(run, plan)];
+  return [...slowPrecision(run, plan), ...missingFormat(run, plan), ...otherPrecision(run, plan)];
+}
+
+/**
+ * @finding profile-precision
+ * The plan is in bf16, and the profile that gives its times was measured in fp16. Elements have the same size, and the GPU multiplies both
+ * at the same rate. So the profile is used, and the error bar of the step is 5 % wider. A profile in fp32 is refused.
+ * @example `"precision": "bf16"` with a profile of `terapipe profile --set training.precision=fp16`. "The plan is in bf16, and its profile
+ * was measured in fp16: its error bar is 5 % wider"
+ * @source The width is assumed (`otherPrecisionPercent` in `src/core/domain/profile.ts`); the presets in `src/core/cluster/gpus` have one
+ * peak for both
+ * @ignore the step only has to be known that well.
+ */
+function otherPrecision(run: Run, plan: Plan | null): Finding[] {
+  const measured = plan?.request.profile?.profile.precision;
+  if (plan === null || measured === undefined) return [];
+  const { precision } = plan.request.training;
+  if (measured === precision) return [];
+  const wider = sentence`its error bar is ${otherPrecisionPercent} % wider`;
+  const message = sentence`The plan is in ${precision}, and its profile was measured in ${measured}: ${wider}`;
+  return [findingAt(run, 'training.precision', 'profile-precision', 'information', { message, remedy: sentence`profile in ${precision}` })];
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fitPart } from '../../../../src/core/measured-profile/fit';
-import { chooseProfile, compareProfiles, profileMismatch } from '../../../../src/core/measured-profile/match';
+import { chooseProfile, compareProfiles, mismatchRemedy, profileMismatch } from '../../../../src/core/measured-profile/match';
 import { matchGpuPreset } from '../../../../src/core/cluster/presets';
 import type { Profile, Sample } from '../../../../src/core/domain/profile';
 import { layerSamples, profileWith, requestWith } from './profiles';
@@ -123,7 +123,7 @@ describe('profile against a plan', () => {
   it('is refused for another tensor size, precision, context parallelism, attention and far longer sequences', () => {
     const refused = (changes: Parameters<typeof requestWith>[0]): string | null => refusalOf(profileWith(), requestWith(changes));
     assert.equal(refused({ layout: { tensor: 2 } }), 'it is of tensor size 1, not 2');
-    assert.equal(refused({ training: { precision: 'bf16' } }), 'it was measured in fp16, not bf16');
+    assert.equal(refused({ training: { precision: 'fp32' } }), 'it was measured in fp16, not fp32');
     assert.match(refused({ layout: { context: 2 } }) ?? '', /context parallelism of 2/);
     assert.equal(refused({ training: { sequenceLength: 2048 } }), null);
     assert.equal(refused({ training: { sequenceLength: 2049 } }), 'it was measured up to 1,024 tokens, too far from 2,049');
@@ -131,6 +131,19 @@ describe('profile against a plan', () => {
     const plain = profileWith({ attention: { forward: 'MatMul, Softmax, MatMul', backward: 'plain' } });
     assert.equal(refusalOf(plain, request), 'its attention ran unfused, and training.attention is "flash"');
     assert.equal(refusalOf(plain, requestWith({ training: { attention: 'unfused' } })), null);
+  });
+
+  it('serves a plan in bf16 from fp16 where the GPU multiplies both at one rate, and not from fp32, with what to do instead', () => {
+    const bf16 = requestWith({ training: { precision: 'bf16' } });
+    assert.equal(refusalOf(profileWith(), bf16), null);
+    const { gpu } = bf16.cluster;
+    const volta = { ...bf16, cluster: { ...bf16.cluster, gpu: { ...gpu, peakTflops: { ...gpu.peakTflops, bf16: 15.7 } } } };
+    assert.equal(refusalOf(profileWith(), volta), 'it was measured in fp16, not bf16');
+    const wide = profileWith({ precision: 'fp32' });
+    assert.equal(refusalOf(wide, bf16), 'it was measured in fp32, not bf16');
+    assert.equal(say(mismatchRemedy(wide, bf16)), 'profile in bf16 where a GPU has it, or plan with training.precision=fp32');
+    assert.match(say(mismatchRemedy(wide, { ...bf16, layout: { ...bf16.layout, tensor: 2 } })), /name another profile/);
+    assert.equal(refusalOf(profileWith({ precision: 'bf16' }), request), 'it was measured in bf16, not fp16');
   });
 
   it('serves when partial, not without a fit', () => {
@@ -152,6 +165,13 @@ describe('choice among profiles', () => {
 
   it('takes the newest complete one that matches, then the first by name, in whatever order they come', () => {
     for (const order of [named, named.toReversed()]) assert.equal(chooseProfile(request, order).chosen?.file, 'a.json');
+  });
+
+  it("takes one in the plan's precision before a newer one in fp16", () => {
+    const bf16 = requestWith({ training: { precision: 'bf16' } });
+    const own = { file: 'bf16.json', profile: at('2025-01-01T00:00:00Z', { precision: 'bf16' }) };
+    assert.equal(chooseProfile(bf16, [...named, own]).chosen?.file, 'bf16.json');
+    assert.equal(chooseProfile(bf16, named).chosen?.file, 'a.json');
   });
 
   it('explains why it refused the others', () => {

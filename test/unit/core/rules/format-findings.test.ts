@@ -7,6 +7,7 @@ import { formatFindings } from '../../../../src/core/rules/plan/format-findings'
 import { say } from '../../../../src/core/sentence';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { loadObject } from '../config-files/files';
+import { profileWith, requestWith } from '../measured-profile/profiles';
 import { shellReader } from '../launchers/shell/shell-reader';
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
@@ -103,5 +104,23 @@ describe('a number format that a GPU does not compute', () => {
     assert.equal(finding!.severity, 'error');
     assert.equal(script.slice(finding!.place.range.start, finding!.place.range.end), 'mxfp8');
     assert.deepEqual(finding!.fixes, []);
+  });
+});
+
+describe('a plan in bf16 from a profile in fp16', () => {
+  const planned = (precision: 'fp16' | 'bf16') => {
+    const request = requestWith({ training: { precision } });
+    const plan = makePlan({ ...request, profile: { file: 'a100.json', profile: profileWith() } });
+    return { plan, found: loadObject({ model }).then((run) => formatFindings(run, plan)) };
+  };
+
+  it('is information, with what the error bar is wider by', async () => {
+    const [bf16, fp16] = [planned('bf16'), planned('fp16')];
+    const [finding, ...others] = await bf16.found;
+    assert.deepEqual([finding?.code, finding?.severity, others], ['profile-precision', 'information', []]);
+    assert.match(say(finding!.message), /^The plan is in bf16, and its profile was measured in fp16: its error bar is 5 % wider$/);
+    assert.deepEqual(await fp16.found, []);
+    assert.equal(bf16.plan.cost.errorPercent, fp16.plan.cost.errorPercent + 5);
+    assert.match(say(bf16.plan.cost.errorBecause), /fp16 was measured for bf16 \(5 % more, assumed\)/);
   });
 });
