@@ -93,13 +93,36 @@ export async function readDeviceFacts(provider: ProviderName): Promise<DeviceFac
   return {
     provider,
     platform,
-    cpu: os.cpus()[0]?.model.trim() ?? process.arch,
+    cpu: processorName(),
     memoryBytes: os.totalmem(),
     nvidia: provider === 'cpu' || platform === 'darwin' ? null : await readNvidia(process.env['CUDA_VISIBLE_DEVICES']),
     adapters: provider !== 'cpu' && platform === 'win32' ? await readAdapters() : [],
     libraries: platform === 'linux' ? mappedLibraries() : [],
     deviceFiles: platform === 'linux' ? openFiles() : [],
   };
+}
+
+export function processorName(): string {
+  return os.cpus()[0]?.model.trim() ?? process.arch;
+}
+
+/**
+ * Whether this machine may have a GPU, without starting anything: Linux has a device file for each, other systems draw with one.
+ * @param devices names in /dev and /dev/dri.
+ */
+export function mayHaveGpu(platform: NodeJS.Platform = process.platform, devices: readonly string[] = deviceFileNames()): boolean {
+  return platform !== 'linux' || devices.some((name) => gpuDeviceFile.test(`/dev/${name}`));
+}
+
+function deviceFileNames(): string[] {
+  const names = (folder: string): string[] => {
+    try {
+      return readdirSync(folder);
+    } catch {
+      return [];
+    }
+  };
+  return [...names('/dev'), ...names('/dev/dri').map((name) => `dri/${name}`)];
 }
 
 /** The GPU that CUDA calls number 0, in the order of the bus; null without NVIDIA's tools. */

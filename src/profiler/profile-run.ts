@@ -4,8 +4,9 @@ import { providerNames, type Profile, type ProviderName } from '../core/domain/p
 import { rankLayerShape, unlikeOneLayer } from '../core/measured-profile/shape';
 import { openProfiler, type OpenProfiler, type Refusal } from './client';
 import { measureProfile, type MeasureProgress, type MeasureTask, type MeasureHost } from './measure';
+import { mayHaveGpu, processorName } from './device';
 import { requireWritable, writeProfile } from './store';
-import { counted, sentence } from '../core/sentence';
+import { counted, sentence, type Sentence } from '../core/sentence';
 
 /** How and where to measure. */
 interface ProfileRunOptions extends MeasureHost {
@@ -22,6 +23,14 @@ interface ProfileRunOptions extends MeasureHost {
   readonly target: string;
   /** The precision was asked for: another one is not an answer. */
   readonly precisionFixed: boolean;
+  /** A file names the GPU of the plan: times of another device cannot serve it. */
+  readonly gpuFixed: boolean;
+  /** The config as commands name it. */
+  readonly config: string;
+  /** Whether this machine may have a GPU; absent: as its device files show. */
+  readonly hasGpu?: boolean;
+  /** Hears at once what will be measured where that is not what the plan asks for. */
+  readonly onNotice?: ((notice: Sentence) => void) | undefined;
 }
 
 /** A measurement that ended, however it ended. */
@@ -47,6 +56,7 @@ const largestBatch = 4;
  */
 export async function profileRequest(request: PlanRequest, options: ProfileRunOptions): Promise<ProfileRun> {
   requireProfilable(request);
+  requireUseful(request, options);
   await requireWritable(options.target);
   const startedMs = options.clock();
   const { profiler, task } = await openFor(request, options);
@@ -61,17 +71,33 @@ export async function profileRequest(request: PlanRequest, options: ProfileRunOp
 /** The child on the first provider that runs the job; in fp32 where none has a precision that nobody asked for. */
 async function openFor(request: PlanRequest, options: ProfileRunOptions): Promise<{ profiler: OpenProfiler; task: MeasureTask }> {
   const asked = toMeasureTask(request, options);
+  const mayChange = !options.precisionFixed && asked.job.precision !== 'fp32';
+  const inFp32 = async (reason: string) => {
+    const warnings = [`${reason}: it was measured in fp32, and serves only plans with training.precision=fp32`];
+    const task: MeasureTask = { ...asked, job: { ...asked.job, precision: 'fp32' }, warnings };
+    return { profiler: await openFirst(task, options), task };
+  };
+  if (isCpuOnly(options)) {
+    options.onNotice?.(cpuText(options));
+    if (mayChange) return inFp32(`The CPU does not compute this layer in ${asked.job.precision}`);
+  }
   try {
     return { profiler: await openFirst(asked, options), task: asked };
   } catch (error) {
-    const mayChange = !options.precisionFixed && asked.job.precision !== 'fp32';
     if (!(error instanceof ExpectedError) || error.code !== 'profiler-no-provider' || !mayChange) throw error;
-    const warnings = [
-      `No provider here computes this layer in ${asked.job.precision}: it was measured in fp32, and serves only plans in fp32`,
-    ];
-    const task: MeasureTask = { ...asked, job: { ...asked.job, precision: 'fp32' }, warnings };
-    return { profiler: await openFirst(task, options), task };
+    return inFp32(`No provider here computes this layer in ${asked.job.precision}`);
   }
+}
+
+/** Only the processor will be tried: it was named, or there is nothing else. */
+function isCpuOnly({ provider, hasGpu = mayHaveGpu() }: Pick<ProfileRunOptions, 'provider' | 'hasGpu'>): boolean {
+  return provider === 'cpu' || (provider === null && !hasGpu);
+}
+
+/** What the processor of this machine can measure, a clause. */
+function cpuText({ provider }: Pick<ProfileRunOptions, 'provider'>): Sentence {
+  const measures = sentence`(${processorName()}) measures fp32, which serves only plans with training.precision=fp32`;
+  return provider === 'cpu' ? sentence`The CPU ${measures}` : sentence`This machine has no GPU, and its CPU ${measures}`;
 }
 
 /**
@@ -85,6 +111,7 @@ async function openFirst({ job, budgetMs }: MeasureTask, options: ProfileRunOpti
   const limits = { openMs: limitMs, measureMs: limitMs };
   const open = (providers: readonly ProviderName[]) => openProfiler(job, { childFile, providers, signal, libraryPath, limits });
   if (provider !== null) return open([provider]);
+  if (isCpuOnly(options)) return open(['cpu']);
   const first = await open(providerNames);
   if (first.device.kind !== 'software') return first;
   await first.close();
@@ -120,6 +147,29 @@ function toMeasureTask(request: PlanRequest, { budgetMs, threads }: Pick<Profile
       },
     },
   };
+}
+
+/**
+ * Refuses at once what would be measured for minutes and then refused by the plan: times of a CPU for the GPU that a file names, and in
+ * another precision than a file sets. Whoever names the CPU gets the times of the CPU.
+ */
+function requireUseful({ cluster, training }: PlanRequest, options: ProfileRunOptions): void {
+  const { config, gpuFixed, precisionFixed, provider } = options;
+  if (!isCpuOnly(options)) return;
+  const cpu = processorName();
+  if (provider === null && gpuFixed && cluster.gpu.name !== cpu)
+    throw new ExpectedError(
+      'profile-no-gpu',
+      sentence`This machine has no GPU, and the plan is for ${cluster.gpu.name}: times of its CPU (${cpu}) cannot serve it`,
+      sentence`run \`terapipe profile ${config}\` where the GPU is and copy the file here`,
+    );
+  const refused = provider === 'cpu' ? training.precision === 'bf16' : training.precision !== 'fp32';
+  if (precisionFixed && refused)
+    throw new ExpectedError(
+      'profile-no-gpu',
+      sentence`${cpuText(options)}; this one is in ${training.precision}`,
+      sentence`run \`terapipe profile ${config} --set training.precision=fp32\`, or profile where a GPU is`,
+    );
 }
 
 function requireProfilable({ model, layout }: PlanRequest): void {

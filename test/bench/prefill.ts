@@ -114,6 +114,8 @@ async function main(): Promise<void> {
       libraryPath: [],
       target: folder,
       precisionFixed: true,
+      gpuFixed: false,
+      config: 'config.json',
       budgetMs,
       threads: 1,
       clock: () => performance.now(),

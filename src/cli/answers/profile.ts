@@ -6,8 +6,9 @@ import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/run/run';
 import { parseProfile } from '../../core/measured-profile/file';
 import { importTimes, importedFor } from '../../core/measured-profile/csv';
-import { compareProfiles } from '../../core/measured-profile/match';
+import { compareProfiles, profileMismatch } from '../../core/measured-profile/match';
 import { overridden } from '../../core/domain/located';
+import { isGpuGiven } from '../../core/rules/plan/memory-findings';
 import type { FitError, LaunchFloor, Profile, ProviderName, Sample } from '../../core/domain/profile';
 import { printable } from '../../core/text';
 import { profileRequest, type ProfileRun } from '../../profiler/profile-run';
@@ -16,7 +17,7 @@ import type { Answer } from '../answer';
 import { standardInput, type SourceText } from '../read-file';
 import type { Terminal } from '../terminal';
 import { indented, table } from '../table';
-import { say, sentence } from '../../core/sentence';
+import { say, sentence, type Sentence } from '../../core/sentence';
 
 /** How a layer is measured. */
 interface ProfilingOptions {
@@ -48,6 +49,11 @@ export async function profileAnswer(
     libraryPath: [],
     target: out ?? profilesFolder(run.file),
     precisionFixed: run.training.precision !== undefined,
+    gpuFixed: isGpuGiven(run),
+    config: namedFile(run.file),
+    onNotice: (notice) => {
+      terminal.err(printable(`${say(notice)}: ${planCommand(run.file, out?.endsWith('.json') === true ? out : 'PROFILE', 'fp32')}`) + '\n');
+    },
     signal: terminal.signal,
     clock: terminal.clock,
     now: terminal.now,
@@ -55,7 +61,20 @@ export async function profileAnswer(
       terminal.progress(`${formatNumber(100 * fraction)} % of the budget: ${doing}`);
     },
   });
-  return profiledAnswer(done, run.file);
+  const unserved = isGpuGiven(run)
+    ? profileMismatch(done.profile, { ...request, training: { ...request.training, precision: done.profile.precision } })
+    : null;
+  return profiledAnswer(done, run.file, unserved);
+}
+
+function namedFile(file: string): string {
+  return file === standardInput ? '-' : file;
+}
+
+/** The plan that takes a profile: a CPU's is in fp32, which plans are not by default. */
+function planCommand(config: string, profile: string, precision: Profile['precision']): string {
+  const set = precision === 'fp32' ? ' --set training.precision=fp32' : '';
+  return `terapipe plan ${namedFile(config)} --profile ${profile}${set}`;
 }
 
 /** A profile is of the layer and the machine, whatever profile the plan uses. */
@@ -63,8 +82,11 @@ function withoutProfile(run: Run): Run {
   return { ...run, profile: overridden(null) };
 }
 
-/** What `profile` prints about a profile that was measured or imported. */
-function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, config: string): Answer {
+/**
+ * What `profile` prints about a profile that was measured or imported.
+ * @param unserved why plans of the config do not use it, whatever their precision; null when they do.
+ */
+function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, config: string, unserved: Sentence | null = null): Answer {
   const { status, fit, errors } = profile;
   return {
     json: {
@@ -95,7 +117,9 @@ function profiledAnswer({ profile, file, saveError, refused }: ProfileRun, confi
       refused: refused.map(({ provider, reason, remedy }) => ({ provider, reason: say(reason), remedy: say(remedy) })),
       versions: profile.versions,
     },
-    text: profileText(profile, file, saveError, refused, config),
+    text: [...profileText(profile, saveError, refused), ...(file === null ? [] : [savedText(profile, file, config, unserved)])].join(
+      '\n\n',
+    ),
     exitCode: status === 'complete' && saveError === null ? 0 : 1,
   };
 }
@@ -113,13 +137,18 @@ function shares({ meanPercent, maxPercent, cells, method }: FitError): object {
   return { meanError: meanPercent / 100, maxError: maxPercent / 100, cells, method };
 }
 
-function profileText(
-  profile: Profile,
-  file: string | null,
-  saveError: ExpectedError | null,
-  refused: ProfileRun['refused'],
-  config: string,
-): string {
+/** Where it was saved, and what to do with it. */
+function savedText(profile: Profile, file: string, config: string, unserved: Sentence | null): string {
+  const next =
+    profile.fit === null
+      ? 'Too few samples to plan with: give it a larger --budget'
+      : unserved === null
+        ? `Plan with it: ${planCommand(config, file, profile.precision)}`
+        : `Plans of ${namedFile(config)} do not use it: ${say(unserved)}`;
+  return printable(`Saved as ${file}`) + '\n' + printable(next);
+}
+
+function profileText(profile: Profile, saveError: ExpectedError | null, refused: ProfileRun['refused']): string[] {
   const { device, provider, shape, errors, samples, attention, precision } = profile;
   const facts = [
     [
@@ -169,12 +198,7 @@ function profileText(
       'Not used',
       refused.map(({ provider: name, reason, remedy }) => `${name}: ${say(reason)}; ${say(remedy)}`),
     ),
-    ...(file === null
-      ? []
-      : [
-          `Saved as ${file}\n${profile.fit === null ? 'Too few samples to plan with: give it a larger --budget' : `Plan with it: terapipe plan ${config === standardInput ? '-' : config} --profile ${file}`}`,
-        ]),
-  ].join('\n\n');
+  ];
 }
 
 function launchText({ perNodeUs, perProductUs, forwardMs, backwardMs }: LaunchFloor): string {

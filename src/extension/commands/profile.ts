@@ -6,6 +6,8 @@ import { profileMismatch } from '../../core/measured-profile/match';
 import { resolveRun } from '../../core/plan-request/resolve';
 import { overridden } from '../../core/domain/located';
 import type { Profile } from '../../core/domain/profile';
+import { isGpuGiven } from '../../core/rules/plan/memory-findings';
+import type { Run } from '../../core/run/run';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
 import { requireTrust, stoppedBy, type Profiles } from '../sessions/profiles';
@@ -37,7 +39,7 @@ export async function profileCommand(commands: ProfileCommands, argument: unknow
   const session = await settled(commands, file);
   const request = profileRequest(commands, session);
   panels.open(file, { tab: 'profile', candidate: null });
-  await measureWithProgress(commands, file, request, session.run?.training.precision !== undefined);
+  await measureWithProgress(commands, file, request, session.run);
 }
 
 /** The layer of an ONNX model, by the shape in its graph. It has no plan of its own: the profile is saved next to it. */
@@ -46,22 +48,21 @@ async function profileOnnx(commands: ProfileCommands, uri: vscode.Uri): Promise<
   commands.profiles.profileFolder(uri.toString());
   const run = await runOfOnnx(uri.fsPath);
   const request = resolveRun(run, planDefaults(uri, commands.log));
-  await measureWithProgress(commands, uri.toString(), request, run.training.precision !== undefined);
+  await measureWithProgress(commands, uri.toString(), request, run);
 }
 
-async function measureWithProgress(
-  { profiles }: ProfileCommands,
-  file: string,
-  request: PlanRequest,
-  precisionFixed: boolean,
-): Promise<void> {
+async function measureWithProgress({ profiles }: ProfileCommands, file: string, request: PlanRequest, run: Run | null): Promise<void> {
   const done = await withProgress(vscode.l10n.t('Profiling {0}', request.title), async (progress, token) => {
     const subscription = token.onCancellationRequested(profiles.cancel);
     progress.report({ message: vscode.l10n.t('looking for a GPU') });
     let reported = 0;
     try {
       return await profiles.measure(file, request, {
-        precisionFixed,
+        precisionFixed: run?.training.precision !== undefined,
+        gpuFixed: run !== null && isGpuGiven(run),
+        onNotice: (notice) => {
+          progress.report({ message: say(notice, vscode.l10n.t) });
+        },
         onProgress: ({ doing, fraction }) => {
           progress.report({ message: doing, increment: 100 * Math.max(0, fraction - reported) });
           reported = Math.max(reported, fraction);

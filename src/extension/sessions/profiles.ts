@@ -9,7 +9,7 @@ import type { ProfileState } from '../../protocol/page';
 import type { PlanSessions } from './plan-sessions';
 import { profilerSettings } from '../platform/settings';
 import { displayPath } from './sources';
-import { sentence } from '../../core/sentence';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** Profiles next to the configs of the workspace, and at most one running measurement. */
 export interface Profiles {
@@ -34,6 +34,8 @@ export interface Profiles {
 /** What the command that measures decides, and its callbacks. */
 interface MeasureListener {
   readonly precisionFixed: boolean;
+  readonly gpuFixed: boolean;
+  readonly onNotice: (notice: Sentence) => void;
   readonly onProgress: (progress: MeasureProgress) => void;
 }
 
@@ -71,7 +73,7 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
     if (sessions().get(config) !== undefined) await sessions().replan(config);
   }
 
-  async function measure(config: string, request: PlanRequest, { precisionFixed, onProgress }: MeasureListener): Promise<ProfileRun> {
+  async function measure(config: string, request: PlanRequest, { onProgress, ...listener }: MeasureListener): Promise<ProfileRun> {
     requireTrust();
     if (running !== null)
       throw new ExpectedError(
@@ -89,9 +91,10 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
       const { profileRequest } = await import('../../profiler/profile-run');
       const done = await profileRequest(request, {
         ...profilerSettings(vscode.Uri.parse(config)),
+        ...listener,
         childFile,
         target,
-        precisionFixed,
+        config: displayPath(config),
         signal: mine.abort.signal,
         clock: () => performance.now(),
         now: () => new Date().toISOString(),

@@ -170,6 +170,26 @@ describe('terapipe profile', () => {
     assert.deepEqual([layer.hidden, layer.ffn], [gpt2Sizes.hidden, gpt2Sizes.ffn]);
   });
 
+  it('begins with what the CPU measures, and ends with the plan that takes it, or why none does', async () => {
+    const serves = / --profile \S+\.json --set training\.precision=fp32\n/;
+    const open = await say(['profile', config, '--provider', 'cpu', '--budget', '1', '--out', path.join(folder, 'cpu.json')]);
+    assert.match(open.err, /^The CPU \(.+\) measures fp32, which serves only plans with training\.precision=fp32: terapipe plan /);
+    assert.match(open.err, serves);
+    assert.match(`${open.out}\n`, serves);
+    assert.equal((await say(['plan', config, '--profile', path.join(folder, 'cpu.json'), '--set', 'training.precision=fp32'])).exitCode, 0);
+    const fixed = path.join(folder, 'fixed.json');
+    const sizes = { layers: 4, hidden: 64, heads: 2, vocab: 300 };
+    writeFileSync(
+      fixed,
+      JSON.stringify({ model: sizes, cluster: { gpu: 'H100-80GB' }, training: { sequenceLength: 128, precision: 'fp32' } }),
+    );
+    const gpu = await say(['profile', fixed, '--provider', 'cpu', '--budget', '1', '--out', path.join(folder, 'cpu-fixed.json')]);
+    assert.match(gpu.out, /Plans of \S+fixed\.json do not use it: it was measured on a CPU \(.+\), not on H100-80GB/);
+    const bf16 = await say(['profile', config, '--provider', 'cpu', '--set', 'training.precision=bf16']);
+    assert.deepEqual([bf16.exitCode, bf16.progress], [2, []]);
+    assert.match(bf16.err, /run `terapipe profile \S+config\.json --set training\.precision=fp32`/);
+  });
+
   it('explains why a provider does not serve', async () => {
     const { exitCode, err } = await say(['profile', config, '--provider', foreign]);
     assert.equal(exitCode, 2);
@@ -225,7 +245,7 @@ describe('terapipe profile', () => {
     const { exitCode, out, err } = await say(['profile', config, '--provider', 'cpu', '--json'], AbortSignal.abort());
     assert.equal(exitCode, 1);
     assert.equal((JSON.parse(out) as { error: { code: string } }).error.code, 'cancelled');
-    assert.match(err, /^terapipe: Cancelled/);
+    assert.match(err, /^terapipe: Cancelled/m);
   });
 
   it('measures afresh though the config names a profile that is gone', async () => {
