@@ -61,7 +61,7 @@ const byName =
   (at) =>
     keys[at.split('.').at(-1) ?? ''];
 
-const flagOf: Lookup = (flag) => (starters.has(flag.replaceAll('_', '-')) ? '' : flags[flag]);
+const takenFlag: Lookup = (flag) => (starters.has(flag.replaceAll('_', '-')) ? '' : flags[flag]);
 
 const deepspeedKey: Lookup = (at) => {
   const { [at]: zero } = keysIn('deepspeed-zero');
@@ -72,8 +72,8 @@ const deepspeedKey: Lookup = (at) => {
 
 /** Every file that is edited, with its launcher's keys. */
 const files: readonly (readonly [file: string, format: LauncherFormat, lookup: Lookup])[] = [
-  ['megatron-moe.sh', 'megatron-shell', flagOf],
-  ['shell/arrays.sh', 'megatron-shell', flagOf],
+  ['megatron-moe.sh', 'megatron-shell', takenFlag],
+  ['shell/arrays.sh', 'megatron-shell', takenFlag],
   ['megatron-arguments.yaml', 'megatron-yaml', (at) => flags[at.replace(/^.*--/, '')]],
   ['megatron-config.yaml', 'megatron-yaml', byName({ ...names, ...keysIn('megatron-core', '', 'model.') })],
   ['nemo.yaml', 'nemo', (at) => ({ ...core, ...keysIn('nemo') })[at]],
@@ -91,7 +91,7 @@ const files: readonly (readonly [file: string, format: LauncherFormat, lookup: L
 
 /** Every new file that is written. */
 const newFiles: readonly (readonly [format: WrittenFormat, file: string, lookup: Lookup])[] = [
-  ['megatron-shell', 'new.sh', flagOf],
+  ['megatron-shell', 'new.sh', takenFlag],
   ['megatron-bridge', 'new.yaml', (at) => bridge[at]],
   ['torchtitan', 'new.toml', (at) => keysIn('torchtitan')[at]],
   ['deepspeed', 'new.json', deepspeedKey],
@@ -100,7 +100,7 @@ const newFiles: readonly (readonly [format: WrittenFormat, file: string, lookup:
 type Entries = ReadonlyMap<string, unknown>;
 
 /** Every setting of a text by its path. */
-function entriesOf(format: LauncherFormat, file: string, text: string): Entries {
+function readEntries(format: LauncherFormat, file: string, text: string): Entries {
   if (format === 'megatron-shell') return shellFlags(text);
   if (format === 'torchtitan') return new Map([...parseToml(file, text)].map(([name, { value }]) => [name, value]));
   if (format === 'deepspeed') return jsonEntries(JSON.parse(text) as object);
@@ -182,7 +182,7 @@ describe('every key that is written', () => {
         fc.property(anyPlan, (plan) => {
           const { text: after } = writtenInto(plan, target);
           written += after === text ? 0 : 1;
-          for (const each of unknownIn(entriesOf(format, file, text), entriesOf(format, file, after), lookup)) unknown.add(each);
+          for (const each of unknownIn(readEntries(format, file, text), readEntries(format, file, after), lookup)) unknown.add(each);
         }),
         { seed: 37, numRuns: format === 'megatron-shell' ? 6 : 30 },
       );
@@ -195,7 +195,7 @@ describe('every key that is written', () => {
       const unknown = new Set<string>();
       fc.assert(
         fc.property(anyPlan, (plan) => {
-          const entries = entriesOf(format, file, newLauncher(plan, writerOf(format)).text);
+          const entries = readEntries(format, file, newLauncher(plan, writerOf(format)).text);
           assert.ok(entries.size > 5, `${entries.size} settings`);
           for (const each of unknownIn(new Map(), entries, lookup)) unknown.add(each);
         }),
