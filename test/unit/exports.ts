@@ -7,7 +7,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/export/torch/refusals#runtimeFunctions',
     'src/core/launchers/megatron/forks#forks',
     'src/core/rules/switched-off#formerCodes',
-    'src/core/measured-profile/schema#profileParts',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
     'src/core/terapipe/overrides#overrideKeys',
     'src/core/terapipe/terapipe#terapipeKeys',

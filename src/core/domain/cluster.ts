@@ -40,6 +40,12 @@ export interface GpuSpec {
   readonly source: string;
 }
 
+/** Times of messages by their size, ascending. */
+export interface TransferTimes {
+  readonly bytes: readonly number[];
+  readonly ms: readonly number[];
+}
+
 /** Links inside a node and between nodes. GB/s are 1e9 bytes per second. */
 export interface LinkSpec {
   /** All-reduce bus bandwidth inside a node for a group of 2, 4 and 8 ranks, GB/s. */
@@ -53,6 +59,8 @@ export interface LinkSpec {
   readonly nicSharedEfficiency?: number;
   /** Link of one GPU to its host, one direction, GB/s; absent: PCIe x16 of the GPU's generation. */
   readonly hostGBps?: number;
+  /** Measured messages between neighbouring stages, on a node or NVLink domain and over the network; absent: not measured. */
+  readonly sends?: { readonly joined: TransferTimes | null; readonly network: TransferTimes | null };
   /** GPUs that NVLink joins where those are of more than one node: 72 in an NVL72 rack; absent: those of a node. */
   readonly nvlinkDomain?: number;
   readonly source: string;

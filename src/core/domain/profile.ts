@@ -1,4 +1,4 @@
-import type { Precision } from './cluster';
+import type { LinkSpec, Precision } from './cluster';
 
 /**
  * One Transformer layer and the two ends of the model as one rank of a tensor-parallel group runs them: what a profile is of. Counts are of
@@ -117,6 +117,17 @@ export interface LaunchFloor {
   readonly backwardMs: number;
 }
 
+/** What a trainer measured in addition to its slices, which a plan would otherwise assume. */
+export interface TrainerTimes {
+  readonly sends: NonNullable<LinkSpec['sends']>;
+  /** All-reduces inside a node, by ranks. */
+  readonly allReduces: readonly { readonly ranks: number; readonly latencyUs: number; readonly busGBps: number }[];
+  /** Gradients zeroed and a step of Adam, of each parameter of a rank. */
+  readonly optimizerNsPerParameter: number | null;
+  /** The part of the backward that makes gradients of weights. */
+  readonly weights: { readonly layer: TimeFit; readonly head: TimeFit | null };
+}
+
 /** Measured slice times of one layer shape on one device, with what fits them. Plain data; stored as JSON. Times in ms, memory in bytes. */
 export interface Profile {
   readonly version: 1;
@@ -126,7 +137,7 @@ export interface Profile {
   readonly error: string | null;
   /** ISO 8601, UTC: `2026-11-21T07:00:00.000Z`. */
   readonly measuredAt: string;
-  readonly source: 'onnxruntime' | 'imported';
+  readonly source: 'onnxruntime' | 'imported' | 'pytorch';
   readonly device: ProfileDevice;
   /** Null for imported times. */
   readonly provider: ProviderName | null;
@@ -148,6 +159,8 @@ export interface Profile {
   readonly attention: { readonly forward: string; readonly backward: string };
   /** CPU threads inside an operator; null where the provider decides. */
   readonly threads: number | null;
+  /** Of a profile that the trainer itself measured; absent: slices only. */
+  readonly trainer?: TrainerTimes;
   readonly samples: Readonly<Record<ProfilePart, readonly Sample[]>>;
   readonly skipped: readonly SkippedCell[];
   /** Time of two layers over time of one, forward and backward together: 2 when layers scale linearly. Null when not checked. */

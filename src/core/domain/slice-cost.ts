@@ -98,6 +98,8 @@ export interface CostConstants {
   readonly issueFloorUs: number;
   /** ebw: fraction of the memory bandwidth that element-wise kernels reach. */
   readonly memoryEfficiency: number;
+  /** Measured step of the optimizer, of each parameter that a rank updates, ns; absent: by its bytes. */
+  readonly optimizerNsPerParameter?: number;
 }
 
 /** Fitted on 45 multi-node A100 runs of vTrain (MICRO 2024 artefact); `memoryEfficiency` was held fixed. */

@@ -6,6 +6,7 @@ import type { Place } from '../domain/located';
 import { quoted } from '../text';
 import type { Cell, LaunchFloor, PartFit, Profile, Sample, TimeFit, LayerShape } from '../domain/profile';
 import { profileSchema } from './schema';
+import { profileOfTorch, torchProfileKind, torchProfileSchema } from './torch';
 import { sentence, type Sentence, type Value } from '../sentence';
 
 /** Profiles are some hundred kilobytes; more than this is a mistake. UTF-16 units here, bytes where files are read. */
@@ -128,7 +129,7 @@ function rounded(value: number): number {
 }
 
 /**
- * Reads a profile.
+ * Reads a profile, or what the PyTorch runtime measured (`train.py --profile`).
  * @throws ExpectedError, placed: `profile-syntax` (not JSON, too large, too deep), `profile-version` (of a newer TeraPipe),
  * `profile-invalid` (a value that no profile has).
  */
@@ -141,6 +142,11 @@ export function parseProfile(text: string, file: string): Profile {
   if (first !== undefined || root === undefined)
     throw syntaxError(sentence`This is not JSON`, file, clean, first?.offset ?? 0, first?.length ?? 0);
   refuseOthers(root, file);
+  if (findNodeAtLocation(root, ['kind'])?.value === torchProfileKind) {
+    const torch = v.safeParse(torchProfileSchema, valueOf(clean, file));
+    if (!torch.success) throw valueError(torch.issues[0], root, file);
+    return profileOfTorch(torch.output);
+  }
   const result = v.safeParse(profileSchema, valueOf(clean, file));
   if (!result.success) throw valueError(result.issues[0], root, file);
   refuseUnsorted(result.output, root, file);
@@ -181,7 +187,7 @@ function syntaxError(message: Sentence, file: string, text: string, offset: numb
 
 function refuseOthers(root: Node, file: string): void {
   const kind = findNodeAtLocation(root, ['kind']);
-  if (root.type !== 'object' || kind?.value !== 'terapipe-profile')
+  if (root.type !== 'object' || (kind?.value !== 'terapipe-profile' && kind?.value !== torchProfileKind))
     throw new ExpectedError(
       'profile-invalid',
       sentence`This is not a profile: its "kind" is not "terapipe-profile"`,

@@ -20,6 +20,7 @@ import { scheduleOn } from '../schedules/on-layout';
 import { counted, sentence } from '../sentence';
 import { applyOverrides, settingTexts } from '../terapipe/overrides';
 import { baseName } from '../text';
+import { withTrainerTimes } from './trainer-times';
 import { batchFallback } from './assumed-batch';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
@@ -82,7 +83,7 @@ export function resolveRun(
   };
   requireStacks(request);
   const profile = resolveProfile(run, request, found, valueOrDefault);
-  return calibratedTo(run, defaults, { ...request, profile }, valueOrDefault, signal);
+  return calibratedTo(run, defaults, withTrainerTimes({ ...request, profile }, run), valueOrDefault, signal);
 }
 
 /** What the model's files leave to defaults of its family. */

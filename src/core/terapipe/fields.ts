@@ -61,7 +61,8 @@ export const intraNodeBusFields: Fields<LinkSpec['intraNodeBusGBps']> = {
 };
 export const latencyFields: Fields<LinkSpec['allReduceLatencyUs']> = { base: nonNegative(1_000_000), perDoubling: nonNegative(1_000_000) };
 
-export const constantFields: Fields<CostConstants> = {
+/** Files give all but what only a profile measures. */
+export const constantFields: Fields<Omit<CostConstants, 'optimizerNsPerParameter'>> = {
   gemmHalfSize: nonNegative(1_000_000),
   issueFloorUs: nonNegative(1_000_000),
   memoryEfficiency: positive(1),

@@ -2,6 +2,7 @@ import { sendingGpus, someStagesJoined, stagesJoined } from '../cluster/boundari
 import { joinedGpus } from '../domain/cluster';
 import { elementBytes } from '../domain/number-formats';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
+import { interpolated } from '../measured-profile/fit';
 import { gatherSeconds, networkBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { gpusUsed } from '../domain/request';
@@ -18,7 +19,18 @@ export const sendLatencySeconds = 20e-6;
 
 /** Time to send a boundary of `batch * tokens` hidden states to another stage, one way, ms, as the runtime sends. */
 export function boundaryMs(inputs: CostInputs, batch: number, tokens: number, place: BoundaryPlace = {}): number {
+  const measured = measuredBoundary(inputs, batch, tokens, place);
+  if (measured !== null) return measured;
   return (runtimeProfile(inputs.training).sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
+}
+
+/** A send as it was measured where the plan trains: of every rank to the one with its place in the next stage. Null where none was. */
+function measuredBoundary(inputs: CostInputs, batch: number, tokens: number, { to = inputs, joined }: BoundaryPlace): number | null {
+  const { sends } = inputs.cluster.links;
+  const times = (joined ?? allJoined(inputs, to)) ? sends?.joined : sends?.network;
+  if (times === undefined || times === null) return null;
+  const bytes = boundaryBytes(inputs, batch, tokens) / (inputs.training.sequenceParallel ? inputs.layout.tensor : 1);
+  return interpolated(times.bytes, times.ms, bytes) * Math.max(1, bytes / (times.bytes.at(-1) ?? bytes));
 }
 
 /** What lies between two stages of a pipeline on nodes of one kind, counted from 0. */

@@ -4,7 +4,7 @@ import type { Profile } from '../domain/profile';
 import { launchedFit } from './launches';
 import { cachedBySlice, collectiveSeconds, layerTime } from './layer-time';
 import type { CostInputs } from './rates';
-import type { MeasuredCost } from '../domain/slice-cost';
+import type { MeasuredCost, SliceCost } from '../domain/slice-cost';
 import { embeddingSeconds, endCollectiveSeconds, headSeconds, spreadHeadSeconds, type StageEnds } from './end-time';
 
 /**
@@ -41,6 +41,21 @@ export function profiledStageCost(inputs: CostInputs, profile: Profile, layers: 
       forwardMs: layers * forwardMs + end.forwardMs,
       backwardMs: layers * (backwardMs + again(batch, tokens, context, forwardMs)) + end.backwardMs,
     };
+  };
+}
+
+/**
+ * The same with backward split, where the profile has the part of it that makes gradients of weights, measured apart: only its ratio to the
+ * whole is used. Null for other profiles.
+ */
+export function profiledSplit(measured: MeasuredCost, { trainer }: Profile, layers: number, ends: StageEnds): SliceCost | null {
+  if (trainer === undefined) return null;
+  const layer = timeFunction(trainer.weights.layer);
+  const head = ends.last && trainer.weights.head !== null ? timeFunction(trainer.weights.head) : () => 0;
+  return (batch, tokens, context) => {
+    const time = measured(batch, tokens, context);
+    const weightMs = layers * layer(batch, tokens, 0) + head(batch, tokens, 0);
+    return { ...time, backwardWeightMs: Math.min(weightMs, time.backwardMs) };
   };
 }
 

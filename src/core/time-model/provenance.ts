@@ -184,18 +184,19 @@ type ProfiledRun = Pick<CostInputs, 'model' | 'training' | 'layout'>;
  */
 function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun): CostProvenance {
   const { device, errors, samples, source, provider, status } = profile;
-  const measuredBy = source === 'imported' ? sentence`imported times` : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
+  const measuredBy =
+    source === 'pytorch'
+      ? sentence`PyTorch ${profile.versions['torch'] ?? ''}`
+      : source === 'imported'
+        ? sentence`imported times`
+        : sentence`ONNX Runtime, ${provider ?? sentence`unknown`} provider`;
   const measured = sentence`Measured on ${device.name} (${measuredBy}), ${counted(samples.layer.length, 'slice')} of one layer, profile ${baseName(file)}`;
   const worst = errors === null ? 0 : Math.max(errors.forward.maxPercent, errors.backward.maxPercent);
   const exchanges = missingCollectives(profile, asked.layout);
   const beyond = extrapolations(profile, asked);
   const isOtherPrecision = profile.precision !== asked.training.precision;
-  const analytic = [
-    ...exchanges,
-    ...unmeasuredEnds(profile, asked.model.vocab),
-    ...(asked.layout.pipeline > 1 ? [sentence`sends`] : []),
-    sentence`gradient exchange and optimizer`,
-  ];
+  const analytic = [...exchanges, ...unmeasuredEnds(profile, asked.model.vocab), ...unmeasuredOfTrainer(profile, asked.layout)];
+  const also = trainerParts(profile);
   const least = beyond.length > 0 ? extrapolatedPercent : exchanges.length > 0 ? exchangedPercent : calibratedPercent;
   return {
     kind: 'profile',
@@ -205,14 +206,39 @@ function profileProvenance({ file, profile }: NamedProfile, asked: ProfiledRun):
       ...(isOtherPrecision
         ? [sentence`${profile.precision} was measured for ${asked.training.precision} (${otherPrecisionPercent} % more, assumed)`]
         : []),
-      sentence`layer times are measured; ${listOf(analytic)} are not`,
-      sentence`weight gradients' share of a split backward is from the analytic model`,
+      analytic.length === 0
+        ? sentence`${listOf([sentence`layer times`, ...also])} are measured where it trains`
+        : sentence`${listOf([sentence`layer times`, ...also])} are measured; ${listOf(analytic)} are not`,
+      ...(profile.trainer === undefined ? [sentence`weight gradients' share of a split backward is from the analytic model`] : []),
       ...(replacesLaunches(profile, asked.training)
         ? [sentence`launches that the profile measured are counted as those of CUDA graphs`]
         : []),
       ...beyond,
     ])}`,
   };
+}
+
+/** What a trainer measured in addition to slices. */
+function trainerParts({ trainer }: Profile): Sentence[] {
+  if (trainer === undefined) return [];
+  const { sends, allReduces, optimizerNsPerParameter } = trainer;
+  return [
+    ...((sends.joined ?? sends.network) !== null ? [sentence`sends`] : []),
+    ...(allReduces.length > 0 ? [sentence`all-reduces inside a node`] : []),
+    ...(optimizerNsPerParameter === null ? [] : [sentence`the optimizer`]),
+    sentence`weight gradients`,
+  ];
+}
+
+function unmeasuredOfTrainer({ trainer }: Profile, { pipeline, data, context }: Layout): Sentence[] {
+  const isReplicated = data * context > 1;
+  if (trainer === undefined) return [...(pipeline > 1 ? [sentence`sends`] : []), sentence`gradient exchange and optimizer`];
+  const { sends, allReduces, optimizerNsPerParameter } = trainer;
+  return [
+    ...(pipeline > 1 && (sends.joined ?? sends.network) === null ? [sentence`sends`] : []),
+    ...(isReplicated && allReduces.length === 0 ? [sentence`the gradient exchange`] : []),
+    ...(optimizerNsPerParameter === null ? [sentence`the optimizer`] : []),
+  ];
 }
 
 function errorClause(errors: Profile['errors']): Sentence[] {

@@ -22,6 +22,7 @@ from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import Mesh, make_mesh
 from terapipe_torch.model.refusals import untrained
 from terapipe_torch.plan import Plan, load_plan, with_training
+from terapipe_torch.profile import profile
 from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.start_here import start_here
 from terapipe_torch.trace import Trace
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--pytorch-schedule", action="store_true", help="run whole sequences by torch.distributed.pipelining, to compare")
     parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
+    parser.add_argument("--profile", metavar="FILE", help="measure layers, links and optimizer for terapipe plan --profile")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
 
@@ -87,6 +89,8 @@ def _run(options: argparse.Namespace) -> None:
             print(f"not trained: {each}", flush=True)
     if options.check:
         _check(in_fp32(plan), mesh, options)
+    elif options.profile:
+        profile(plan, mesh, options.profile)
     else:
         _train(plan, mesh, options)
 

@@ -20,6 +20,7 @@ export function profileHead(profile: Profile, { status, onShowFile }: HeadOption
   const tags = [
     status === 'used' ? t('used by this plan') : status === 'measuring' ? t('measuring') : null,
     source === 'imported' ? t('imported') : null,
+    source === 'pytorch' ? 'PyTorch' : null,
     device.kind === 'software' ? t('software adapter') : device.kind === 'cpu' && source !== 'imported' ? t('no GPU') : null,
     profile.status === 'partial' && status !== 'measuring' ? t('partial') : null,
   ].filter((tag) => tag !== null);

@@ -2,7 +2,7 @@ import type { ClusterSpec } from '../../domain/cluster';
 import { sequenceFlops } from '../../model/flops';
 import { mtpDepths } from '../../model/multi-token-prediction';
 import { linearPeak, type CostInputs } from '../../time-model/rates';
-import { profiledStageCost } from '../../time-model/profile-cost';
+import { profiledSplit, profiledStageCost } from '../../time-model/profile-cost';
 import { splitLike, type SliceCost } from '../../domain/slice-cost';
 import { tableCost } from '../../time-model/table';
 import { contentsKey, type StageContents } from '../../memory-model/layer-tensors';
@@ -137,15 +137,17 @@ function endsTakeTime({ model, training, profile, costTable }: PlanRequest): boo
 
 /**
  * The cost of a part of a stage, with `share` times the layers of a stage on average. A profile and a table have measured backward as a
- * whole: gradients of weights take the share of it that the analytic model gives them for the same slice. A table is of one whole stage of
- * as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
+ * whole: gradients of weights take the share of it that a trainer's profile or the analytic model gives them for the same slice. A table is
+ * of one whole stage of as many layers as stages have on average: others, and chunks, take it in proportion to theirs.
  */
 export function partCosts({ costTable, profile }: Pick<PlanRequest, 'costTable' | 'profile'>, inputs: CostInputs): PartCosts {
   const table = costTable === null ? null : tableCost(costTable);
   return (contents, share) => {
     const analytic = chunkCost(inputs, contents);
     if (table !== null) return splitLike(table, analytic, share);
-    return profile === null ? analytic : splitLike(profiledStageCost(inputs, profile.profile, contents.layers, contents), analytic);
+    if (profile === null) return analytic;
+    const measured = profiledStageCost(inputs, profile.profile, contents.layers, contents);
+    return splitLike(measured, profiledSplit(measured, profile.profile, contents.layers, contents) ?? analytic);
   };
 }
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
+import platform
 import signal
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -76,3 +79,23 @@ def agree(digest: str) -> None:
     dist.all_gather_object(digests, digest)
     if len(set(digests)) > 1:
         raise RuntimeRefusal("the ranks have different plans or options: copy one plan.json to all nodes")
+
+
+def device_name(device: torch.device) -> str:
+    """As the driver names a GPU; the CPU's model where the system gives it."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine() or "CPU"
+
+
+def device_memory(device: torch.device) -> int | None:
+    """Bytes of the GPU's memory, or of the machine's; None where the system does not give it."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None

@@ -31,7 +31,7 @@ from terapipe_torch.recorder import Recorder
 from terapipe_torch.weight_grads import WeightGradients, accumulate
 from terapipe_torch.weights.load import Weights, fill
 
-_dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class Pipeline:
@@ -45,7 +45,7 @@ class Pipeline:
         self.weight_gradients = WeightGradients()
         sequence_parallel = plan.layout.sequence_parallel and mesh.tp.size > 1
         self.parallel = Parallel(mesh.tp, mesh.cp, sequence_parallel, self.weight_gradients, plan.training.recompute)
-        self.dtype = _dtypes[plan.training.precision]
+        self.dtype = DTYPES[plan.training.precision]
         self.stages = {
             index: Stage(plan.model, plan.stages[index], self.parallel).to(mesh.device, self.dtype)
             for index in plan.stages_of(mesh.pp.index)

@@ -13,6 +13,7 @@ import torch.distributed as dist
 
 from terapipe_torch.clock import Clock, ClockOffset, on_clock
 from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.launch import device_name
 from terapipe_torch.live_bytes import LiveBytes
 from terapipe_torch.loop import Pipeline
 from terapipe_torch.optimizer import Optimizer
@@ -82,6 +83,8 @@ def _state_bytes(pipeline: Pipeline, optimizer: Optimizer) -> int:
     tensors = []
     for parameter in pipeline.parameters().values():
         tensors += [parameter, parameter.__dict__.get("main_grad")]
+    for bucket in pipeline.gradients:
+        tensors += [bucket.weights, bucket.gradient, bucket.shard_gradient]
     for group in optimizer.adam.param_groups:
         tensors += group["params"]
     for state in optimizer.adam.state.values():
@@ -146,16 +149,3 @@ def _events(operation: Operation, rank: int, zero: float) -> list[dict[str, Any]
 
 def _microseconds(seconds: float) -> float:
     return round(seconds * 1e6, 3)
-
-
-def device_name(device: torch.device) -> str:
-    """As the driver names a GPU; the CPU's model where the system gives it."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    import platform
-
-    return platform.processor() or platform.machine() or "CPU"

@@ -1,0 +1,111 @@
+"""Times of one layer of each kind, of the embedding and of the head: what a stage's passes are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from terapipe_torch.kv_cache import KeyValueCache
+from terapipe_torch.mesh import Axis, Mesh
+from terapipe_torch.model.linear import Parallel
+from terapipe_torch.model.slice import SliceContext
+from terapipe_torch.model.stage import Stage
+from terapipe_torch.plan import Plan, StageLayers, Unit
+from terapipe_torch.profile_cells import Cell
+from terapipe_torch.stopwatch import Stopwatch, spread
+from terapipe_torch.weight_grads import WeightGradients, accumulate
+
+_sweeps, _rounds = 2, 4
+_key = (0, 0)
+
+
+class Part:
+    """
+    One layer, the embedding or the head, as one rank of tensor parallelism holds it, without the exchange
+    between ranks, which `--profile` measures apart.
+    """
+
+    def __init__(self, plan: Plan, mesh: Mesh, dtype: torch.dtype, layers: StageLayers) -> None:
+        self.plan, self.device, self.dtype = plan, mesh.device, dtype
+        self.queue = WeightGradients()
+        share = Axis(plan.layout.tensor, mesh.tp.index)
+        self.stage = Stage(plan.model, layers, Parallel(share, Axis(), False, self.queue)).to(mesh.device, dtype)
+        self.stage.initialise(plan.training.seed)
+        self.layers = layers
+
+    def forward(self, cell: Cell) -> tuple[Callable[[], torch.Tensor], torch.Tensor, dict[int, KeyValueCache]]:
+        """The forward of a slice, its input, and the caches with what comes before the slice."""
+        length, model = self.plan.training.sequence_length, self.plan.model
+        caches: dict[int, KeyValueCache] | None = None
+        if self.layers.layers > 0 and cell.tokens != length:
+            caches = {}
+            if cell.context > 0:
+                with torch.no_grad():
+                    self.stage(self._hidden(cell.batch, cell.context), self._place(cell._replace(tokens=cell.context, context=0), caches))
+        place = self._place(cell, caches)
+        x = self._tokens(cell, model.vocab) if self.layers.embedding else self._hidden(cell.batch, cell.tokens)
+        labels = self._tokens(cell, model.vocab) if self.layers.head else None
+        return lambda: self.stage(x, place, labels), x, caches if caches is not None else {}
+
+    def backward(self, y: torch.Tensor, dy: torch.Tensor) -> None:
+        """As the loop runs it."""
+        torch.autograd.backward(y, dy)
+        for parameter in self.stage.parameters():
+            if parameter.grad is not None:
+                accumulate(parameter, parameter.grad)
+                parameter.grad = None
+
+    def _hidden(self, batch: int, tokens: int) -> torch.Tensor:
+        x = torch.randn(batch, tokens, self.plan.model.hidden, device=self.device).to(self.dtype)
+        return x.requires_grad_()
+
+    def _tokens(self, cell: Cell, vocab: int) -> torch.Tensor:
+        return torch.randint(0, vocab, (cell.batch, cell.tokens), device=self.device)
+
+    def _place(self, cell: Cell, caches: dict[int, KeyValueCache] | None) -> SliceContext:
+        unit = Unit(0, 0, cell.batch, cell.tokens, cell.context)
+        positions = torch.arange(unit.context, unit.end, device=self.device)
+        return SliceContext(unit, positions, None, caches, self.plan.training.sequence_length)
+
+
+def pass_times(part: Part, cells: list[Cell], watch: Stopwatch) -> list[dict[str, Any]]:
+    """Forward, backward, and backward apart in input and weights, of each cell: medians and quartiles, ms."""
+    found: dict[Cell, dict[str, list[float]]] = {cell: {} for cell in cells}
+    for _ in range(_sweeps):
+        for cell in cells:
+            _time_cell(part, cell, watch, found[cell])
+    return [
+        {"batch": cell.batch, "tokens": cell.tokens, "context": cell.context, "rounds": _sweeps * _rounds}
+        | {name: spread(times) for name, times in found[cell].items()}
+        for cell in cells
+    ]
+
+
+def _time_cell(part: Part, cell: Cell, watch: Stopwatch, times: dict[str, list[float]]) -> None:
+    forward, x, caches = part.forward(cell)
+    dy = torch.ones_like(forward())
+    end = cell.context + cell.tokens
+
+    def again() -> torch.Tensor:
+        for cache in caches.values():
+            cache.returned = end
+        x.grad = None
+        return forward()
+
+    def timed(name: str, work: Callable[[], Any]) -> None:
+        times.setdefault(name, []).append(watch.ms(work))
+
+    made: list[torch.Tensor] = []
+    for number in range(_rounds + 1):
+        # the first is a warm-up
+        note = timed if number > 0 else lambda _, work: work()
+        made[:] = []
+        note("forward", lambda: made.append(again()))
+        note("backward", lambda: part.backward(made[0], dy))
+        made[:] = [again()]
+        part.queue.split = _key
+        note("backwardInput", lambda: part.backward(made[0], dy))
+        part.queue.split = None
+        note("backwardWeight", lambda: part.queue.run(_key))
