@@ -3,7 +3,7 @@ import { formatCount } from '../../format';
 import { worldSize } from '../counts';
 import { runsSlices, type LaunchSettings } from '../writing/launch-settings';
 import { silentSize, type LauncherTraits } from '../traits';
-import { plainName } from '../../schedules/on-layout';
+import { plainName, scheduleOn } from '../../schedules/on-layout';
 import { runtimeSchedules } from '../../schedules/registry';
 import { gpusSetting, nodeSettings } from '../writing/common-settings';
 import { recomputeSetting } from './recompute-setting';
@@ -234,9 +234,9 @@ function scheduleGaps(plan: LaunchSettings): readonly DesiredSetting[] {
  * MindSpeed overlaps passes with experts on one stage, on virtual ones and in DualPipeV (Ascend/MindSpeed at 028de58c,
  * mindspeed/features_manager/moe/fb_overlap.py 91 to 107).
  */
-function overlappedPasses({ pipeline, virtualStages, schedule, expert, tensor, expertTensor }: LaunchSettings): DesiredSetting {
-  const hasChunks = pipeline === 1 || virtualStages > 1 || schedule === 'DualPipeV';
-  const canOverlap = hasChunks && expert > 1 && (expertTensor ?? tensor) === 1;
+function overlappedPasses(plan: LaunchSettings): DesiredSetting {
+  const { pipeline, schedule, expert, tensor, expertTensor } = plan;
+  const canOverlap = (pipeline === 1 || scheduleOn(schedule, plan).chunks > 1) && expert > 1 && (expertTensor ?? tensor) === 1;
   return {
     what: sentence`passes of two micro-batches one after the other`,
     facts: ['passOverlap'],
