@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 from terapipe_torch.errors import RuntimeRefusal
+from terapipe_torch.gradients import EMBEDDING, HEAD
 from terapipe_torch.model.stage import shard_of
 from terapipe_torch.optimizer import Piece
 from terapipe_torch.training import Trainer
@@ -147,7 +148,7 @@ def newest_checkpoint(folder: str) -> Path:
 def load_checkpoint(trainer: Trainer, folder: str) -> None:
     """Goes on from a checkpoint of any layout of the same model. Raises RuntimeRefusal."""
     path = newest_checkpoint(folder)
-    checkpoint = _Checkpoint(path)
+    checkpoint = _Checkpoint(path, trainer.plan.model.tied_embeddings)
     for piece, master in trainer.optimizer.masters:
         saved = {kind: checkpoint.read(piece, kind).to(master.device) for kind in _kinds}
         trainer.optimizer.set_state(master, saved, checkpoint.index["optimizerSteps"])
@@ -163,8 +164,8 @@ def load_checkpoint(trainer: Trainer, folder: str) -> None:
 class _Checkpoint:
     """A saved step; files are mapped when something of them is needed."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, is_tied: bool) -> None:
+        self.path, self.is_tied = path, is_tied
         try:
             self.index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -176,11 +177,7 @@ class _Checkpoint:
     def read(self, piece: Piece, kind: str) -> torch.Tensor:
         """Elements start..end of a piece, whatever ranks saved them."""
         parameter = piece.parameter
-        name = (
-            "embed_tokens.weight"
-            if piece.name == "lm_head.projection.weight" and piece.name not in self.index["parameters"]
-            else piece.name
-        )
+        name = EMBEDDING if self.is_tied and piece.name == HEAD else piece.name
         whole = self._whole(name, kind)
         if whole.shape[1:] != torch.Size(parameter.whole_shape[1:]):
             raise RuntimeRefusal(f"{self.path} has {name} of shape {list(whole.shape)}, the model of {list(parameter.whole_shape)}")

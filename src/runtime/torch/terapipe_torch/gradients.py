@@ -15,7 +15,7 @@ from terapipe_torch.mesh import Axis, Mesh, pair_groups
 from terapipe_torch.model.stage import Stage
 from terapipe_torch.plan import FORWARD, Action, Plan
 
-_embedding, _head = "embed_tokens.weight", "lm_head.projection.weight"
+EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Gradients:
 
     def counted(self, name: str, parameter: nn.Parameter) -> bool:
         """Whether this rank counts a parameter in the norm: tied copies and what tp does not cut count once."""
-        is_copy = self._plan.model.tied_embeddings and name == _head
+        is_copy = self._plan.model.tied_embeddings and name == HEAD
         return not is_copy and (parameter.shard_dim is not None or self._mesh.tp.index == 0)
 
     def _tied_group(self) -> dist.ProcessGroup | None:
@@ -217,7 +217,7 @@ def _buckets(plan: Plan, mesh: Mesh, stage: Stage) -> list[Bucket]:
 
 
 def _is_tied(plan: Plan, name: str) -> bool:
-    return plan.model.tied_embeddings and len(plan.stages) > 1 and name in (_embedding, _head)
+    return plan.model.tied_embeddings and len(plan.stages) > 1 and name in (EMBEDDING, HEAD)
 
 
 def _last_backwards(plan: Plan, rank: int, by_micro_batch: bool) -> Iterable[Action]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,14 +39,19 @@ class StepResult:
         """A line of `--log`."""
         values = {
             "step": self.step,
-            "loss": self.loss,
-            "gradientNorm": self.gradient_norm,
+            "loss": _number(self.loss),
+            "gradientNorm": _number(self.gradient_norm),
             "learningRate": self.learning_rate,
             "milliseconds": self.seconds * 1e3,
             "tokensPerSecond": self.tokens / self.seconds,
             "skipped": self.skipped is not None,
         }
         return json.dumps(values)
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return value if math.isfinite(value) else None
 
 
 class Trainer:
