@@ -245,7 +245,9 @@ function ofDepth(plan: LaunchSettings, layers: number): LaunchSettings {
 
 function layoutOf(format: LauncherFormat, facts: Facts, plan: LaunchSettings, text: string): ReadLayout {
   if (format === 'torchtitan' || format === 'primus-torchtitan') return titanLayout(facts, plan, text);
-  if (format === 'gpt-neox' || format === 'nanotron') return smallLayout(facts, plan);
+  // no file here has the key of GPT-NeoX's older versions
+  if (format === 'gpt-neox') return smallLayout(facts, plan, /^expert/);
+  if (format === 'nanotron') return smallLayout(facts, plan);
   if (format === 'deepspeed') return deepspeedLayout(facts, plan);
   // a list of layers in the file, and all layers alike, leave some of it unsaid
   return megatronLayout(facts, plan, format === 'primus' || format === 'nemo-rl' ? /^recompute/ : undefined);

@@ -164,12 +164,13 @@ export function deepspeedLayout(facts: Facts, plan: LaunchSettings): ReadLayout 
 }
 
 /** GPT-NeoX and nanotron, whose files say few of the sizes. */
-export function smallLayout(facts: Facts, plan: LaunchSettings): ReadLayout {
+export function smallLayout(facts: Facts, plan: LaunchSettings, expertGap?: RegExp): ReadLayout {
   const { globalBatch, microBatch, data } = plan;
   const steps = globalBatch / microBatch / data;
   const isGrouped = (plan.recompute.group ?? 1) > 1;
   return layoutOf([
-    ...(['tensor', 'pipeline', 'expert'] as const).map((name) => [name, facts[name]?.value ?? 1, plan[name]] as const),
+    ...(['tensor', 'pipeline'] as const).map((name) => [name, facts[name]?.value ?? 1, plan[name]] as const),
+    ['expert', facts.expert?.value ?? 1, plan.expert, expertGap],
     ['context', facts.context?.value ?? 1, plan.context, /^context/],
     ['data', facts.data?.value ?? data, data],
     ['sequence length', facts.sequenceLength?.value, plan.sequenceLength],
