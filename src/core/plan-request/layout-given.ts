@@ -1,6 +1,7 @@
 import type { LocatedPartial } from '../run/given';
 import type { Run } from '../run/run';
 import type { ModelSpec } from '../domain/model';
+import type { Profile } from '../domain/profile';
 import type { Layout } from '../domain/request';
 import type { ScheduleName } from '../domain/schedule-names';
 import { isLauncher } from '../launchers/registry';
@@ -10,19 +11,29 @@ import { derivedValue, type ValueOrDefault } from './defaults-recorder';
 import { withCutOfRecipe } from './recipe-cut';
 
 /**
- * The run with what follows for its layout from what the files give: a cut fixes the number of stages, a profile they name the tensor size
- * it was measured for, the recipe of a model its cut.
+ * The run with what follows for its layout from what the files give: a cut fixes the number of stages, a profile they name the tensor and
+ * expert sizes it was measured for, the recipe of a model its cut.
  */
 export function withLayoutGiven(run: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Run {
-  const sized = { ...run, layout: sizesGiven(run, valueOrDefault) };
+  const sized = { ...run, layout: sizesGiven(run, model, valueOrDefault) };
   return { ...sized, layout: withCutOfRecipe(sized, model, valueOrDefault) };
 }
 
-function sizesGiven({ layout: written, profile, schedule, format }: Run, valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
+function sizesGiven(run: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): LocatedPartial<Layout> {
+  const { layout: written, profile, schedule, format } = run;
   const layout = withStagesOfCut(withChunksOfCut(written, schedule?.value, valueOrDefault), valueOrDefault);
-  const measured = profile?.value?.profile.tensor;
-  if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(layout, format, valueOrDefault);
-  return { ...layout, tensor: derivedValue(valueOrDefault, 'layout.tensor', measured, sentence`the profile was measured for it`) };
+  const measured = profile?.value?.profile;
+  const reason = sentence`the profile was measured for it`;
+  const ranks = measured === undefined || layout.expert !== undefined ? null : expertRanks(model, measured);
+  const shared = ranks === null ? layout : { ...layout, expert: derivedValue(valueOrDefault, 'layout.expert', ranks, reason) };
+  if (measured === undefined || layout.tensor !== undefined) return withWholeExperts(shared, format, valueOrDefault);
+  return { ...shared, tensor: derivedValue(valueOrDefault, 'layout.tensor', measured.tensor, reason) };
+}
+
+/** Ranks that share the experts of a model as a profile's layer has them; null without experts, and where no whole number does. */
+function expertRanks({ experts }: ModelSpec, { shape }: Profile): number | null {
+  const ranks = (experts?.count ?? 0) / (shape.experts?.count ?? Infinity);
+  return ranks >= 1 && Number.isInteger(ranks) ? ranks : null;
 }
 
 /**

@@ -127,6 +127,23 @@ describe('a plan from a profile', () => {
     assert.ok(slices(5000) < slices(0), `${slices(5000)} and ${slices(0)}`);
   });
 
+  it('shares experts as the profile that the files name has them', async () => {
+    const mixture = { ...model, experts: 8, activeExperts: 2 };
+    const open = { model: mixture, layout: {}, cost: { profile: 'p.json' } };
+    const one = profileFor(await runOf({ model: mixture }), a100);
+    for (const count of [8, 2, 1]) {
+      const text = profileText({ ...one, shape: { ...one.shape, experts: { count, active: 2 } } });
+      const { layout, assumptions, profile } = resolveRun(await runOf(open, { 'p.json': text }), { ...defaults, nodes: 2 });
+      assert.deepEqual([layout.expert, profile?.file], [8 / count, 'p.json']);
+      assert.match(toText(assumptions.find(({ key }) => key === 'layout.expert')?.reason), /profile was measured for it/);
+    }
+    const written = runOf({ ...open, layout: { expert: 4 } }, { 'p.json': profileText(one) });
+    await assert.rejects(
+      async () => resolveRun(await written, { ...defaults, nodes: 2 }),
+      /its layer has 8 experts per rank, 2 active, not 2/,
+    );
+  });
+
   it('passes over a found profile of another GPU and explains why', async () => {
     const run = await runOf();
     const request = resolveRun(run, defaults, [{ file: '/x/h100.json', profile: profileFor(run, 'NVIDIA H100 80GB HBM3') }]);
