@@ -49,5 +49,6 @@ Options of train.py (\`--help\` lists all):
 - \`--data FILE\` (.bin or .npy of token ids; random tokens without it), \`--weights DIR\` (safetensors in the names of Hugging Face).
 - \`--save DIR\`, \`--save-every N\`, \`--resume DIR\`, \`--log FILE\`.
 - \`--trace out.json\`: every operation on one clock, for \`terapipe plan FILE --compare out.json\`.
+- \`--profile out.json\`: times of this machine, for \`terapipe plan FILE --profile out.json\`.
 `;
 }

@@ -1,0 +1,151 @@
+"""
+Ten plans of a small Llama on two gloo processes, predicted and measured: one profile of this machine, then
+five steps of each plan. Run it on a quiet machine: python test/torch/measure.py [--limit PERCENT] [--keep DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+_length, _batch, _steps = 512, 4, 7
+_model = {"layers": 4, "hidden": 256, "heads": 8, "kvHeads": 4, "ffn": 768, "gatedMlp": True, "vocab": 1024}
+_seconds = 120
+
+
+def slices(*tokens: int) -> dict[str, Any]:
+    """Every sequence in slices of these lengths."""
+    return {"scheme": [[1, list(tokens)]] * _batch}
+
+
+# None: solved by TeraPipe's program
+_plans: dict[str, tuple[str, dict[str, Any] | None]] = {
+    "whole, 1F1B": ("1F1B", slices(_length)),
+    "whole, GPipe": ("GPipe", slices(_length)),
+    "whole, zero bubble": ("ZB-H1", slices(_length)),
+    "whole, interleaved": ("Interleaved1F1B", slices(_length)),
+    "whole, zero bubble V": ("ZBVZeroBubble", slices(_length)),
+    "2 equal, Seq1F1B": ("Seq1F1B", slices(256, 256)),
+    "4 equal, Seq1F1B": ("Seq1F1B", slices(128, 128, 128, 128)),
+    "2 equal, zero bubble": ("Seq1F1B-ZB", slices(256, 256)),
+    "2 equal, TeraPipe": ("TeraPipe", slices(256, 256)),
+    "solved, TeraPipe": ("TeraPipe", None),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    Times in ms. `noise`: half of what the middle half of the steps spread; `waited`: wall over processor
+    time of its passes, median.
+    """
+
+    name: str
+    predicted: float
+    measured: float
+    noise: float
+    waited: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+def main(arguments: list[str]) -> int:
+    """1 where `--limit` is given and the mean error is above it, or the order is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=float, help="largest mean error, percent")
+    parser.add_argument("--keep", metavar="DIR", help="keep plans, profile and traces there")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(options.keep or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        profile = _profile(folder)
+        rows = [_row(folder, profile, name) for name in _plans]
+    return _report(rows, options.limit)
+
+
+def _profile(folder: Path) -> Path:
+    """Measures what plans are made of, in slices of one of them."""
+    profile = folder / "profile.json"
+    _train(_exported(folder, "4 equal, Seq1F1B", None), "--profile", str(profile))
+    warnings = json.loads(profile.read_text(encoding="utf-8"))["warnings"]
+    print("\n".join(f"profile: {each}" for each in warnings) or "profile: quiet", flush=True)
+    return profile
+
+
+def _row(folder: Path, profile: Path, name: str) -> Row:
+    run = _exported(folder, name, profile)
+    trace = run / "trace.json"
+    _train(run, "--steps", str(_steps), "--trace", str(trace))
+    events = [each for each in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"] if each["ph"] == "X"]
+    steps = [_step_ms([each for each in events if each["args"]["step"] == step]) for step in range(_steps - 5, _steps)]
+    low, _, high = statistics.quantiles(steps, n=4, method="inclusive")
+    passes = [each for each in events if each["cat"] == "pass"]
+    waited = statistics.median(each["dur"] / 1e3 / max(each["args"]["cpuMs"], 1e-6) for each in passes)
+    predicted = json.loads((run / "plan.json").read_text(encoding="utf-8"))["predicted"]["iterationMs"]
+    row = Row(name, predicted, statistics.median(steps), (high - low) / 2, waited)
+    print(_line(row), flush=True)
+    return row
+
+
+def _step_ms(events: list[dict[str, Any]]) -> float:
+    return (max(each["ts"] + each["dur"] for each in events) - min(each["ts"] for each in events)) / 1e3
+
+
+def _line(row: Row) -> str:
+    times = f"predicted {row.predicted:7.1f} ms, measured {row.measured:7.1f} (+-{row.noise:.1f})"
+    return f"{row.name:22} {times}, error {row.error:+6.1%}, wall over processor {row.waited:.2f}"
+
+
+def _report(rows: list[Row], limit: float | None) -> int:
+    apart = [(a, b) for a, b in itertools.combinations(rows, 2) if abs(a.measured - b.measured) > a.noise + b.noise]
+    wrong = [(a, b) for a, b in apart if (a.measured < b.measured) != (a.predicted < b.predicted)]
+    mean = statistics.mean(abs(row.error) for row in rows)
+    waited = statistics.median(row.waited for row in rows)
+    print(f"mean error {mean:.1%}; order right in {len(apart) - len(wrong)} of {len(apart)} pairs that differ by more than noise")
+    for a, b in wrong:
+        print(f"  {a.name} is {'faster' if a.measured < b.measured else 'slower'} than {b.name}, predicted the other way round")
+    print(f"wall over processor time of passes {waited:.2f}{'' if waited < 1.1 else ': something else used the machine'}")
+    return 1 if limit is not None and (100 * mean > limit or wrong) else 0
+
+
+def _exported(folder: Path, name: str, profile: Path | None) -> Path:
+    """The folder that trains a plan, predicted from the profile where there is one."""
+    schedule, slicing = _plans[name]
+    slug = name.replace(",", "").replace(" ", "-")
+    config = folder / f"{slug}.json"
+    layout = {"tensor": 1, "pipeline": 2, "data": 1}
+    training = {"sequenceLength": _length, "globalBatch": _batch, "precision": "fp32", "runtime": "torchtitan", "zeroStage": 0}
+    document = {"model": _model, "training": training, "layout": layout, "schedule": schedule, "slicing": {"unit": 64, **(slicing or {})}}
+    config.write_text(json.dumps(document), encoding="utf-8")
+    run = folder / f"{slug}{'' if profile is None else '-run'}"
+    command = ["node", str(ROOT / "dist/cli.js"), "export", str(config), "--to", "torchrun", "--out", str(run)]
+    _call([*command, *(["--profile", str(profile)] if profile is not None else [])])
+    return run
+
+
+def _train(run: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    _call([*command, str(run / "train.py"), str(run / "plan.json"), "--device", "cpu", *options])
+
+
+def _call(command: list[str]) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=_seconds)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
