@@ -32,7 +32,8 @@ interface RunChoice {
 const steps = '10';
 
 /**
- * Trains the plan of a config on this machine: `torchrun` in a terminal, with the chosen interpreter, which must have PyTorch.
+ * Trains the plan of a config on this machine, in a terminal, with the chosen interpreter, which must have PyTorch. Its processes start as
+ * by `torchrun`.
  * @param asked `RunChoice`s that are not asked for.
  * @throws ExpectedError `run-untrusted`, `run-*`, `export-torchrun`, or why there is no plan; CancelledError.
  */
@@ -148,8 +149,7 @@ interface Run {
 async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promise<void> {
   const trace = what === 'train' ? vscode.Uri.joinPath(folder, 'trace.json') : null;
   const options = trace === null ? ['--check'] : ['--steps', steps, '--trace', 'trace.json'];
-  const launch = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(processesNeeded(plan))];
-  const args = [...launch, 'train.py', 'plan.json', ...options, ...(onCpu ? ['--device', 'cpu'] : [])];
+  const args = ['train.py', 'plan.json', ...options, ...(onCpu ? ['--device', 'cpu'] : [])];
   const name = vscode.l10n.t('train {0}', plan.title);
   const execution = new vscode.ProcessExecution(python, args, { cwd: folder.fsPath });
   const task = new vscode.Task({ type: 'process' }, vscode.TaskScope.Workspace, name, 'TeraPipe', execution, []);

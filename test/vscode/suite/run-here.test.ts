@@ -46,7 +46,7 @@ describe('Run here', () => {
     await vscode.workspace.fs.delete(folder, { recursive: true, useTrash: false });
   });
 
-  it('writes the run and starts torchrun with the chosen interpreter in a terminal', async () => {
+  it('writes the run and starts it with the chosen interpreter in a terminal', async () => {
     const uri = await openConfig();
     await choosePython('2.15.0');
     const ended = new Promise<number | undefined>((resolve) => {
@@ -57,15 +57,8 @@ describe('Run here', () => {
       });
     });
     await vscode.commands.executeCommand('terapipe.runHere', uri, { what: 'check', folder: run, onCpu: true });
-    const launch = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', '2'];
-    assert.deepEqual(await until('the start of the interpreter', started), [
-      ...launch,
-      'train.py',
-      'plan.json',
-      '--check',
-      '--device',
-      'cpu',
-    ]);
+    const words = await until('the start of the interpreter', started);
+    assert.deepEqual(words, ['train.py', 'plan.json', '--check', '--device', 'cpu']);
     assert.equal(await ended, 0);
     const plan = JSON.parse(readFileSync(path.join(run.fsPath, 'plan.json'), 'utf8')) as { readonly kind: string };
     assert.equal(plan.kind, 'terapipe-torch-plan');

@@ -29,14 +29,12 @@ ${gaps.map((gap) => `\n${capitalised(printable(say(remarkLine(gap))))}.\n`).join
 
 On this machine, with ${plural(processes, 'GPU')}, or without any on the CPU:
 
-    ./run.sh --steps 10
+    python train.py plan.json --steps 10
 ${
   nodes === 1
     ? ''
     : `
-That needs ${plural(nodes, 'node')}: start it on each of them with \`NODE_RANK\` (0 to ${nodes - 1}) and \`MASTER_ADDR\` set. All processes on one node instead:
-
-    torchrun --standalone --nproc-per-node ${processes} train.py plan.json --steps 10
+On ${plural(nodes, 'node')}, start run.sh on each of them with \`NODE_RANK\` (0 to ${nodes - 1}) and \`MASTER_ADDR\` set.
 `
 }
 Under Slurm, from this folder:
