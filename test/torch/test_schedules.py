@@ -13,12 +13,13 @@ from unittest import mock
 
 import torch
 from support import RankFailed, on_ranks, plan_data, plans_folder
+from terapipe_torch import p2p
 from terapipe_torch.check import CheckResult, check_step
 from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.loop import Pipeline
-from terapipe_torch.mesh import make_mesh, single_mesh
+from terapipe_torch.mesh import make_mesh, pair_groups, single_mesh
 from terapipe_torch.plan import Action, Plan, load_plan
 from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.weight_grads import WeightGradients
@@ -107,6 +108,21 @@ class PyTorchRuntime(PlanTest):
     def test_slices_are_refused(self) -> None:
         with self.assertRaisesRegex(RuntimeRefusal, "no token slices"):
             PyTorchPipeline(load_plan(plans_folder() / "Seq1F1B-2-halves.json"), single_mesh())
+
+
+def check_with_pair_groups(plan: Plan) -> CheckResult:
+    """Sends as with NCCL: a group for each directed pair."""
+    with mock.patch.object(p2p, "_edge_groups", pair_groups):
+        return check(plan)
+
+
+class PairGroups(PlanTest):
+    """Orders whose messages are needed in another order than they are sent in."""
+
+    def test_receives_are_posted_in_the_order_of_sends(self) -> None:
+        names = ("InterleavedZeroBubble-2-whole", "ZBVZeroBubble-2-whole", "Seq1F1B-I-2-halves", "SlimPipe-I-2-halves")
+        plans = [(name, load_plan(plans_folder() / f"{name}.json")) for name in names]
+        self.run_plans(2, plans, check_with_pair_groups)
 
 
 class Layouts(PlanTest):

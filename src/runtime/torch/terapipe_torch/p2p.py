@@ -1,6 +1,7 @@
 """
-Sends and receives between pipeline ranks. NCCL ignores tags, so each directed pair of ranks has a group
-of its own, and its receives are posted in the order in which the other rank sends.
+Sends and receives between pipeline ranks. NCCL ignores tags and one communicator is one queue for both
+directions, so each directed pair of ranks has a group of its own, and its receives are posted in the
+order in which the other rank sends.
 """
 
 from __future__ import annotations
@@ -16,10 +17,17 @@ from terapipe_torch.plan import Message, Plan, messages_by_edge
 _posted_ahead = 8
 
 
+def _edge_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup | None]:
+    """gloo keeps directions apart in one group, and has threads for each group."""
+    if dist.is_initialized() and dist.get_backend() == "gloo":
+        return dict.fromkeys(edges, mesh.pp.group)
+    return dict(pair_groups(mesh, edges))
+
+
 class _Incoming:
     """Receives from one rank, posted some messages ahead, in its order of sending."""
 
-    def __init__(self, source: int, group: dist.ProcessGroup, messages: list[Message]) -> None:
+    def __init__(self, source: int, group: dist.ProcessGroup | None, messages: list[Message]) -> None:
         self.source, self.group, self.messages = source, group, messages
         self.next = 0
 
@@ -42,7 +50,7 @@ class Mailbox:
     def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor], received: Callable[[], None]) -> None:
         self._plan, self._mesh, self._empty, self._received = plan, mesh, empty, received
         self._edges = messages_by_edge(plan)
-        self._groups = pair_groups(mesh, sorted(self._edges))
+        self._groups = _edge_groups(mesh, sorted(self._edges))
         self._here = mesh.pp.index
         self._local: dict[Message, torch.Tensor] = {}
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
