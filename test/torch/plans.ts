@@ -117,13 +117,13 @@ function* everySchedule(): Generator<[string, Schedule]> {
   for (const kind of scheduleKinds)
     for (const stages of [2, 4, 8]) {
       const cuts = kind.slices ? Object.entries(slicings) : [['whole', [[length]]] as const];
-      for (const [name, lengths] of stages === 8 ? cuts.slice(0, 2) : cuts)
+      for (const [name, lengths] of stages === 8 ? cuts.slice(-1) : cuts)
         for (const [label, batch] of [
           ['', () => 1],
           ['-wide', (index: number) => 1 + (index % 3)],
           ['-long', () => 2],
         ] as const) {
-          if (kind.slices && label !== '') continue;
+          if ((kind.slices || stages === 8) && label !== '') continue;
           const order = orderFor(kind, stages, cutScheme(lengths, label === '-long' ? 4 * stages : 2 * stages, batch));
           if (order !== null) yield [`${kind.name}-${stages}-${name}${label}`, order];
         }

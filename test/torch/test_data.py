@@ -77,7 +77,7 @@ class Data(unittest.TestCase):
         tokens = struct.pack("<6H", 1, 2, 1000, 3, 4, 5)
         cases = [
             (self.folder / "missing.bin", "cannot be read: .*No such file"),
-            (self.written("odd.bin", b"\x01\x00\x02"), "has 3 bytes, which are no tokens of 2 bytes each"),
+            (self.written("odd.bin", b"\x01\x00\x02"), "has 3 bytes, not a whole number of tokens of 2 bytes each"),
             (self.written("few.bin", b"\x01\x00" * 4), "has 4 tokens: a sequence needs 5"),
             (self.written("large.bin", tokens), "token 2 is 1,000, but the vocabulary of the model has 1,000"),
             (self.written("float.npy", npy("<f4", (8,), b"\x00" * 32)), "its numbers are <f4"),

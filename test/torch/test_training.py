@@ -86,7 +86,7 @@ def check(plan: Plan) -> CheckResult:
 
 
 def train_with_nan(plan: Plan) -> str:
-    """What a step says whose weights of the first stage are not numbers."""
+    """What is printed for a step whose weights of the first stage are not numbers."""
     trainer = trainer_of(plan)
     if 0 in trainer.pipeline.stages:
         trainer.pipeline.stages[0].layers["0"].mlp.up_proj.weight.data[0, 0] = float("nan")

@@ -110,7 +110,7 @@ const skippedCell = v.object({
 const launchTime = v.pipe(v.number(), v.minValue(0), v.maxValue(1e6));
 const launches = v.object({
   perNodeUs: described('A node that does nothing, µs.', launchTime),
-  perProductUs: described('A matrix product of nothing, µs.', launchTime),
+  perProductUs: described('A GEMM of nothing, µs.', launchTime),
   forwardMs: described('All nodes of the forward of a slice, ms.', launchTime),
   backwardMs: described('All nodes of its backward, ms.', launchTime),
 });

@@ -1,6 +1,6 @@
 """
 Checkpoints: fp32 weights and the optimizer's state by global name, so that another layout can go on from them.
-A folder step-N has a file for each rank that has something to save and index.json, which says where each
+A folder step-N has a file for each rank that has something to save, and index.json with the file of each
 parameter lies. It gets its name when all of it is on disk: a run that dies while saving leaves the one before.
 """
 
@@ -169,7 +169,7 @@ class _Checkpoint:
         try:
             self.index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise RuntimeRefusal(f"{path} is no whole checkpoint: {error}") from error
+            raise RuntimeRefusal(f"{path} is not a whole checkpoint: {error}") from error
         if self.index.get("version") != VERSION:
             raise RuntimeRefusal(f"{path} has version {self.index.get('version')}; this runtime reads {VERSION}")
         self._files: dict[str, dict[str, Any]] = {}

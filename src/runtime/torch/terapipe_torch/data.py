@@ -113,7 +113,7 @@ def read_tokens(path: Path, vocab: int) -> torch.Tensor:
 def _mapped(path: Path, kind: str, offset: int) -> torch.Tensor:
     size, width = path.stat().st_size, int(kind[1])
     if size == offset or (size - offset) % width != 0:
-        raise RuntimeRefusal(f"{path} has {size - offset:,} bytes, which are no tokens of {width} bytes each")
+        raise RuntimeRefusal(f"{path} has {size - offset:,} bytes, not a whole number of tokens of {width} bytes each")
     data = torch.from_file(str(path), shared=False, size=size, dtype=torch.uint8)[offset:]
     return (data if offset % width == 0 else data.clone()).view(_types[kind])
 
@@ -124,9 +124,10 @@ def _npy(path: Path) -> torch.Tensor:
         magic = file.read(8)
         if magic[:6] != b"\x93NUMPY":
             raise ValueError("it does not begin as an .npy file")
-        (length,) = struct.unpack("<H", file.read(2)) if magic[6] == 1 else struct.unpack("<I", file.read(4))
+        size = 2 if magic[6] == 1 else 4
+        length = int.from_bytes(file.read(size), "little")
         header = ast.literal_eval(file.read(length).decode("latin1"))
-        offset = file.tell()
+    offset = 8 + size + length
     kind = header["descr"].lstrip("<|=")
     if kind not in _types:
         raise ValueError(f"its numbers are {header['descr']}, not whole numbers of 8 to 64 bits")
@@ -138,8 +139,8 @@ def _megatron_type(index: Path) -> str:
     with index.open("rb") as file:
         header = file.read(18)
     if header[:9] != b"MMIDIDX\x00\x00":
-        raise ValueError(f"{index.name} is no index of Megatron-LM")
+        raise ValueError(f"{index.name} is not an index of Megatron-LM")
     code = header[17] if len(header) == 18 else 0
     if code not in _megatron_types:
-        raise ValueError(f"{index.name} has tokens of type {code}, which are no whole numbers")
+        raise ValueError(f"{index.name} has tokens of type {code}, which are not whole numbers")
     return _megatron_types[code]

@@ -43,7 +43,7 @@ def end(error: BaseException) -> None:
 
 
 def refuse(error: RuntimeRefusal) -> int:
-    """The exit status before there are ranks: of several processes that find the same, one says it."""
+    """The exit status before there are ranks: of several processes that find the same, one prints it."""
     if os.environ.get("RANK", "0") == "0":
         print(f"terapipe: {error}", file=sys.stderr)
     return 2
