@@ -7,7 +7,7 @@ import { seq1f1bManual } from './seq1f1b-manual';
 import type { SliceRuntime } from './slice-runtime';
 import { zeroBubble } from './zero-bubble';
 
-/** Everything of the Megatron-LM family that runs token slices. Where runtimes share a flag, the one that also needs another flag is first. */
+/** What runs token slices in the Megatron-LM family. Where runtimes share a flag, the one that also needs another flag is first. */
 export const sliceRuntimes: readonly SliceRuntime[] = [hcu, seq1f1bManual, seq1f1b, mindspeed, seq1f1bCore, zeroBubble, chunkedPipeline];
 
 /** @returns undefined for an id that is none. */

@@ -69,7 +69,7 @@ export function passOfName(name: string): NamedPass | null {
   return null;
 }
 
-/** Whether the text of an event can be one of a pass or of what follows the passes, or names its track: a quick look, before it is parsed. */
+/** Whether the text of an event can be a pass or what follows the passes, or names its track: a quick look, before it is parsed. */
 export function mayNamePass(text: string): boolean {
   return (
     /"(?:(?:PP:)?\d+[FBIW]\d|reduce"|optimizer"|[Ff]orward[ -]|[Bb]ackward[ -]|thread_name"|process_name")/.test(text) ||
