@@ -3,6 +3,8 @@ import type { Facts } from '../../run/facts';
 import type { ConfigFormat } from '../../run/config-format';
 import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
+import { namedSchedules } from '../../domain/schedule-names';
+import { scheduleKind } from '../../schedules/registry';
 import { countOf, product, worldSize } from '../../launchers/counts';
 import { parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
@@ -207,7 +209,7 @@ function expertsOfDense({ facts, format }: ConfigView): Issue | null {
  */
 function refusedOverlap({ facts, format }: ConfigView): Issue | null {
   const name = (['overlapExpertComm', 'passOverlap'] as const).find((each) => facts[each]?.value === true);
-  if (name === undefined || facts.schedule !== undefined) return null;
+  if (name === undefined || hasOwnChunks(facts)) return null;
   const stages = parallelSize(facts, format, 'pipeline') ?? 1;
   const refused = (at: SettingName, why: Sentence, remedy: Sentence): Issue => ({
     at: [name, at],
@@ -227,6 +229,13 @@ function refusedOverlap({ facts, format }: ConfigView): Issue | null {
   if (facts.recomputeModules?.value.includes('moe') === true)
     return refused('recomputeModules', sentence`expert layers are recomputed whole`, sentence`recompute moe_act`);
   return null;
+}
+
+/** Whether the schedule gives each stage two chunks or more; of one with another name nothing is known. */
+function hasOwnChunks({ schedule }: Facts): boolean {
+  if (schedule === undefined) return false;
+  const name = namedSchedules.find((each) => each === schedule.value);
+  return name === undefined || scheduleKind(name).chunksPerStage !== 1;
 }
 
 /**
