@@ -87,7 +87,7 @@ describe('contexts between which a cost is affine', () => {
 
   it('of a profile are unknown where a recompute follows the analytic model', () => {
     const layer = { forward: fit({}), backward: fit({}) };
-    const profile = { fit: { layer, embedding: null, head: null } } as unknown as Parameters<typeof profileKinks>[1];
+    const profile = { launches: null, fit: { layer, embedding: null, head: null } } as unknown as Parameters<typeof profileKinks>[1];
     const { inputs } = buildPipeline(request('V100-16GB', gpt(4, 1024, 16, 0), { training: {}, layout: {} }));
     const unfused = { ...inputs, training: { ...inputs.training, attention: 'unfused' as const, recompute: 'selective' as const } };
     assert.equal(profileKinks(unfused, profile, 1, [64]), null);
