@@ -54,7 +54,7 @@ async function tierOf(name, { fast, full }) {
     const durationsFile = path.join(cache, `durations${full ? '-full' : ''}.json`);
     return { name, quietMinutes: full ? 60 : 6, ...unitTier({ files, lanes, folder: path.join(out, 'unit'), durationsFile }) };
   }
-  if (name === 'torch') return { name, quietMinutes: 10, ...torchTier(await ensureTorch(), path.join(out, 'torch')) };
+  if (name === 'torch') return { name, quietMinutes: 30, ...torchTier(await ensureTorch(), path.join(out, 'torch')) };
   const tools = name === 'webview' ? { node: '', codeServer: '' } : await ensureTools();
   const chromiumPath = await ensureChromium();
   if (name !== 'package') await ensureBuild();
