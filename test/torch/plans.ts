@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ExpectedError } from '../../src/core/errors';
 import type { BatchSlice, Scheme } from '../../src/core/domain/scheme';
+import { randomNumbers } from '../../src/core/numbers';
 import { actionText } from '../../src/core/schedules/pytorch-csv/actions';
 import { generateSchedule, scheduleKinds, toScheduleProblem } from '../../src/core/schedules/registry';
 import type { ScheduleKind } from '../../src/core/schedules/kind';
@@ -92,17 +93,6 @@ function rowActions({ rowStart, kind, chunk, unit }: Schedule, stage: number): s
   );
 }
 
-/** Numbers in [0, 1), the same in every run (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function randomCut(next: () => number): number[] {
   const lengths: number[] = [];
   for (let left = length; left > 0;) {
@@ -132,7 +122,7 @@ function* everySchedule(): Generator<[string, Schedule]> {
 
 function* randomSlices(): Generator<[string, Schedule]> {
   const kinds = scheduleKinds.filter(({ slices }) => slices);
-  const next = random(38);
+  const next = randomNumbers(38);
   for (let number = 0; number < 50; number++) {
     const kind = kinds[number % kinds.length];
     if (kind === undefined) continue;

@@ -6,6 +6,7 @@ order in which the other rank sends.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import torch
@@ -25,11 +26,11 @@ def _edge_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, in
 
 
 class _Incoming:
-    """Receives from one rank, posted some messages ahead, in its order of sending."""
+    """Receives from one rank, posted some messages ahead, in its order of sending. `untaken`: posted and not yet needed."""
 
     def __init__(self, source: int, group: dist.ProcessGroup | None, messages: list[Message]) -> None:
         self.source, self.group, self.messages = source, group, messages
-        self.next = 0
+        self.next = self.untaken = 0
 
     def post(self, empty: Callable[[Message], torch.Tensor], posted: dict[Message, tuple[dist.Work, torch.Tensor]]) -> None:
         message = self.messages[self.next]
@@ -39,6 +40,7 @@ class _Incoming:
             raise AssertionError("irecv must be called by a rank of its group")
         posted[message] = (work, tensor)
         self.next += 1
+        self.untaken += 1
 
 
 class Mailbox:
@@ -54,7 +56,7 @@ class Mailbox:
         self._here = mesh.pp.index
         self._local: dict[Message, torch.Tensor] = {}
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
-        self._sent: list[tuple[dist.Work, torch.Tensor]] = []
+        self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()
         self._incoming: dict[int, _Incoming] = {}
 
     def begin(self) -> None:
@@ -77,7 +79,8 @@ class Mailbox:
         work = dist.isend(tensor, self._mesh.rank_at(target), group=self._groups[self._here, target])
         if work is not None:
             self._sent.append((work, tensor))
-        self._sent = [(each, kept) for each, kept in self._sent if not each.is_completed()]
+        while self._sent and self._sent[0][0].is_completed():
+            self._sent.popleft()
 
     def receive(self, message: Message, source_stage: int) -> torch.Tensor:
         """The tensor of a message, waited for."""
@@ -87,6 +90,7 @@ class Mailbox:
         while message not in self._posted:
             incoming.post(self._empty, self._posted)
         work, tensor = self._posted.pop(message)
+        incoming.untaken -= 1
         work.wait()
         self._received()
         self._post_ahead(incoming)
@@ -96,13 +100,11 @@ class Mailbox:
         """Waits for all sends, and checks that nothing was sent that nobody took."""
         for work, _ in self._sent:
             work.wait()
-        self._sent = []
+        self._sent.clear()
         left = [*self._local, *self._posted]
         if left:
             raise AssertionError(f"messages that no pass took: {left}")
 
     def _post_ahead(self, incoming: _Incoming) -> None:
-        waiting = sum(message in self._posted for message in incoming.messages[: incoming.next])
-        while incoming.next < len(incoming.messages) and waiting < _posted_ahead:
+        while incoming.next < len(incoming.messages) and incoming.untaken < _posted_ahead:
             incoming.post(self._empty, self._posted)
-            waiting += 1

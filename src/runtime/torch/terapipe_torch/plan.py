@@ -122,8 +122,12 @@ class Plan:
     def stages_of(self, rank: int) -> list[int]:
         return [index for index, stage in enumerate(self.stages) if stage.rank == rank]
 
-    def units_of(self, micro_batch: int) -> list[Unit]:
-        return [unit for unit in self.units if unit.micro_batch == micro_batch]
+    def slices(self) -> dict[int, list[Unit]]:
+        """Units by micro-batch, in their order."""
+        slices: dict[int, list[Unit]] = {}
+        for unit in self.units:
+            slices.setdefault(unit.micro_batch, []).append(unit)
+        return slices
 
     def first_sequence(self) -> dict[int, int]:
         """Where the sequences of each micro-batch begin in the batch of a replica."""
@@ -200,13 +204,11 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def _parsed(data: dict[str, Any], digest: str) -> Plan:
-    layout = dict(data["layout"])
-    layout["rankOrder"] = tuple(layout.get("rankOrder", Layout(1).rank_order))
     return Plan(
         title=str(data.get("title", "")),
         schedule=str(data.get("schedule", "")),
         model=from_json(ModelSpec, data["model"]),
-        layout=from_json(Layout, layout),
+        layout=from_json(Layout, data["layout"]),
         stages=tuple(from_json(StageLayers, stage) for stage in data["stages"]),
         units=tuple(from_json(Unit, unit) for unit in data["units"]),
         actions=tuple(tuple(map(parse_action, row)) for row in data["actions"]),
@@ -268,9 +270,12 @@ def _check_stages(plan: Plan) -> None:
 
 
 def _check_units(plan: Plan) -> None:
-    for micro_batch in {unit.micro_batch for unit in plan.units}:
+    batch = plan.replica_batch * plan.layout.data
+    if batch != plan.training.global_batch:
+        raise RuntimeRefusal(f"the units are of {batch} sequences, the global batch has {plan.training.global_batch}")
+    for micro_batch, units in plan.slices().items():
         end = 0
-        for number, unit in enumerate(plan.units_of(micro_batch)):
+        for number, unit in enumerate(units):
             if (unit.slice, unit.context) != (number, end) or unit.tokens < 1 or unit.batch < 1:
                 raise RuntimeRefusal(f"slice {unit.slice} of micro-batch {micro_batch} does not follow {end} tokens")
             end = unit.end
@@ -296,6 +301,7 @@ def _check_complete(plan: Plan) -> None:
 
 def _check_slice_order(plan: Plan, rank: int, row: tuple[Action, ...]) -> None:
     """Keys and values of earlier slices are needed forward, gradients of later slices backward."""
+    slices = plan.slices()
     forward: dict[tuple[int, int], int] = {}
     backward: dict[tuple[int, int], int] = {}
     for action in row:
@@ -306,7 +312,7 @@ def _check_slice_order(plan: Plan, rank: int, row: tuple[Action, ...]) -> None:
                 raise RuntimeRefusal(f"{action} on rank {rank}: slices must go forward first to last")
             forward[key] = unit.slice + 1
         elif action.kind != BACKWARD_WEIGHT:
-            last = backward.get(key, len(plan.units_of(unit.micro_batch)))
+            last = backward.get(key, len(slices[unit.micro_batch]))
             if unit.slice != last - 1:
                 raise RuntimeRefusal(f"{action} on rank {rank}: slices must go backward last to first")
             backward[key] = unit.slice

@@ -16,7 +16,7 @@ from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import Mesh
 from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.stage import Stage
-from terapipe_torch.plan import Plan
+from terapipe_torch.plan import BACKWARD_INPUT, Plan
 from terapipe_torch.weight_grads import WeightGradients, accumulate
 from terapipe_torch.weights.load import Weights
 
@@ -64,6 +64,7 @@ class PyTorchPipeline(Pipeline):
         self.gradients.zero()
 
     def _passes(self, tokens: torch.Tensor) -> list[torch.Tensor]:
+        """All passes of tokens [replica batch, length + 1]; the losses of the micro-batches where this rank has the head."""
         positions = self.places[0].positions
         inputs = [tokens.index_select(1, positions)] if self._has(0) else []
         target = tokens.index_select(1, positions + 1) if self._has(len(self.plan.stages) - 1) else None
@@ -101,7 +102,7 @@ def _schedule(pipeline: PyTorchPipeline, modules: list[_Submodule], group: dist.
     except ImportError as error:
         raise RuntimeRefusal(f"PyTorch {torch.__version__} has no pipeline runtime that reads an order: {error}") from error
     plan = pipeline.plan
-    splits = any(action.kind == "I" for row in plan.actions for action in row)
+    splits = any(action.kind == BACKWARD_INPUT for row in plan.actions for action in row)
     deferred = _deferred(pipeline.weight_gradients) if splits else None
     stages = [
         PipelineStage(
