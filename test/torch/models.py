@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from support import TRAINING
 from terapipe_torch.mesh import Axis, single_mesh
 from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.spec import ModelSpec, from_json
@@ -75,6 +76,7 @@ def plan_json(
         "units": units,
         "actions": actions,
         "training": {
+            **TRAINING,
             "sequenceLength": sum(lengths),
             "globalBatch": micro_batches * layout.get("data", 1),
             "recompute": recompute,

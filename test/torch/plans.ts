@@ -9,6 +9,7 @@ import { actionText } from '../../src/core/schedules/pytorch-csv/actions';
 import { generateSchedule, scheduleKinds, toScheduleProblem } from '../../src/core/schedules/registry';
 import type { ScheduleKind } from '../../src/core/schedules/kind';
 import type { Schedule } from '../../src/core/schedules/schedule';
+import training from './training.json';
 
 const length = 24;
 const layersAtLeast = 4;
@@ -82,7 +83,7 @@ function writtenPlan(schedule: Schedule): unknown {
       context,
     })),
     actions: Array.from({ length: schedule.stages }, (_, stage) => rowActions(schedule, stage)),
-    training: { sequenceLength: length, globalBatch: batch, precision: 'fp32', recompute: 'none' },
+    training: { ...training, sequenceLength: length, globalBatch: batch },
   };
 }
 

@@ -19,6 +19,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 ROOT = Path(__file__).resolve().parents[2]
+# of plan.json, except for lengths and batch; plans.ts writes the same
+TRAINING: dict[str, Any] = json.loads((ROOT / "test/torch/training.json").read_text(encoding="utf-8"))
 _timeout = datetime.timedelta(seconds=300)
 
 Case = TypeVar("Case")

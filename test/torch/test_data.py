@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 import tempfile
 import unittest
 from pathlib import Path
 
 import torch
+from support import TRAINING
 from terapipe_torch.data import FileTokens, SyntheticTokens, read_tokens
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.learning_rate import learning_rate
+from terapipe_torch.model.spec import from_json
 from terapipe_torch.plan import Training
 
 VOCAB = 1000
@@ -97,7 +100,8 @@ class Rates(unittest.TestCase):
     """Warm-up to the full rate, then a decay."""
 
     def rates(self, schedule: str, **settings: float) -> list[float]:
-        training = Training(8, 8, learning_rate=1.0, learning_rate_schedule=schedule, warmup_steps=2, **settings)
+        usual = from_json(Training, {**TRAINING, "sequenceLength": 8, "globalBatch": 8})
+        training = dataclasses.replace(usual, learning_rate=1.0, learning_rate_schedule=schedule, warmup_steps=2, **settings)
         return [round(learning_rate(training, step, 6), 4) for step in range(8)]
 
     def test_schedules(self) -> None:

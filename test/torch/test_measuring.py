@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from support import RankFailed, on_ranks
+from support import TRAINING, RankFailed, on_ranks
 from terapipe_torch.clock import ClockOffset, on_clock
 from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.errors import RuntimeRefusal
@@ -50,7 +50,7 @@ def plan(**layout: int) -> Plan:
         ],
         "units": units,
         "actions": [row.split() for row in _rows],
-        "training": {"sequenceLength": 32, "globalBatch": 4},
+        "training": {**TRAINING, "sequenceLength": 32, "globalBatch": 4},
     }
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "plan.json"

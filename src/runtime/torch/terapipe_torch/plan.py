@@ -80,24 +80,27 @@ class Layout:
 
 @dataclass(frozen=True)
 class Training:
-    """What the step does around the passes. `sequence_length` in tokens, `global_batch` in sequences."""
+    """
+    What the step does around the passes. `sequence_length` in tokens, `global_batch` in sequences. No
+    defaults: the export chooses every value and writes it.
+    """
 
     sequence_length: int
     global_batch: int
-    optimizer: str = "adam"
-    precision: str = "fp32"
-    recompute: str = "none"
-    learning_rate: float = 1e-4
-    learning_rate_schedule: str = "constant"
-    warmup_steps: int = 0
-    decay_steps: int | None = None
-    min_learning_rate: float = 0.0
-    weight_decay: float = 0.0
-    beta1: float = 0.9
-    beta2: float = 0.95
-    epsilon: float = 1e-8
-    gradient_clip: float = 1.0
-    seed: int = 1234
+    optimizer: str
+    precision: str
+    recompute: str
+    learning_rate: float
+    learning_rate_schedule: str
+    warmup_steps: int
+    decay_steps: int | None
+    min_learning_rate: float
+    weight_decay: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    gradient_clip: float
+    seed: int
 
 
 @dataclass(frozen=True)
