@@ -19,9 +19,10 @@ from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.live_bytes import LiveBytes
 from terapipe_torch.loop import Pipeline, valid_labels
 from terapipe_torch.mesh import make_mesh
-from terapipe_torch.plan import Plan, load_plan, message_after, message_before, parse_action
+from terapipe_torch.plan import Layout, Plan, load_plan, message_after, message_before, parse_action
 from terapipe_torch.profile import profile
 from terapipe_torch.profile_cells import Cell, cells_of
+from terapipe_torch.profile_links import send_times
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
 
@@ -80,6 +81,12 @@ def profiled(case: Plan) -> dict[str, Any] | None:
         file = Path(folder) / "profile.json"
         profile(case, mesh, str(file))
         return json.loads(file.read_text(encoding="utf-8")) if mesh.rank == 0 else None
+
+
+def sent(layout: Layout) -> list[dict[str, Any]]:
+    """Times of the sends that this rank begins."""
+    mesh = make_mesh(layout, _cpu)
+    return send_times(mesh, ["host"] * layout.world)
 
 
 def counted_alone(case: Plan) -> tuple[int, int]:
@@ -185,6 +192,12 @@ class Measuring(unittest.TestCase):
         self.assertEqual([each["rank"] for each in found["optimizer"]["ranks"]], [0, 1])
         self.assertEqual({(each["from"], each["to"], each["joined"]) for each in found["sends"]}, {(0, 1, True)})
         self.assertEqual(found["collectives"], [])
+
+    def test_sends_are_measured_between_all_neighbours(self) -> None:
+        (ranks,) = on_ranks(4, sent, [Layout(4)])
+        for first, found in enumerate(ranks[:3]):
+            self.assertEqual({(each["from"], each["to"]) for each in found}, {(first, first + 1)}, found)
+        self.assertEqual(ranks[3], [])
 
     def test_a_profile_of_replicas_has_their_collectives(self) -> None:
         found = self.run_ranks(2, profiled, dataclasses.replace(plan(), **_one_stage()))[0]

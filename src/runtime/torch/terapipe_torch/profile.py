@@ -37,7 +37,7 @@ def profile(plan: Plan, mesh: Mesh, path: str) -> None:
     optimizer = _optimizer_times(plan, mesh, watch)
     hosts: list[str] = [""] * dist.get_world_size()
     dist.all_gather_object(hosts, platform.node())
-    sends, collectives = send_times(plan, mesh, hosts), collective_times(mesh, hosts)
+    sends, collectives = send_times(mesh, hosts), collective_times(mesh, hosts)
     dist.barrier()
     parts = {name: pass_times(part, cells, watch) for name, part, cells in _shares(plan, mesh)}
     waited = statistics.median(watch.waited) if watch.waited else 1.0

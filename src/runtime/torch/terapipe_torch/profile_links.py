@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -9,8 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from terapipe_torch.mesh import Axis, Mesh
-from terapipe_torch.plan import Plan
+from terapipe_torch.mesh import Axis, Mesh, pair_groups
 from terapipe_torch.stopwatch import spread
 
 _rounds = 12
@@ -26,20 +26,21 @@ def sizes(mesh: Mesh) -> Iterator[int]:
         size *= 4
 
 
-def send_times(plan: Plan, mesh: Mesh, hosts: list[str]) -> list[dict[str, Any]]:
+def send_times(mesh: Mesh, hosts: list[str]) -> list[dict[str, Any]]:
     """
     Half of a message there and back between each two neighbours; all ranks call it, the first of a pair gets
     the times. `hosts`: of each rank; `joined`: whether both are on one.
     """
     found: list[dict[str, Any]] = []
-    for first in range(plan.layout.pipeline - 1):
-        pair = [mesh.rank_at(first), mesh.rank_at(first + 1)]
-        group = dist.new_group(pair, use_local_synchronization=True) if mesh.rank in pair else None
+    neighbours = list(itertools.pairwise(range(mesh.pp.size)))
+    groups = pair_groups(mesh, neighbours)
+    for first, second in neighbours:
+        group, pair = groups.get((first, second)), [mesh.rank_at(first), mesh.rank_at(second)]
         if group is not None:
             for size in sizes(mesh):
                 times = [_there_and_back(size, pair, group, mesh) for _ in range(_rounds + 2)][2:]
                 if mesh.rank == pair[0]:
-                    found.append({"from": first, "to": first + 1, "joined": _joined(pair, hosts), "bytes": size, **spread(times)})
+                    found.append({"from": first, "to": second, "joined": _joined(pair, hosts), "bytes": size, **spread(times)})
         dist.barrier()
     return found
 
