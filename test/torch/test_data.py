@@ -83,6 +83,7 @@ class Data(unittest.TestCase):
             (self.written("odd.bin", b"\x01\x00\x02"), "has 3 bytes, not a whole number of tokens of 2 bytes each"),
             (self.written("few.bin", b"\x01\x00" * 4), "has 4 tokens: a sequence needs 5"),
             (self.written("large.bin", tokens), "token 2 is 1,000, but the vocabulary of the model has 1,000"),
+            (self.written("negative.npy", npy("<i8", (5,), struct.pack("<5q", 7, -1, 8, 9, 3))), "token 1 is -1, but"),
             (self.written("float.npy", npy("<f4", (8,), b"\x00" * 32)), "its numbers are <f4"),
             (self.written("no.npy", b"words"), "does not begin as an .npy file"),
             (self.written("tokens.txt", b"1 2 3"), "is neither .bin nor .npy"),

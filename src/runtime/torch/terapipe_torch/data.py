@@ -79,10 +79,12 @@ class FileTokens:
         begin = self._place(position) * self.length
         stored = self.tokens[begin : begin + self.length + 1]
         numbers = stored.long() & _masks[stored.dtype]
-        largest = int(numbers.max())
-        if largest >= self.vocab or int(numbers.min()) < 0:
-            where = begin + int(numbers.argmax())
-            raise RuntimeRefusal(f"{self.path}: token {where:,} is {largest:,}, but the vocabulary of the model has {self.vocab:,}")
+        outside = ((numbers < 0) | (numbers >= self.vocab)).nonzero()
+        if len(outside) > 0:
+            first = int(outside[0])
+            raise RuntimeRefusal(
+                f"{self.path}: token {begin + first:,} is {int(numbers[first]):,}, but the vocabulary of the model has {self.vocab:,}"
+            )
         return numbers
 
     def _place(self, position: int) -> int:
