@@ -81,7 +81,10 @@ def _plan(options: argparse.Namespace) -> Plan:
 def _run(options: argparse.Namespace) -> None:
     plan = _plan(options)
     device = start(options.device)
-    same = [str(getattr(options, name)) for name in ("steps", "check", "precision", "seed", "save_every", "trace", "resume")]
+    same = [
+        str(getattr(options, name))
+        for name in ("steps", "check", "precision", "seed", "save_every", "trace", "resume", "profile", "pytorch_schedule")
+    ]
     agree(" ".join([plan.digest, *same]))
     mesh = make_mesh(plan.layout, device)
     if mesh.rank == 0:

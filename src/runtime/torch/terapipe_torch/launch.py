@@ -23,12 +23,12 @@ def require_torch() -> None:
     """Raises RuntimeRefusal where PyTorch is older than what the package was written for."""
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     if version < _oldest:
-        raise RuntimeRefusal(f"PyTorch {torch.__version__} is too old: install 2.6 or newer")
+        raise RuntimeRefusal(f"PyTorch {torch.__version__} is too old: install {'.'.join(map(str, _oldest))} or newer")
 
 
 def is_started() -> bool:
-    """Whether torchrun or srun started this process as one of several."""
-    slurm_variables()
+    """Whether torchrun or srun started this process as one of several; of srun's variables, sets those that torch reads."""
+    _translate_slurm_variables()
     if "RANK" not in os.environ and int(os.environ.get("SLURM_NTASKS", "1")) > 1 and "SLURM_PROCID" in os.environ:
         raise RuntimeRefusal("srun started several tasks, but MASTER_ADDR and MASTER_PORT are not set")
     return "RANK" in os.environ
@@ -36,7 +36,6 @@ def is_started() -> bool:
 
 def start(device: str | None = None) -> torch.device:
     """Joins the process group, with NCCL on GPUs and gloo on CPUs; returns this rank's device. Raises RuntimeRefusal."""
-    require_torch()
     missing = [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
     if missing:
         raise RuntimeRefusal(f"{', '.join(missing)} not set: start it with torchrun, as run.sh does")
@@ -66,7 +65,7 @@ def _device(wanted: str | None) -> torch.device:
     return torch.device("cuda", local)
 
 
-def slurm_variables() -> None:
+def _translate_slurm_variables() -> None:
     """srun with one task for each GPU sets no variable that torch reads."""
     for name, slurm in (("RANK", "SLURM_PROCID"), ("WORLD_SIZE", "SLURM_NTASKS"), ("LOCAL_RANK", "SLURM_LOCALID")):
         if name not in os.environ and slurm in os.environ and "MASTER_ADDR" in os.environ:
