@@ -52,11 +52,12 @@ class Recorder:
     @contextlib.contextmanager
     def step(self, number: int, active: bool) -> Iterator[None]:
         """All operations of a training step."""
-        self.active = active
-        zero = self._zero() if active else None
+        if not active:
+            yield
+            return
+        self.active, zero = True, self._zero()
         yield
-        if active:
-            self._read(number, zero)
+        self._read(number, zero)
         self.active = False
 
     @contextlib.contextmanager
@@ -95,8 +96,7 @@ class Recorder:
         event.synchronize()
         return event, time.perf_counter()
 
-    def _read(self, step: int, zero: tuple[Any, float] | None) -> None:
-        assert zero is not None
+    def _read(self, step: int, zero: tuple[Any, float]) -> None:
         first, at = zero
         if self._on_gpu:
             torch.cuda.synchronize()

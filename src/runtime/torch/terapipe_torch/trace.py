@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,7 +101,7 @@ def _rank(pipeline: Pipeline) -> dict[str, int]:
 
 def _shifted(operation: Operation, first: ClockOffset, last: ClockOffset) -> Operation:
     times = {name: on_clock(getattr(operation, name), first, last) for name in ("begin", "ready", "end")}
-    return Operation(**{**operation.__dict__, **times})
+    return dataclasses.replace(operation, **times)
 
 
 def _chrome(ranks: list[dict[str, Any]], pipeline: Pipeline, warm_up: int) -> dict[str, Any]:
