@@ -68,7 +68,7 @@ class Data(unittest.TestCase):
         self.assertFalse(torch.equal(*epochs))
         self.assertFalse(torch.equal(self.source(path, seed=2).batch(0, 0, 10), self.source(path).batch(0, 0, 10)))
 
-    def test_goes_on_where_another_global_batch_left_off(self) -> None:
+    def test_continues_where_another_global_batch_left_off(self) -> None:
         path = self.written("t.bin", struct.pack("<41H", *range(41)))
         whole = self.source(path, global_batch=10).batch(0, 0, 10)
         later = self.source(path, global_batch=3)

@@ -152,7 +152,7 @@ class Training(unittest.TestCase):
         ):
             self.assert_close(each, whole)
 
-    def test_resume_is_equal_to_the_bit_and_goes_on_in_other_layouts(self) -> None:
+    def test_resume_is_equal_to_the_bit_and_continues_in_other_layouts(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             runs, saved = [], {}
             for precision in ("fp32", "bf16", "fp16"):

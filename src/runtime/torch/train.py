@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--weights", metavar="DIR", help="start from safetensors with Hugging Face's names")
     parser.add_argument("--save", metavar="DIR", help="write the trained weights there, in the same format")
     parser.add_argument("--save-every", type=int, metavar="N", help="write a checkpoint into the folder of --save every N steps")
-    parser.add_argument("--resume", metavar="DIR", help="go on from the newest checkpoint in there, of any layout")
+    parser.add_argument("--resume", metavar="DIR", help="continue from the newest checkpoint in there, of any layout")
     parser.add_argument("--data", metavar="FILE", help="tokens: .bin (16 or 32 bits each) or .npy; random ones without it")
     parser.add_argument("--log", metavar="FILE", help="add a line of JSON for each step")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))

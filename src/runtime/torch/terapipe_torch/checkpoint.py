@@ -1,7 +1,7 @@
 """
-Checkpoints: fp32 weights and the optimizer's state by global name, so that another layout can go on from them.
-A folder step-N has a file for each rank that has something to save, and index.json with the file of each
-parameter lies. It gets its name when all of it is on disk: a run that dies while saving leaves the one before.
+Checkpoints: fp32 weights and the optimizer's state by global name, so that another layout can continue from
+them. A folder step-N has a file for each rank that has something to save, and index.json, which names the files
+of each parameter. It gets its name when all of it is on disk: a run that dies while saving leaves the one before.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def newest_checkpoint(folder: str) -> Path:
 
 
 def load_checkpoint(trainer: Trainer, folder: str) -> None:
-    """Goes on from a checkpoint of any layout of the same model. Raises RuntimeRefusal."""
+    """Continues from a checkpoint of any layout of the same model. Raises RuntimeRefusal."""
     path = newest_checkpoint(folder)
     checkpoint = _Checkpoint(path, trainer.plan.model.tied_embeddings)
     for piece, master in trainer.optimizer.masters:
@@ -214,7 +214,7 @@ class _Checkpoint:
 
 
 def _with_rows(whole: torch.Tensor, rows: int) -> torch.Tensor:
-    """Another number of the rows by which tp pads the vocabulary."""
+    """With `rows` rows: tp pads the vocabulary by a number of its own."""
     if whole.shape[0] >= rows:
         return whole[:rows]
     return torch.cat([whole, whole.new_zeros(rows - whole.shape[0], *whole.shape[1:])])

@@ -6,7 +6,7 @@ class RuntimeRefusal(Exception):
 
 
 class TrainingFailed(Exception):
-    """Training cannot go on: one sentence, no stack. `train.py` prints it and exits with 1."""
+    """Training cannot continue: one sentence, no stack. `train.py` prints it and exits with 1."""
 
 
 class CheckFailed(TrainingFailed):

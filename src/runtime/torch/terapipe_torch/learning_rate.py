@@ -12,8 +12,9 @@ SCHEDULES = ("constant", "linear", "cosine")
 
 def learning_rate(training: Training, step: int, steps: int) -> float:
     """
-    The rate of a step, counted from 0: linear up to `learning_rate` in the first `warmup_steps`, then down to
-    `min_learning_rate` at the end of `decay_steps`, or of all `steps` of the run.
+    The rate of a step, counted from 0: linear up to `learning_rate` in the first `warmup_steps`, then, unless it
+    stays constant, down to `min_learning_rate` at step `decay_steps`, or at the end of all `steps` of the run.
+    Raises RuntimeRefusal for another schedule than SCHEDULES.
     """
     if training.learning_rate_schedule not in SCHEDULES:
         raise RuntimeRefusal(f"learningRateSchedule is {training.learning_rate_schedule!r}, not one of {', '.join(SCHEDULES)}")

@@ -27,7 +27,7 @@ from terapipe_torch.training import Trainer
 
 VERSION = 1
 _optimizer_rounds = 8
-# a layer that is often kept from the processor: the machine is busy
+# median wall over processor time of a pass above which the profile has a warning
 _busy = 1.1
 
 
@@ -59,7 +59,7 @@ def layer_kinds(model: ModelSpec) -> dict[int, int]:
 
 
 def _shares(plan: Plan, mesh: Mesh) -> list[tuple[str, Part, list[Cell]]]:
-    """This rank's parts and cells: every other one of as many as there are ranks."""
+    """All parts, and the cells of each that this rank measures: one of every N, with N ranks."""
     cells = cells_of(plan)
     ends = list(dict.fromkeys(Cell(each.batch, each.tokens, 0) for each in cells))
     dtype = DTYPES[plan.training.precision]

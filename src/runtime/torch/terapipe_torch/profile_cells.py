@@ -8,7 +8,8 @@ from terapipe_torch.plan import Plan
 
 _lengths = 11
 _most_planned = 32
-# tokens as a share of the way through the lengths, context as a share of what is left of the sequence
+# as cornerCells of src/core/measured-profile/design.ts, except for the last: no context is left of a whole sequence.
+# Tokens as a share of the way through the lengths, context as a share of what is left of the sequence
 _corners = ((0.1, 1.0), (0.1, 0.3), (0.5, 1.0), (0.5, 0.3), (0.8, 1.0), (0.8, 0.3))
 
 
@@ -22,8 +23,9 @@ class Cell(NamedTuple):
 
 def cells_of(plan: Plan) -> list[Cell]:
     """
-    About 11 lengths without context, doubling from a 16th of the sequence at most, then even, up to the
-    whole; corners of length and context; the largest micro-batch at two lengths; slices of the plan.
+    As firstCells of design.ts: about 11 lengths without context, doubling from a 16th of the sequence at most,
+    then even, up to the whole; corners of length and context; the largest micro-batch at two lengths. And the
+    slices of the plan.
     """
     sequence, divisor = plan.training.sequence_length, plan.layout.context
     unit = max(1, min(64, sequence // 16) // divisor) * divisor
