@@ -26,7 +26,7 @@ export const inspectCommand = defineCommand({
 });
 
 function isProfileText(text: string): boolean {
-  return /^\s*\{[^{}]*"kind":\s*"terapipe-profile"/.test(text);
+  return /^\s*\{[^{}]*"kind":\s*"terapipe-(?:torch-)?profile"/.test(text);
 }
 
 /** The file next to a schedule with the slices of its micro-batches; null where there is none. */

@@ -134,6 +134,12 @@ describe('terapipe profile', () => {
     assert.match((await say(['inspect', cuda])).out, /launches +[\d.]+ µs a node, [\d.]+ µs a product: /);
   });
 
+  it('is shown by inspect where the PyTorch runtime measured it', async () => {
+    const file = path.resolve(import.meta.dirname, '../../fixtures/measured/torch/profile.json');
+    const { exitCode, out } = await say(['inspect', file]);
+    assert.deepEqual([exitCode, /^fx: measured slice times\n[^]*\n {2}layer +hidden 128, 4 heads of 32,/.test(out)], [0, true]);
+  });
+
   it('compares two profiles of one layer', async () => {
     const [name = ''] = readdirSync(profiles());
     const file = path.join(profiles(), name);
