@@ -18,7 +18,7 @@ function checksSizes({ capabilities, training: { runtime = 'megatron' } }: PlanR
   return capabilities === undefined || runtime === 'megatron' || runtime === 'torchtitan';
 }
 
-/** The same of a tensor size by itself. */
+/** The same for a tensor size, whatever the other sizes. */
 export function refusedTensor(request: PlanRequest, tensor: number): Sentence | null {
   const { model, training } = request;
   if (!checksSizes(request)) return null;
@@ -35,8 +35,8 @@ export function refusedTensor(request: PlanRequest, tensor: number): Sentence | 
 function refusedExperts({ model, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
   const { experts, attentionOutputBias, mlpBias } = model;
   const { tensor, context, data, expert, expertTensor = tensor } = sizes;
-  if (experts !== null && expert === 1 && training.overlapExpertComm === true) return sentence`expert 1 has no exchange to overlap`;
   if (experts === null) return null;
+  if (expert === 1 && training.overlapExpertComm === true) return sentence`expert 1 has no exchange to overlap`;
   const gpus = tensor * context * data;
   // a bias anywhere is one in all of Megatron Core's linear layers
   if (expertTensor > 1 && (mlpBias || attentionOutputBias) && (training.runtime ?? 'megatron') === 'megatron')

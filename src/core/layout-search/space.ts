@@ -265,22 +265,19 @@ export function recomputeChoices(
   const scores: RecomputeModule[] = attention === 'unfused' ? ['core_attn'] : [];
   const light: RecomputeModule[] = [...scores, 'layernorm', ...(latent ? (['mla_up_proj'] as const) : []), ...(experts === null ? [] : (['moe_act'] as const))]; // prettier-ignore
   const wide: RecomputeModule[] = [...scores, experts === null ? 'mlp' : 'moe'];
-  // the exchange of experts that is hidden behind another chunk recomputes no layer whole (the rule `expert-overlap`)
-  const isOverlapped = experts !== null && overlapExpertComm === true;
   const choices: readonly (readonly [RecomputeWay, RecomputeChoice])[] = [
     ['none', { recompute: 'none' }],
     ...(scores.length > 0 ? [['core', { recompute: 'selective' }] as const] : []),
     ['modules', { recompute: 'selective', recomputeModules: light }],
-    ...(isOverlapped ? [] : [['modules', { recompute: 'selective', recomputeModules: wide }] as const]),
+    ['modules', { recompute: 'selective', recomputeModules: wide }],
     ['op', { recompute: 'op' }],
-    ...(isOverlapped
-      ? []
-      : ([
-          ['share', { recompute: 'full', share: 0.5 }],
-          ['full', { recompute: 'full' }],
-        ] as const)),
+    ['share', { recompute: 'full', share: 0.5 }],
+    ['full', { recompute: 'full' }],
   ];
-  return choices.flatMap(([way, choice]) => (ways.includes(way) ? [choice] : []));
+  // where the all-to-all of experts is hidden behind another chunk, no expert layer is recomputed whole (the rule `expert-overlap`)
+  const isRefused = ({ recompute, recomputeModules }: RecomputeChoice): boolean =>
+    experts !== null && overlapExpertComm === true && (recompute === 'full' || recomputeModules?.includes('moe') === true);
+  return choices.flatMap(([way, choice]) => (ways.includes(way) && !isRefused(choice) ? [choice] : []));
 }
 
 function withRecompute(training: TrainingSpec, choice: RecomputeChoice, chunks: number, layers: number): TrainingSpec {
