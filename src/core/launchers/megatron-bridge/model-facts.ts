@@ -21,14 +21,12 @@ const yarnSizes = [
 
 /** What several keys of a model mean together, or follow from others in Megatron Core, whatever the recipe. */
 export function bridgeModelFacts(reader: KeyReader, facts: Facts): Facts {
-  const { latentAttention, layers, experts, bias, activeExperts, routerGroupTopk } = facts;
+  const { latentAttention, experts, bias, activeExperts, routerGroupTopk } = facts;
   const scaling = readScaling(reader, facts);
-  const skipped = reader.one('model.no_rope_freq', layerPattern);
-  const noRope = skipped === undefined || layers === undefined ? null : skippedLayers(skipped.value, layers.value);
   return {
     ...normalisedByScore(facts),
     ...(scaling && { ropeScaling: scaling }),
-    ...(skipped && noRope !== null && noRope.length > 0 && { noRopeLayers: { ...skipped, value: noRope } }),
+    ...skippedLayers(reader.one('model.no_rope_freq', layerPattern), facts),
     ...(latentAttention?.value === true && {
       rotaryInterleaved: byDefault(true, sentence`latent attention rotates neighbours`),
     }),

@@ -1,4 +1,5 @@
 import type { ListedSettings, RunSettings } from '../../run/run-settings';
+import { yamlNumber } from '../../languages/yaml/number';
 import { own } from '../../records';
 import type { Carried } from '../writing/editor';
 import { isOff, knownFlags, settingText } from './carried-flags';
@@ -93,8 +94,8 @@ function valueText(word: string): string {
   return ['true', 'false', 'null'].includes(word) ? word : JSON.stringify(word);
 }
 
-/** Numbers of YAML 1.1 have a dot before their exponent, and one that is written with a dot stays no whole number. */
+/** As text of TOML and YAML; one that is written with a dot or an exponent keeps a dot, which makes it a float. */
 function numberText(value: number, written: string): string {
-  const text = String(value).replace(/^(-?\d+)e/, '$1.0e');
+  const text = yamlNumber(value);
   return /^-?\d+$/.test(text) && /[.e]/i.test(written) ? `${text}.0` : text;
 }

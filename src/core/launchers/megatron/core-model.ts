@@ -1,10 +1,10 @@
 import type { LaunchSettings, ModelGap } from '../writing/launch-settings';
 import type { ModelSpec, RopeScaling } from '../../domain/model';
+import { yamlNumber } from '../../languages/yaml/number';
 import { sentence, type Sentence } from '../../sentence';
-import { layerGroups } from '../../model/layers';
 import { hybridLetters, isDeltaHybrid } from './hybrid-flags';
 import { isFixedLlama3, scalingText } from './attention-parts';
-import { routerDefaults } from './megatron-defaults';
+import { isOther, mixedLayers } from './expert-parts';
 import { hasLatent, isBiased } from './model-part';
 import { modelParts } from './model-flags';
 
@@ -104,28 +104,27 @@ function positionRows(model: ModelSpec): Rows {
 /** Null where no keys have the scaling. */
 function scalingRows(model: ModelSpec, scaling: RopeScaling): Rows | null {
   const { kind, factor = 1, originalPositions, betaFast, betaSlow, mscale, mscaleAllDim, attentionFactor, isUnrounded } = scaling;
-  if (kind === 'yarn' && attentionFactor === undefined)
-    return hasLatent(model)
-      ? isUnrounded === true
-        ? null
-        : rows({
-            rotary_scaling_factor: factor,
-            original_max_position_embeddings: originalPositions,
-            beta_fast: betaFast,
-            beta_slow: betaSlow,
-            mscale,
-            mscale_all_dim: mscaleAllDim,
-          })
+  if (hasLatent(model))
+    return kind !== 'yarn' || attentionFactor !== undefined || isUnrounded === true
+      ? null
       : rows({
-          yarn_rotary_scaling_factor: factor,
-          yarn_original_max_position_embeddings: originalPositions,
-          yarn_beta_fast: betaFast,
-          yarn_beta_slow: betaSlow,
-          yarn_mscale: mscale,
-          yarn_mscale_all_dim: mscaleAllDim,
-          yarn_correction_range_round_to_int: isUnrounded !== true,
+          rotary_scaling_factor: factor,
+          original_max_position_embeddings: originalPositions,
+          beta_fast: betaFast,
+          beta_slow: betaSlow,
+          mscale,
+          mscale_all_dim: mscaleAllDim,
         });
-  if (hasLatent(model)) return null;
+  if (kind === 'yarn' && attentionFactor === undefined)
+    return rows({
+      yarn_rotary_scaling_factor: factor,
+      yarn_original_max_position_embeddings: originalPositions,
+      yarn_beta_fast: betaFast,
+      yarn_beta_slow: betaSlow,
+      yarn_mscale: mscale,
+      yarn_mscale_all_dim: mscaleAllDim,
+      yarn_correction_range_round_to_int: isUnrounded !== true,
+    });
   if (kind === 'linear') return rows({ seq_len_interpolation_factor: factor });
   return kind === 'llama3' && isFixedLlama3(scaling) ? rows({ rope_scaling: true, rope_scaling_factor: factor }) : null;
 }
@@ -147,7 +146,7 @@ function networkRows(model: ModelSpec): Rows {
     ffn_hidden_size: experts === null ? ffn : (denseFfn ?? ffn),
     gated_linear_unit: gatedMlp,
     activation_func: Object.hasOwn(activations, activation) ? activations[activation] : undefined,
-    // which is of GELU's tanh form
+    // the fusion computes GELU's tanh form
     bias_activation_fusion: activation === 'gelu' && !gatedMlp && isBiased(model) ? false : undefined,
     activation_func_clamp_value: details.activationClamp,
     glu_linear_offset: details.gluOffset,
@@ -163,9 +162,6 @@ function expertRows(model: ModelSpec): Rows {
   const { experts, ffn, details = {} } = model;
   if (experts === null) return [];
   const { routerScore, routerNormalised, routerAuxLoss, routerSequenceLoss, routerExpertBias } = details;
-  const isSoftmax = routerScore === undefined || routerScore === routerDefaults.routerScore;
-  const kinds = layerGroups(model).flatMap(({ kind, layers }) => Array.from({ length: layers }, () => kind.feedForward));
-  const hasDense = kinds.includes('dense') && hybridLetters(model) === null;
   return rows({
     num_moe_experts: experts.count,
     moe_router_topk: experts.active,
@@ -175,12 +171,12 @@ function expertRows(model: ModelSpec): Rows {
     moe_latent_size: experts.latent,
     moe_shared_expert_intermediate_size: (experts.sharedFfn ?? 0) > 0 ? experts.sharedFfn : undefined,
     moe_shared_expert_gate: experts.sharedGate === true ? true : undefined,
-    moe_layer_freq: hasDense ? kinds.map((kind) => kind === 'experts') : undefined,
+    moe_layer_freq: mixedLayers(model) ?? undefined,
     moe_grouped_gemm: true,
     moe_router_score_function: routerScore,
-    moe_router_pre_softmax: isSoftmax && routerNormalised !== undefined ? !routerNormalised : undefined,
+    moe_router_pre_softmax: isOther(routerScore) || routerNormalised === undefined ? undefined : !routerNormalised,
     moe_router_topk_scaling_factor: details.routerScaling,
-    moe_router_enable_expert_bias: routerExpertBias === true && !isSoftmax ? true : undefined,
+    moe_router_enable_expert_bias: routerExpertBias === true && isOther(routerScore) ? true : undefined,
     moe_apply_probs_on_input: details.routerInputScaling === true && experts.active === 1 ? true : undefined,
     moe_router_load_balancing_type:
       routerSequenceLoss === true ? 'seq_aux_loss' : routerAuxLoss === undefined ? undefined : routerAuxLoss > 0 ? 'aux_loss' : 'none',
@@ -207,8 +203,7 @@ function rows(values: Readonly<Record<string, Value>>): Rows {
 
 function yamlText(value: Exclude<Value, undefined>): string {
   if (typeof value === 'object' && value !== null) return `[${value.map((is) => (is ? 1 : 0)).join(', ')}]`;
-  // a number of YAML 1.1 has a dot before its exponent
-  return typeof value === 'number' ? String(value).replace(/^(-?\d+)(e)/, '$1.0$2') : String(value);
+  return typeof value === 'number' ? yamlNumber(value) : String(value);
 }
 
 /** Fields of which Megatron-LM's flags express less than the keys. */

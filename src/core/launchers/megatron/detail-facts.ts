@@ -26,13 +26,7 @@ export const detailFlagReads: Readonly<Record<string, FlagRead<unknown>>> = {
 
 /** Details that follow from several flags. @param facts of the flags. */
 export function readDetails(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const { layers } = facts;
-  const skipped = flagFact(flags.get('no-rope-freq'), text);
-  const noRope = skipped === undefined || layers === undefined ? null : skippedLayers(skipped.value, layers.value);
-  return {
-    ...normalisedByScore(facts),
-    ...(skipped && noRope !== null && noRope.length > 0 && { noRopeLayers: { ...skipped, value: noRope } }),
-  };
+  return { ...normalisedByScore(facts), ...skippedLayers(flagFact(flags.get('no-rope-freq'), text), facts) };
 }
 
 /** Other scores than softmax are always divided by their sum, if there are several. */
@@ -41,8 +35,14 @@ export function normalisedByScore({ routerScore, activeExperts }: Facts): Pick<F
   return { routerNormalised: from(routerScore, (activeExperts?.value ?? expertDefaults.activeExperts) > 1) };
 }
 
+/** The layers without rotary positions; none where all have them, or their number is not known. @param written of `no_rope_freq`. */
+export function skippedLayers(written: Fact<string> | undefined, { layers }: Facts): Pick<Facts, 'noRopeLayers'> {
+  const noRope = written === undefined || layers === undefined ? null : layersIn(written.value, layers.value);
+  return written === undefined || noRope === null || noRope.length === 0 ? {} : { noRopeLayers: { ...written, value: noRope } };
+}
+
 /** Every n-th layer, or those with a one in the list; null for any other text. */
-export function skippedLayers(written: string, layers: number): readonly number[] | null {
+function layersIn(written: string, layers: number): readonly number[] | null {
   const period = /^\d{1,5}$/.test(written) ? Number(written) : null;
   const pattern = period === null ? frequencyPattern(written, layers) : null;
   if (period === null && pattern?.length !== layers) return null;

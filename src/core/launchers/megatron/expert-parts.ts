@@ -95,14 +95,13 @@ export const expertParts: readonly ModelPart[] = parts.map(({ fields, flags, lac
   open: (model) => (model.experts === null ? null : (open?.(model.details ?? {}) ?? null)),
 }));
 
-/** Scores other than softmax, which Megatron-LM takes without a flag. */
-function isOther(score: ModelDetails['routerScore']): boolean {
+/** Scores other than softmax, which Megatron Core takes by default. */
+export function isOther(score: ModelDetails['routerScore']): boolean {
   return score !== undefined && score !== routerDefaults.routerScore;
 }
 
 function expertFlags(experts: Experts, _: ModelDetails, model: ModelSpec): readonly string[] {
-  const kinds = layerGroups(model).flatMap(({ kind, layers }) => Array.from({ length: layers }, () => kind.feedForward));
-  const hasDense = kinds.includes('dense') && hybridLetters(model) === null;
+  const mixed = mixedLayers(model);
   const shared = experts.sharedFfn ?? 0;
   return [
     `--num-experts ${experts.count}`,
@@ -113,7 +112,13 @@ function expertFlags(experts: Experts, _: ModelDetails, model: ModelSpec): reado
     `--moe-ffn-hidden-size ${model.ffn}`,
     ...when(experts.latent !== undefined, `--moe-latent-size ${experts.latent ?? 0}`),
     ...when(shared > 0, `--moe-shared-expert-intermediate-size ${shared}`),
-    ...when(hasDense, `--moe-layer-freq ${layerList(kinds.map((kind) => kind === 'experts'))}`),
+    ...(mixed === null ? [] : [`--moe-layer-freq ${layerList(mixed)}`]),
     '--moe-grouped-gemm',
   ];
+}
+
+/** Whether each layer has experts, where others are dense; null where none is, or a pattern of letters has the kinds. */
+export function mixedLayers(model: ModelSpec): readonly boolean[] | null {
+  const kinds = layerGroups(model).flatMap(({ kind, layers }) => Array.from({ length: layers }, () => kind.feedForward));
+  return kinds.includes('dense') && hybridLetters(model) === null ? kinds.map((kind) => kind === 'experts') : null;
 }

@@ -1,3 +1,4 @@
+import { yamlNumber } from '../../languages/yaml/number';
 import type { FactName, LauncherFile } from '../../run/facts';
 import { entryRemovalRange } from '../../languages/yaml/removal';
 import { entryAt, parseYaml, type YamlDocument, type YamlEntry, type YamlMap } from '../../languages/yaml/document';
@@ -247,6 +248,7 @@ function withBreak(text: string, lineBreak: string): string {
 /** A value in YAML's notation; lists in brackets. */
 export function yamlValue(value: SettingValue): string {
   if (typeof value === 'object') return `[${value.map((item) => yamlValue(item)).join(', ')}]`;
+  if (typeof value === 'number') return yamlNumber(value);
   if (typeof value !== 'string') return String(value);
   return /^[A-Za-z_][\w.+-]*$/.test(value) && !/^(true|false|null|yes|no|on|off)$/i.test(value) ? value : JSON.stringify(value);
 }
