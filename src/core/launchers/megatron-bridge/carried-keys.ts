@@ -26,8 +26,8 @@ const alike: Readonly<Record<string, string>> = {
 };
 
 /**
- * Switches that are on unless a flag takes them out, other names, and what a recipe may have instead: it counts in iterations, and its
- * schedule of the weight decay counts, not that of the optimizer.
+ * Flags that switch something off, flags with another name, and flags that also replace what a recipe may have: a length in iterations, and
+ * the scheduler's weight decay, which overrides that of the optimizer.
  */
 const otherwise: Readonly<Record<string, Into>> = {
   'weight-decay': (word, given) => [

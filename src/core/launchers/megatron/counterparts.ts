@@ -72,7 +72,19 @@ const trainer: Readonly<Record<string, Counterpart>> = {
   run_name: 'wandb-exp-name',
 };
 
-const titanLearningRate = '8e-4';
+/** What TorchTitan takes where its TOML leaves a key out (torchtitan/config/job_config.py at a25dd8f8 and v0.2.2). */
+export const titanDefaults = {
+  'optimizer.lr': '8e-4',
+  'optimizer.beta1': '0.9',
+  'optimizer.beta2': '0.95',
+  'optimizer.eps': '1e-8',
+  'optimizer.weight_decay': '0.1',
+  'lr_scheduler.warmup_steps': '200',
+  'lr_scheduler.decay_type': 'linear',
+  'lr_scheduler.min_lr_factor': '0.0',
+  'training.max_norm': '1.0',
+  'training.steps': '10000',
+} as const;
 
 /** Keys of TorchTitan's TOML (torchtitan/config/job_config.py at a25dd8f8). */
 const torchtitan: Readonly<Record<string, Counterpart>> = {
@@ -84,7 +96,7 @@ const torchtitan: Readonly<Record<string, Counterpart>> = {
   'lr_scheduler.warmup_steps': above('lr-warmup-iters'),
   'lr_scheduler.decay_type': decay,
   'lr_scheduler.min_lr_factor': (word, given) => {
-    const least = Number(word) * Number(given('optimizer.lr') ?? titanLearningRate);
+    const least = Number(word) * Number(given('optimizer.lr') ?? titanDefaults['optimizer.lr']);
     return least > 0 ? [['min-lr', String(Number(least.toPrecision(12)))]] : [];
   },
   'training.steps': 'train-iters',
@@ -133,14 +145,16 @@ const usual: Readonly<Record<keyof typeof counterparts, readonly (readonly [name
     ['weight_decay', '0.0'],
     ['seed', '42'],
   ],
-  torchtitan: [
-    ['optimizer.lr', titanLearningRate],
-    ['optimizer.beta2', '0.95'],
-    ['optimizer.weight_decay', '0.1'],
-    ['lr_scheduler.warmup_steps', '200'],
-    ['lr_scheduler.decay_type', 'linear'],
-    ['training.steps', '10000'],
-  ],
+  torchtitan: (
+    [
+      'optimizer.lr',
+      'optimizer.beta2',
+      'optimizer.weight_decay',
+      'lr_scheduler.warmup_steps',
+      'lr_scheduler.decay_type',
+      'training.steps',
+    ] as const
+  ).map((key) => [key, titanDefaults[key]]),
   deepspeed: [],
 };
 

@@ -1,5 +1,6 @@
 import { own } from '../../records';
 import type { CarryTarget, Into } from '../megatron/carried-into';
+import { titanDefaults } from '../megatron/counterparts';
 
 /** What a number is of another, in a few digits. */
 function ratio(part: string, whole: string | undefined): string | null {
@@ -47,7 +48,7 @@ export function titanTarget(globalBatch: number): CarryTarget {
         const decay = own(decays, word);
         return decay === undefined ? null : [decay];
       },
-      // a decay that ends before the run is none of TorchTitan's
+      // TorchTitan has no decay that ends before the run
       'lr-decay-iters': (word, given) => {
         const steps = Number(given('train-iters') ?? NaN);
         return Number(word) === steps ? [] : Number(word) > steps ? [['lr_scheduler.total_steps', word]] : null;
@@ -72,17 +73,6 @@ export function titanTarget(globalBatch: number): CarryTarget {
       ],
       'distributed-backend': (word) => (word === 'nccl' ? [] : null),
     },
-    defaults: {
-      'optimizer.lr': '8e-4',
-      'optimizer.beta1': '0.9',
-      'optimizer.beta2': '0.95',
-      'optimizer.eps': '1e-8',
-      'optimizer.weight_decay': '0.1',
-      'lr_scheduler.warmup_steps': '200',
-      'lr_scheduler.decay_type': 'linear',
-      'lr_scheduler.min_lr_factor': '0.0',
-      'training.max_norm': '1.0',
-      'training.steps': '10000',
-    },
+    defaults: titanDefaults,
   };
 }

@@ -22,7 +22,14 @@ interface Flavor {
   readonly model: ModelSpec;
 }
 
+let known: readonly Flavor[] | undefined;
+
+/** Every flavor with its model, read once. */
 function flavors(): readonly Flavor[] {
+  return (known ??= readFlavors());
+}
+
+function readFlavors(): readonly Flavor[] {
   return Object.entries(flavorNames).flatMap(([name, ofName]) =>
     ofName.flatMap((flavor) => {
       const config = flavorConfig(name, flavor);
