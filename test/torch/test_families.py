@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import unittest
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,6 +33,36 @@ def check_and_save(case: tuple[Plan, str | None, str]) -> CheckResult:
     if source is not None:
         save_weights(pipeline.stages.values(), plan.model, mesh, target)
     return result
+
+
+def check_without_a_number(case: tuple[Plan, int]) -> CheckResult:
+    """A check of a plan whose gradients have a NaN on one pipeline rank."""
+    plan, bad = case
+    mesh = make_mesh(plan.layout, torch.device("cpu"))
+    pipeline = Pipeline(plan, mesh)
+    gathered = pipeline.gradients.gathered
+
+    def spoiled() -> dict[str, torch.Tensor]:
+        gradients = gathered()
+        if mesh.pp.index == bad:
+            next(iter(gradients.values()))[0] = math.nan
+        return gradients
+
+    pipeline.gradients.gathered = spoiled
+    tokens = SyntheticTokens(plan.model.vocab, plan.training.sequence_length, plan.training.seed).batch(0, 0, plan.replica_batch)
+    return check_step(pipeline, tokens, tokens)
+
+
+class TestCheck(TemporaryFolder):
+    """What must not pass."""
+
+    def test_a_gradient_that_is_not_a_number_fails_on_all_ranks(self) -> None:
+        plan = plan_of(plan_json(families["llama"]["model"], pipeline=2), self.folder)
+        for bad, results in enumerate(on_ranks(2, check_without_a_number, [(plan, 0), (plan, 1)])):
+            self.assertIsInstance(results[0], CheckResult, results[0])
+            self.assertEqual([dataclasses.astuple(each) for each in results], [dataclasses.astuple(results[0])] * 2)
+            self.assertFalse(results[0].passed, f"NaN on rank {bad}")
+            self.assertRegex(results[0].where, (r"^embed_tokens\.", r"^layers\.2\.")[bad])
 
 
 class TestPipelines(TemporaryFolder):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import torch
 
-from terapipe_torch.collectives import all_reduce
+from terapipe_torch.collectives import all_gather_object, all_reduce
 from terapipe_torch.loop import Pipeline, valid_labels
-from terapipe_torch.mesh import Axis, Mesh, single_mesh
+from terapipe_torch.mesh import Mesh, single_mesh
 from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.stage import Stage, shard_of
@@ -22,7 +23,10 @@ LIMIT = 1e-5
 
 @dataclass(frozen=True)
 class CheckResult:
-    """`worst`: largest difference of a gradient over the largest gradient of the model; `loss` and `whole_loss` per token."""
+    """
+    `worst`: largest difference of a gradient over the largest gradient of the model, infinite where either is
+    not a number; `where`: its parameter; `loss` and `whole_loss` per token.
+    """
 
     worst: float
     where: str
@@ -47,21 +51,20 @@ def check_step(pipeline: Pipeline, tokens: torch.Tensor, global_tokens: torch.Te
     # each tp rank of the last stage has the same loss
     total = all_reduce(share, mesh.world).item() / mesh.tp.size
     whole, whole_loss = whole_step(pipeline.plan, global_tokens.to(mesh.device), mesh, pipeline.weights)
-    worst, where = _worst(pipeline, whole)
-    return CheckResult(_maximum(worst, mesh.world, mesh), where, total, whole_loss)
+    worst, where = max(all_gather_object(_worst(pipeline, whole), mesh.world))
+    return CheckResult(worst, where, total, whole_loss)
 
 
 def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | None = None) -> tuple[Stage, float]:
     """The whole model after one backward of all tokens: `main_grad` of its parameters, and the mean loss."""
-    queue = WeightGradients()
-    single = Parallel(Axis(), Axis(), False, queue)
+    single = single_mesh(mesh.device)
     part = StageLayers(0, 0, plan.model.layers, embedding=True, head=True)
-    stage = Stage(plan.model, part, single).to(single_mesh(mesh.device).device)
+    stage = Stage(plan.model, part, Parallel(single.tp, single.cp, False, WeightGradients())).to(single.device)
     fill(stage, plan, weights)
     length = plan.training.sequence_length
     unit = Unit(0, 0, tokens.shape[0], length, 0)
-    place = SliceContext(unit, torch.arange(length, device=mesh.device), None, None, length)
-    loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / (tokens[:, 1:] >= 0).sum()
+    place = SliceContext(unit, torch.arange(length, device=single.device), None, None, length)
+    loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / valid_labels(tokens, single)
     loss.backward()
     for parameter in stage.parameters():
         if parameter.grad is not None:
@@ -81,7 +84,9 @@ def _worst(pipeline: Pipeline, whole: Stage) -> tuple[float, str]:
         if reference is None:
             reference = shard_of(_padded(references[name], parameter.whole_shape), parameter)
         error = (gradients[name] - reference).abs().max().item() / largest
-        if not error <= worst:
+        if not math.isfinite(error):
+            return math.inf, name
+        if error > worst:
             worst, where = error, name
     return worst, where
 
@@ -95,13 +100,6 @@ def _padded(whole: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     padded = whole.new_zeros(shape)
     padded[: whole.shape[0]] = whole
     return padded
-
-
-def _maximum(value: float, axis: Axis, mesh: Mesh) -> float:
-    result = torch.tensor(value, dtype=torch.float64, device=mesh.device)
-    if axis.group is not None:
-        torch.distributed.all_reduce(result, op=torch.distributed.ReduceOp.MAX, group=axis.group)
-    return result.item()
 
 
 def in_fp32(plan: Plan) -> Plan:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 
 from terapipe_torch.mesh import Axis
+
+T = TypeVar("T")
 
 
 def all_reduce(x: torch.Tensor, axis: Axis) -> torch.Tensor:
@@ -38,6 +40,15 @@ def reduce_scatter(x: torch.Tensor, axis: Axis, dim: int) -> torch.Tensor:
     mine = torch.empty_like(parts[0])
     dist.reduce_scatter(mine, parts, group=axis.group)
     return mine
+
+
+def all_gather_object(value: T, axis: Axis) -> list[T]:
+    """The value that each rank of the axis has; any that pickle can write."""
+    if axis.group is None:
+        return [value]
+    values: list[Any] = [None] * axis.size
+    dist.all_gather_object(values, value, group=axis.group)
+    return values
 
 
 class _Copy(torch.autograd.Function):

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from terapipe_torch.collectives import all_gather
+from terapipe_torch.collectives import all_gather, all_gather_object
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.mesh import Mesh
 from terapipe_torch.model.spec import ModelSpec
@@ -63,7 +63,7 @@ def save_weights(stages: Iterable[Stage], spec: ModelSpec, mesh: Mesh, folder: s
         except OSError as error:
             raise RuntimeRefusal(f"{folder} cannot be written: {error}") from error
         mine = [(each.name, file, each.bytes) for each in planned] if mesh.tp.index == 0 else None
-    written = [each for part in _gathered(mine, mesh) if part is not None for each in part]
+    written = [each for part in all_gather_object(mine, mesh.world) if part is not None for each in part]
     if mesh.rank == 0:
         _write_index(target, written)
         if origin is not None:
@@ -111,14 +111,6 @@ def _write(path: Path, planned: list[Planned], tensors: Iterator[torch.Tensor], 
         return
     for _ in tensors:
         pass
-
-
-def _gathered(mine: list[tuple[str, str, int]] | None, mesh: Mesh) -> list[list[tuple[str, str, int]] | None]:
-    if mesh.world.group is None:
-        return [mine]
-    everyone: list[list[tuple[str, str, int]] | None] = [None] * mesh.world.size
-    dist.all_gather_object(everyone, mine, group=mesh.world.group)
-    return everyone
 
 
 def _write_index(target: Path, written: list[tuple[str, str, int]]) -> None:
