@@ -144,7 +144,7 @@ class TestFolders(TemporaryFolder):
             self._refuses(f"{name} .* belongs to no layer")
             del self.tensors[name]
 
-    def test_takes_buffers_and_layers_that_predict_further_tokens(self) -> None:
+    def test_takes_buffers_and_layers_of_multi_token_prediction(self) -> None:
         """Both are in published files and in no model of Transformers."""
         self.tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.zeros(4)
         self.tensors["model.layers.4.input_layernorm.weight"] = torch.zeros(32)

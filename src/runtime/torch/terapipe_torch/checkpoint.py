@@ -179,9 +179,11 @@ class _Checkpoint:
         parameter = piece.parameter
         name = EMBEDDING if self.is_tied and piece.name == HEAD else piece.name
         whole = self._whole(name, kind)
-        if whole.shape[1:] != torch.Size(parameter.whole_shape[1:]):
+        # the rows of a vocabulary depend on tp
+        fixed = 1 if parameter.shard_dim == 0 else 0
+        if whole.shape[fixed:] != torch.Size(parameter.whole_shape[fixed:]):
             raise RuntimeRefusal(f"{self.path} has {name} of shape {list(whole.shape)}, the model of {list(parameter.whole_shape)}")
-        return shard_of(_with_rows(whole, parameter.whole_shape[0]), parameter).flatten()[piece.start : piece.end]
+        return shard_of(whole, parameter).flatten()[piece.start : piece.end]
 
     def buffer(self, name: str) -> torch.Tensor:
         return self._file(self._parts(name)[0]["file"])["buffers"][name]
@@ -211,10 +213,3 @@ class _Checkpoint:
             except (OSError, RuntimeError) as error:
                 raise RuntimeRefusal(f"{self.path / name} cannot be read: {error}") from error
         return self._files[name]
-
-
-def _with_rows(whole: torch.Tensor, rows: int) -> torch.Tensor:
-    """With `rows` rows: tp pads the vocabulary by a number of its own."""
-    if whole.shape[0] >= rows:
-        return whole[:rows]
-    return torch.cat([whole, whole.new_zeros(rows - whole.shape[0], *whole.shape[1:])])

@@ -68,8 +68,15 @@ class Stage(nn.Module):
         return torch.randn(shape, generator=torch.Generator().manual_seed(number)) * std
 
 
-def shard_of(whole: torch.Tensor, parameter: nn.Parameter) -> torch.Tensor:
-    """This rank's part of a tensor of the parameter's whole shape."""
-    if parameter.shard_dim is None or parameter.shard_axis.size == 1:
+def shard_of(whole: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """
+    This rank's part of a whole parameter or buffer: a view, except where it has rows by which tp pads the
+    vocabulary. `whole` may have them or not; here they are zeros.
+    """
+    dim = getattr(tensor, "shard_dim", None)
+    if dim is None:
         return whole
-    return whole.chunk(parameter.shard_axis.size, parameter.shard_dim)[parameter.shard_axis.index]
+    size = tensor.shape[dim]
+    start = min(size * tensor.shard_axis.index, whole.shape[dim])
+    part = whole.narrow(dim, start, min(size, whole.shape[dim] - start))
+    return part if part.shape[dim] == size else torch.cat([part, part.new_zeros(tensor.shape[0] - part.shape[0], *part.shape[1:])])

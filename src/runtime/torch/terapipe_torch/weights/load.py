@@ -6,7 +6,7 @@ import torch
 
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.model.spec import ModelSpec
-from terapipe_torch.model.stage import Stage
+from terapipe_torch.model.stage import Stage, shard_of
 from terapipe_torch.plan import Plan
 from terapipe_torch.weights.names import Source, is_ignored, layer_in, naming_of, stored_shape
 from terapipe_torch.weights.safetensors import WeightFolder
@@ -27,7 +27,7 @@ class Weights:
             for name, tensor in (*stage.named_parameters(), *stage.named_buffers()):
                 source = self._naming(self.spec, name)
                 known.add(self._stored(source.name))
-                _fill(tensor, self._whole(source, stored_shape(self.spec, name, tensor)))
+                tensor.copy_(shard_of(self._whole(source, stored_shape(self.spec, name, tensor)), tensor))
         self._refuse_unknown(stage, known)
 
     def _whole(self, source: Source, shape: tuple[int, ...]) -> torch.Tensor:
@@ -58,7 +58,7 @@ class Weights:
     def _refuse_unknown(self, stage: Stage, known: set[str]) -> None:
         """
         What the files have of these layers, or of layers that the model does not have, would be left out of
-        training. Layers that predict further tokens are left out by Transformers, too.
+        training. Transformers leaves out the layers of multi-token prediction, too.
         """
         layers = self.spec.layers + int(self.files.config().get("num_nextn_predict_layers") or 0)
         for name in self.files.names:
@@ -74,15 +74,3 @@ def fill(stage: Stage, plan: Plan, weights: Weights | None) -> None:
         stage.initialise(plan.training.seed)
     else:
         weights.load(stage)
-
-
-def _fill(tensor: torch.Tensor, whole: torch.Tensor) -> None:
-    """This rank's part of a tensor. Rows by which tp pads the vocabulary are zeros."""
-    dim = getattr(tensor, "shard_dim", None)
-    if dim is None:
-        tensor.copy_(whole)
-        return
-    size = tensor.shape[dim]
-    start = min(size * tensor.shard_axis.index, whole.shape[dim])
-    part = whole.narrow(dim, start, min(size, whole.shape[dim] - start))
-    tensor.zero_().narrow(dim, 0, part.shape[dim]).copy_(part)
