@@ -23,8 +23,10 @@ def all_gather(x: torch.Tensor, axis: Axis, dim: int) -> torch.Tensor:
     """The parts of all ranks of the axis, joined along `dim`."""
     if axis.group is None:
         return x
+    # empty_like keeps strides: all parts have the layout of what is sent
+    x = x.contiguous()
     parts = [torch.empty_like(x) for _ in range(axis.size)]
-    dist.all_gather(parts, x.contiguous(), group=axis.group)
+    dist.all_gather(parts, x, group=axis.group)
     return torch.cat(parts, dim)
 
 
@@ -76,19 +78,6 @@ class _Reduce(torch.autograd.Function):
         return dy, None
 
 
-class _SumBothWays(torch.autograd.Function):
-    """Forward and backward: the sum over the axis, where all ranks use the sum for parts of their own."""
-
-    @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, axis: Axis) -> torch.Tensor:
-        ctx.axis = axis
-        return all_reduce(x.clone(), axis)
-
-    @staticmethod
-    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return all_reduce(dy.clone(), ctx.axis), None
-
-
 class _GatherTokens(torch.autograd.Function):
     """Forward: tokens (dim 1) of all ranks; backward: this rank's part of the sum."""
 
@@ -131,4 +120,4 @@ def leave_tensor_parallel(x: torch.Tensor, axis: Axis, sequence_parallel: bool) 
 
 def sum_both_ways(x: torch.Tensor, axis: Axis) -> torch.Tensor:
     """The sum over the axis of parts that all ranks then use, as the squares of a norm over heads that are split."""
-    return x if axis.group is None else _SumBothWays.apply(x, axis)
+    return x if axis.group is None else _Copy.apply(_Reduce.apply(x, axis), axis)
