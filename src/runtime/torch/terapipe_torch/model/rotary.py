@@ -24,7 +24,9 @@ class RotaryTable:
 
     def angles(self, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Cosines and sines [tokens, size / 2] of positions [tokens], in fp32."""
-        angle = torch.outer(positions.float(), self.frequencies.to(positions.device))
+        # kept on the device: a copy in every pass would make the CPU wait for the GPU
+        self.frequencies = self.frequencies.to(positions.device)
+        angle = torch.outer(positions.float(), self.frequencies)
         return angle.cos() * self.magnitude, angle.sin() * self.magnitude
 
     def rotate(self, x: torch.Tensor, angles: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
