@@ -15,7 +15,7 @@ from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.stage import Stage, shard_of
 from terapipe_torch.plan import Plan, StageLayers, Unit
-from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 from terapipe_torch.weights.load import Weights, fill
 
 LIMIT = 1e-5
@@ -66,9 +66,7 @@ def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | 
     place = SliceContext(unit, torch.arange(length, device=single.device), None, None, length)
     loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / valid_labels(tokens, single)
     loss.backward()
-    for parameter in stage.parameters():
-        if parameter.grad is not None:
-            accumulate(parameter, parameter.grad)
+    accumulate_grads(stage.parameters())
     return stage, loss.item()
 
 

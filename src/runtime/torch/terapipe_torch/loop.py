@@ -28,7 +28,7 @@ from terapipe_torch.plan import (
     message_before,
 )
 from terapipe_torch.recorder import Recorder
-from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 from terapipe_torch.weights.load import Weights, fill
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -140,10 +140,7 @@ class Pipeline:
         self.weight_gradients.split = (action.stage, action.unit) if action.kind == BACKWARD_INPUT else None
         torch.autograd.backward(y, gradient)
         self.weight_gradients.split = None
-        for parameter in self.stages[action.stage].parameters():
-            if parameter.grad is not None:
-                accumulate(parameter, parameter.grad)
-                parameter.grad = None
+        accumulate_grads(self.stages[action.stage].parameters())
         message = message_after(action, len(self.plan.stages))
         if message is not None:
             assert x.grad is not None

@@ -15,7 +15,7 @@ from terapipe_torch.model.stage import Stage
 from terapipe_torch.plan import Plan, StageLayers, Unit
 from terapipe_torch.profile_cells import Cell
 from terapipe_torch.stopwatch import Stopwatch, spread
-from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 
 _sweeps, _rounds = 2, 4
 _key = (0, 0)
@@ -52,10 +52,7 @@ class Part:
     def backward(self, y: torch.Tensor, dy: torch.Tensor) -> None:
         """As the loop runs it."""
         torch.autograd.backward(y, dy)
-        for parameter in self.stage.parameters():
-            if parameter.grad is not None:
-                accumulate(parameter, parameter.grad)
-                parameter.grad = None
+        accumulate_grads(self.stage.parameters())
 
     def _hidden(self, batch: int, tokens: int) -> torch.Tensor:
         x = torch.randn(batch, tokens, self.plan.model.hidden, device=self.device).to(self.dtype)

@@ -17,7 +17,7 @@ from terapipe_torch.mesh import Mesh
 from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.stage import Stage
 from terapipe_torch.plan import BACKWARD_INPUT, Plan
-from terapipe_torch.weight_grads import WeightGradients, accumulate
+from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 from terapipe_torch.weights.load import Weights
 
 
@@ -39,10 +39,7 @@ class PyTorchPipeline(Pipeline):
         """As Pipeline.run."""
         self._factor = loss_scale / valid
         losses = self._passes(tokens.to(self.mesh.device))
-        for parameter in self.parameters().values():
-            if parameter.grad is not None:
-                accumulate(parameter, parameter.grad)
-                parameter.grad = None
+        accumulate_grads(self.parameters().values())
         for action in self.plan.actions[self.mesh.pp.index]:
             self.gradients.after(action)
         if self.weight_gradients.pending:

@@ -5,7 +5,7 @@ without walking the whole graph twice, so a linear layer hands its input and out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -23,6 +23,14 @@ def accumulate(parameter: nn.Parameter, gradient: torch.Tensor) -> None:
         parameter.main_grad = gradient.detach().float().clone()
     else:
         main.add_(gradient)
+
+
+def accumulate_grads(parameters: Iterable[nn.Parameter]) -> None:
+    """Moves what autograd left in `grad`, as of norms and embeddings, to the fp32 gradients."""
+    for parameter in parameters:
+        if parameter.grad is not None:
+            accumulate(parameter, parameter.grad)
+            parameter.grad = None
 
 
 @dataclass(frozen=True)
