@@ -34,8 +34,6 @@ class Attention(nn.Module):
         super().__init__()
         self.layer, self.parallel = layer, parallel
         self.head_dim = spec.head_dim
-        parallel.share(spec.heads, "heads")
-        parallel.share(spec.kv_heads, "key/value heads")
         widths = spec.heads * spec.head_dim, spec.kv_heads * spec.head_dim
         self.q_proj = Projection(spec.hidden, widths[0], spec.qkv_bias, 0, parallel)
         self.k_proj = Projection(spec.hidden, widths[1], spec.qkv_bias, 0, parallel)
@@ -97,16 +95,16 @@ def attend(
     place: SliceContext,
     cache: KeyValueCache | None,
     scores: Scores,
-    again: bool,
+    recompute: bool,
 ) -> torch.Tensor:
-    """q [batch, heads, tokens, size], k and v of the same tokens; `again`: attention is computed again in the backward."""
+    """q [batch, heads, tokens, size], k and v of the same tokens; `recompute`: attention is computed again in the backward."""
     if cache is not None:
         if torch.is_grad_enabled():
-            return _Attend.apply(q, k, v, place, cache, scores, again)
+            return _Attend.apply(q, k, v, place, cache, scores, recompute)
         rows = cache.write(*_all_tokens(k, v, place), place.unit.context)
         return _softmax(q, *rows, place, scores)
-    if again and torch.is_grad_enabled():
-        return _AttendAgain.apply(q, k, v, place, scores)
+    if recompute and torch.is_grad_enabled():
+        return _RecomputeAttention.apply(q, k, v, place, scores)
     return _softmax(q, k, v, place, scores)
 
 
@@ -164,10 +162,10 @@ class _Attend(torch.autograd.Function):
     """Attention over a cache. Gradients of earlier rows stay in the cache until their slice goes backward."""
 
     @staticmethod
-    def forward(ctx: Any, q: Any, k: Any, v: Any, place: SliceContext, cache: KeyValueCache, scores: Scores, again: bool) -> Any:
+    def forward(ctx: Any, q: Any, k: Any, v: Any, place: SliceContext, cache: KeyValueCache, scores: Scores, recompute: bool) -> Any:
         rows = cache.write(*_all_tokens(k, v, place), place.unit.context)
         ctx.place, ctx.cache, ctx.scores = place, cache, scores
-        if again:
+        if recompute:
             ctx.graph, ctx.inputs = None, (q.detach(), *rows)
             return _softmax(q, *rows, place, scores)
         ctx.graph = _graph(q, *rows, place, scores)
@@ -184,7 +182,7 @@ class _Attend(torch.autograd.Function):
         return dq, dk, dv, None, None, None, None
 
 
-class _AttendAgain(torch.autograd.Function):
+class _RecomputeAttention(torch.autograd.Function):
     """Attention of whole sequences that keeps its inputs only."""
 
     @staticmethod

@@ -59,7 +59,6 @@ class Expert(nn.Module):
 
     def __init__(self, spec: ModelSpec, width: int, parallel: Parallel) -> None:
         super().__init__()
-        parallel.share(width, "columns of an expert")
         self.store, self.activation = parallel.weight_gradients, activation_of(spec)
         self.gate_proj = Projection(spec.hidden, width, False, 0, parallel) if spec.gated_mlp else None
         self.up_proj = Projection(spec.hidden, width, False, 0, parallel)

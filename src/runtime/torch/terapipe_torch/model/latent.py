@@ -28,7 +28,7 @@ class LatentAttention(nn.Module):
     def __init__(self, spec: ModelSpec, sizes: LatentSizes, layer: int, parallel: Parallel) -> None:
         super().__init__()
         self.layer, self.parallel, self.sizes = layer, parallel, sizes
-        self.heads = parallel.share(spec.heads, "heads")
+        self.heads = spec.heads // parallel.tp.size
         # latents are computed from this rank's tokens where sequence parallel, from all by every rank otherwise
         partial, bias = parallel.sequence_parallel, spec.qkv_bias
         size = sizes.nope_head_dim + sizes.rope_head_dim

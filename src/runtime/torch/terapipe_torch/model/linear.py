@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,20 +25,16 @@ class Parallel:
     weight_gradients: WeightGradients
     recompute: str = "none"
 
-    def share(self, count: int, what: str) -> int:
-        """count / tensor. Raises ValueError where it does not divide."""
-        if count % self.tp.size != 0:
-            raise ValueError(f"{count} {what} cannot be split over {self.tp.size} ranks of tensor parallelism")
-        return count // self.tp.size
-
 
 def parameter(shape: Sequence[int], shard_dim: int | None = None, axis: Axis | None = None, partial: bool = False) -> nn.Parameter:
     """
     A parameter of this rank. `shape`: of the whole; `shard_dim`: the dimension cut over `axis`;
     `partial`: its gradient is a part of the sum over tp, as of norms under sequence parallelism.
+    `model.refusals` has what the axis must divide.
     """
     local = list(shape)
     if shard_dim is not None and axis is not None:
+        assert local[shard_dim] % axis.size == 0, f"{local[shard_dim]} cannot be split over {axis.size} ranks"
         local[shard_dim] //= axis.size
     made = nn.Parameter(torch.empty(local))
     made.whole_shape, made.shard_dim, made.shard_axis = tuple(shape), shard_dim, axis
@@ -86,7 +82,7 @@ class _ColumnLinear(torch.autograd.Function):
         return (dx, None, None, *(None for _ in ctx.needs_input_grad[3:]))
 
 
-def _full_input(x: torch.Tensor, parallel: Parallel) -> Any:
+def _full_input(x: torch.Tensor, parallel: Parallel) -> Callable[[], torch.Tensor]:
     """Gathered again where the weights' gradients are computed, as Megatron-LM does, so that only a part is kept."""
     return lambda: all_gather(x, parallel.tp, 1) if parallel.sequence_parallel else x
 

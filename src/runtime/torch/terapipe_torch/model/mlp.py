@@ -15,7 +15,6 @@ class Mlp(nn.Module):
 
     def __init__(self, spec: ModelSpec, width: int, parallel: Parallel) -> None:
         super().__init__()
-        parallel.share(width, "columns of the feed-forward block")
         self.parallel, self.activation = parallel, activation_of(spec)
         self.gate_proj = Projection(spec.hidden, width, spec.mlp_bias, 0, parallel) if spec.gated_mlp else None
         self.up_proj = Projection(spec.hidden, width, spec.mlp_bias, 0, parallel)

@@ -1,4 +1,4 @@
-"""What of a model or of its cut the layers cannot do, in one sentence each."""
+"""Models and splits that the layers cannot do, refused in one sentence each."""
 
 from __future__ import annotations
 
