@@ -13,7 +13,7 @@ from terapipe_torch.loop import Pipeline, valid_labels
 from terapipe_torch.mesh import Mesh, single_mesh
 from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.slice import SliceContext
-from terapipe_torch.model.stage import Stage, shard_of
+from terapipe_torch.model.stage import EMBEDDING, HEAD, Stage, shard_of
 from terapipe_torch.plan import Plan, StageLayers, Unit
 from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 from terapipe_torch.weights.load import Weights, fill
@@ -73,7 +73,7 @@ def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | 
 def _worst(pipeline: Pipeline, whole: Stage) -> tuple[float, str]:
     references = {name: each.main_grad for name, each in whole.named_parameters()}
     if pipeline.plan.model.tied_embeddings:
-        references["lm_head.projection.weight"] = references["embed_tokens.weight"]
+        references[HEAD] = references[EMBEDDING]
     largest = max(each.abs().max().item() for each in references.values())
     worst, where = 0.0, ""
     gradients = pipeline.gradients.gathered()

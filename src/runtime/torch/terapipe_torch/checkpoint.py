@@ -18,8 +18,7 @@ import torch
 import torch.distributed as dist
 
 from terapipe_torch.errors import RuntimeRefusal
-from terapipe_torch.gradients import EMBEDDING, HEAD
-from terapipe_torch.model.stage import shard_of
+from terapipe_torch.model.stage import EMBEDDING, HEAD, shard_of
 from terapipe_torch.optimizer import Piece
 from terapipe_torch.training import Trainer
 

@@ -12,10 +12,8 @@ from torch import nn
 from terapipe_torch.collectives import all_reduce
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.mesh import Axis, Mesh, pair_groups
-from terapipe_torch.model.stage import Stage
+from terapipe_torch.model.stage import EMBEDDING, HEAD, Stage
 from terapipe_torch.plan import FORWARD, Action, Plan
-
-EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class KeyValueCache:
         return self._buffers[0].data[:, :, :end], self._buffers[1].data[:, :, :end]
 
     def tensors(self) -> list[torch.Tensor]:
-        """The buffers that there are."""
+        """All buffers made so far."""
         return [*(self._buffers or ()), *(self._gradients or ())]
 
     def add_gradients(self, dk: torch.Tensor, dv: torch.Tensor, at: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -156,7 +156,7 @@ class ModelSpec:
 def from_json(cls: type[T], data: dict[str, Any]) -> T:
     """
     A dataclass from an object with camelCase keys. Raises RuntimeRefusal for a key that the class does
-    not have: what is not known here would be trained otherwise.
+    not have: another model would be trained without it. KeyError: a field is missing; TypeError: it has another type.
     """
     types_of = typing.get_type_hints(cls)
     values = {}

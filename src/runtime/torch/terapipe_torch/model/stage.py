@@ -16,6 +16,9 @@ from terapipe_torch.model.spec import ModelSpec
 from terapipe_torch.model.vocabulary import Embedding, Head
 from terapipe_torch.plan import StageLayers
 
+# names of the two parameters that are one weight where embeddings are tied
+EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
+
 
 class Stage(nn.Module):
     """Parameter names are global (layers keep their number in the model), so that any cut reads any checkpoint."""
@@ -59,8 +62,8 @@ class Stage(nn.Module):
             return torch.zeros(shape) if name.endswith("bias") or offset else torch.ones(shape)
         if name.endswith("bias"):
             return torch.zeros(shape)
-        if self.spec.tied_embeddings and name == "lm_head.projection.weight":
-            name = "embed_tokens.weight"
+        if self.spec.tied_embeddings and name == HEAD:
+            name = EMBEDDING
         std = self.spec.details.init_std or 0.02
         if name.endswith(("o_proj.weight", "down_proj.weight")):
             std /= math.sqrt(2 * self.spec.layers)

@@ -32,6 +32,7 @@ _dtypes = {
     "BOOL": torch.bool,
 }
 _names = {dtype: name for name, dtype in _dtypes.items()}
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 # as the safetensors package limits it
 _longest_header = 100_000_000
 
@@ -132,9 +133,9 @@ class WeightFolder:
         return _object(path)
 
     def _indexed(self) -> dict[str, str]:
-        index = self.folder / "model.safetensors.index.json"
+        index = self.folder / INDEX
         if not index.exists():
-            return dict.fromkeys(self._open("model.safetensors").entries, "model.safetensors")
+            return dict.fromkeys(self._open(SINGLE).entries, SINGLE)
         files = _object(index).get("weight_map")
         if not isinstance(files, dict) or not all(isinstance(name, str) and _is_plain(name) for name in files.values()):
             raise RuntimeRefusal(f"{index} does not map tensors to files of its folder")

@@ -15,9 +15,9 @@ from terapipe_torch.collectives import all_gather, all_gather_object
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.mesh import Mesh
 from terapipe_torch.model.spec import ModelSpec
-from terapipe_torch.model.stage import Stage
+from terapipe_torch.model.stage import HEAD, Stage
 from terapipe_torch.weights.names import Naming, Source, naming_of, stored_shape
-from terapipe_torch.weights.safetensors import Planned, WeightFolder, write_tensors
+from terapipe_torch.weights.safetensors import INDEX, SINGLE, Planned, WeightFolder, write_tensors
 
 # of the folder that the weights came from; config.json is written with the type of the weights
 _copied = (
@@ -31,7 +31,6 @@ _copied = (
     "vocab.json",
     "merges.txt",
 )
-_index, _single = "model.safetensors.index.json", "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def save_weights(stages: Iterable[Stage], spec: ModelSpec, mesh: Mesh, folder: s
         raise RuntimeRefusal(f"{folder} holds the weights that training started from: save to another folder")
     groups = _groups(stages, spec, naming_of(str(config.get("model_type", spec.model_type))))
     planned = [_planned(name, parts) for name, parts in groups.items()]
-    file = _single if mesh.pp.size == 1 else f"model-{mesh.pp.index + 1:05d}-of-{mesh.pp.size:05d}.safetensors"
+    file = SINGLE if mesh.pp.size == 1 else f"model-{mesh.pp.index + 1:05d}-of-{mesh.pp.size:05d}.safetensors"
     mine = None
     if mesh.dp.index == 0 and mesh.cp.index == 0:
         try:
@@ -77,7 +76,7 @@ def _groups(stages: Iterable[Stage], spec: ModelSpec, naming: Naming) -> dict[st
     groups: dict[str, list[_Part]] = {}
     for stage in stages:
         for name, tensor in (*stage.named_parameters(), *stage.named_buffers()):
-            if spec.tied_embeddings and name == "lm_head.projection.weight":
+            if spec.tied_embeddings and name == HEAD:
                 continue
             source = naming(spec, name)
             groups.setdefault(source.name, []).append(_Part(tensor, source, stored_shape(spec, name, tensor)))
@@ -116,12 +115,12 @@ def _write(path: Path, planned: list[Planned], tensors: Iterator[torch.Tensor], 
 def _write_index(target: Path, written: list[tuple[str, str, int]]) -> None:
     """The index where there are several files. What an earlier save of another layout left would be loaded instead."""
     files = {name: file for name, file, _ in written}
-    if set(files.values()) == {_single}:
-        (target / _index).unlink(missing_ok=True)
+    if set(files.values()) == {SINGLE}:
+        (target / INDEX).unlink(missing_ok=True)
         return
     index = {"metadata": {"total_size": sum(size for _, _, size in written)}, "weight_map": files}
-    (target / _index).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
-    (target / _single).unlink(missing_ok=True)
+    (target / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+    (target / SINGLE).unlink(missing_ok=True)
 
 
 def _write_config(target: Path, config: dict[str, object], origin: Path, dtype: torch.dtype) -> None:
