@@ -146,7 +146,7 @@ function traceText({ stages, transfers, exchange, optimizer, memory, placed }: T
     ...(memory.length === 0
       ? []
       : [
-          section(`Peak memory (${memory[0]?.counted ?? ''})`, [
+          section(printable(`Peak memory (${memory[0]?.counted ?? ''})`), [
             ['stage', 'predicted', 'measured'],
             ...memory
               .slice(0, printedStages)

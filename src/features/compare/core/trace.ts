@@ -89,9 +89,10 @@ export function makeTraceReader(file: string): { readonly push: (piece: string) 
   let info: { readonly rank?: unknown; readonly world_size?: unknown } = {};
 
   const add = (event: Event, ts: number, dur: number): void => {
+    if (!(dur >= 0)) return;
     torch.hear(event, dur * millisecondsPerMicrosecond);
     const named = typeof event.name === 'string' ? passOfName(event.name) : null;
-    if (named === null || !(dur >= 0)) return;
+    if (named === null) return;
     if (passes.length === maximumPasses)
       throw traceError(
         'trace-too-large',

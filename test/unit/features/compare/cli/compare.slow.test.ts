@@ -113,6 +113,22 @@ describe('terapipe plan --compare', () => {
       assert.match(out, part);
   });
 
+  it('prints no control characters of a trace, and ignores events that end before they begin', async () => {
+    const run = path.join(fixtures, '../measured/torch');
+    const text = readFileSync(path.join(run, 'trace.json'), 'utf8');
+    const { traceEvents, otherData } = JSON.parse(text) as RecordedTrace;
+    const backwards = traceEvents.filter(({ cat }) => cat === 'reduce').map((event) => ({ ...event, dur: -1e6 }));
+    assert.ok(backwards.length > 0);
+    const memoryCounted = 'by \u001b[2Jhand';
+    write('hostile.json', JSON.stringify({ traceEvents: [...traceEvents, ...backwards], otherData: { ...otherData, memoryCounted } }));
+    write('recorded.json', text);
+    const compared = (file: string) => cli.run(['plan', path.join(run, 'terapipe.json'), '--compare', path.join(cli.folder, file)]);
+    const { out } = await compared('hostile.json');
+    assert.match(out, /Peak memory \(by \\u\{1b\}\[2Jhand\)/);
+    const exchange = /^ +gradient exchange .*$/m;
+    assert.equal(exchange.exec(out)?.[0], exchange.exec((await compared('recorded.json')).out)?.[0] ?? '');
+  });
+
   it('plans with a GPU calibrated to a measured step, given as a time or as a file, and shows what it was before', async () => {
     interface Planned {
       iterationMs: number;
