@@ -52,8 +52,11 @@ export async function writeRun(folder: vscode.Uri, files: ReadonlyMap<string, st
   const all = new Map([...files, ...(await readFolder(sources, runtimeFiles))]);
   const [first, ...more] = asks ? await existingFiles(folder.fsPath, all) : [];
   if (first !== undefined) {
-    const replace = vscode.l10n.t('Replace them');
-    const question = vscode.l10n.t('{0} has {1} and {2} more of these files already.', uriBaseName(folder), first, more.length);
+    const replace = vscode.l10n.t('Replace');
+    const question =
+      more.length === 0
+        ? vscode.l10n.t('{0} has {1} already.', uriBaseName(folder), first)
+        : vscode.l10n.t('{0} has {1} and {2} more of these files already.', uriBaseName(folder), first, more.length);
     if ((await showWarningMessage(question, replace)) !== replace) throw new CancelledError();
   }
   await writeFolder(folder.fsPath, all, true);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { sentence } from '../../core/sentence';
+import { sentence, type Sentence } from '../../core/sentence';
 
 /** The PyTorch of an interpreter. */
 export interface InstalledTorch {
@@ -37,21 +37,15 @@ export async function findTorch(python: string, folder: string, signal: AbortSig
       else reject(notStarted(python, stderr.trim().split('\n').at(-1) ?? '', error));
     });
   });
-  const answer = parsed(printed.trim().split('\n').at(-1) ?? '');
-  const { version, gpus, error } = answer;
+  const { version, gpus, error } = parsed(printed.trim().split('\n').at(-1) ?? '');
   if (typeof version !== 'string' || typeof gpus !== 'number')
-    throw new ExpectedError(
-      'run-torch',
-      sentence`${python} has no PyTorch (${typeof error === 'string' ? error : printed.slice(0, 200)})`,
-      sentence`install torch 2.6 or newer there, or choose another interpreter`,
-    );
-  if (isOld(version))
-    throw new ExpectedError(
-      'run-torch',
-      sentence`${python} has PyTorch ${version}, which is too old`,
-      sentence`install torch 2.6 or newer there, or choose another interpreter`,
-    );
+    throw unusable(sentence`${python} has no PyTorch (${typeof error === 'string' ? error : printed.slice(0, 200)})`);
+  if (isOld(version)) throw unusable(sentence`${python} has PyTorch ${version}, which is too old`);
   return { version, gpus };
+}
+
+function unusable(what: Sentence): ExpectedError {
+  return new ExpectedError('run-torch', what, sentence`install torch ${oldest.join('.')} or newer there, or choose another interpreter`);
 }
 
 function notStarted(python: string, printed: string, { code }: { readonly code?: unknown }): ExpectedError {

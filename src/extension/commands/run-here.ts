@@ -7,6 +7,7 @@ import type { TorchPlan } from '../../core/export/torch/schema';
 import { formatBytes } from '../../core/format';
 import { sum } from '../../core/numbers';
 import { counted, sentence } from '../../core/sentence';
+import { inert } from '../platform/inert';
 import { chosenPython } from '../platform/settings';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';
 import { askRunFolder, writeRun } from './export-torch';
@@ -150,7 +151,7 @@ async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promi
   const trace = what === 'train' ? vscode.Uri.joinPath(folder, 'trace.json') : null;
   const options = trace === null ? ['--check'] : ['--steps', steps, '--trace', 'trace.json'];
   const args = ['train.py', 'plan.json', ...options, ...(onCpu ? ['--device', 'cpu'] : [])];
-  const name = vscode.l10n.t('train {0}', plan.title);
+  const name = inert(vscode.l10n.t('train {0}', plan.title));
   const execution = new vscode.ProcessExecution(python, args, { cwd: folder.fsPath });
   const task = new vscode.Task({ type: 'process' }, vscode.TaskScope.Workspace, name, 'TeraPipe', execution, []);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, panel: vscode.TaskPanelKind.Dedicated };
@@ -162,7 +163,12 @@ async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promi
     else if (exitCode !== 0 && exitCode !== undefined)
       void showWarningMessage(vscode.l10n.t('Training {0} ended with exit code {1}. The terminal shows the reason.', plan.title, exitCode));
   });
-  await vscode.tasks.executeTask(task);
+  try {
+    await vscode.tasks.executeTask(task);
+  } catch (error) {
+    ended.dispose();
+    throw error;
+  }
 }
 
 function offerComparison(file: string, trace: vscode.Uri, title: string): void {
