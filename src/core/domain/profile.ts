@@ -110,7 +110,7 @@ export interface FitError {
  * nodes are those of a slice's graph on the provider, without those that cut its operands.
  */
 export interface LaunchFloor {
-  /** A node that does nothing, and a matrix product of nothing. */
+  /** A node that does nothing, and a GEMM of nothing. */
   readonly perNodeUs: number;
   readonly perProductUs: number;
   readonly forwardMs: number;

@@ -67,8 +67,8 @@ function standsFor(measured: Precision, planned: Precision): boolean {
 
 /**
  * Why a profile cannot serve a plan, as a clause for `This profile cannot serve the plan: ...`: another device, tensor size, layer,
- * precision (fp16 serves bf16 where the GPU has one rate for both), further tokens, offload, context parallelism, a sequence over twice as
- * long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
+ * precision (fp16 serves bf16 where the GPU has one rate for both), multi-token prediction, offload, context parallelism, a sequence over
+ * twice as long as measured, another attention, no fit. A device without a preset (a CPU, say) serves the cluster whose GPU bears its name.
  * @returns null when it can.
  */
 export function profileMismatch(profile: Profile, request: PlanRequest): Sentence | null {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const size = v.pipe(v.number(), v.integer(), v.minValue(1));
-const ms = v.pipe(v.number(), v.minValue(0));
+const nonNegative = v.pipe(v.number(), v.minValue(0));
 
 /** A value with its description in the JSON schema. */
 const described = <const S extends v.GenericSchema>(description: string, schema: S) => v.pipe(schema, v.description(description));
@@ -79,12 +79,12 @@ const training = v.object({
   learningRateSchedule: v.picklist(rateSchedules),
   warmupSteps: described('Steps in which the rate rises to `learningRate`.', count),
   decaySteps: described('Steps at whose end it has fallen to `minLearningRate`; null: those of the run.', v.nullable(size)),
-  minLearningRate: v.pipe(v.number(), v.minValue(0)),
-  weightDecay: v.pipe(v.number(), v.minValue(0)),
+  minLearningRate: nonNegative,
+  weightDecay: nonNegative,
   beta1: v.pipe(v.number(), v.minValue(0), v.ltValue(1)),
   beta2: v.pipe(v.number(), v.minValue(0), v.ltValue(1)),
   epsilon: v.pipe(v.number(), v.gtValue(0)),
-  gradientClip: described('Largest norm of the gradient; 0: it is not clipped.', v.pipe(v.number(), v.minValue(0))),
+  gradientClip: described('Largest norm of the gradient; 0: it is not clipped.', nonNegative),
   seed: count,
 });
 
@@ -112,10 +112,10 @@ export const torchPlanSchema = v.pipe(
     predicted: described(
       'What the plan expects of a step.',
       v.object({
-        iterationMs: ms,
-        startMs: described('Of each action, from the start of the step.', rows(ms)),
-        endMs: rows(ms),
-        peakBytes: described('Of each pipeline rank.', v.array(ms)),
+        iterationMs: nonNegative,
+        startMs: described('Of each action, from the start of the step.', rows(nonNegative)),
+        endMs: rows(nonNegative),
+        peakBytes: described('Of each pipeline rank.', v.array(nonNegative)),
       }),
     ),
   }),
