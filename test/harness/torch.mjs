@@ -72,7 +72,7 @@ export async function ensureTorch() {
   mkdirSync(parentFolder(), { recursive: true });
   const free = statfsSync(parentFolder());
   const freeBytes = free.bavail * free.bsize;
-  const disk = `6 GB of disk in ${path.relative(root, parentFolder()) || parentFolder()}, ${(freeBytes / gib).toFixed(0)} GiB are free`;
+  const disk = `${neededBytes / gib} GiB of disk in ${path.relative(root, parentFolder()) || parentFolder()}, ${(freeBytes / gib).toFixed(0)} GiB are free`;
   if (freeBytes < neededBytes) throw missing(`PyTorch needs ${disk}`, 'free some, or name another folder in TERAPIPE_TOOLS');
   say('torch', `installing PyTorch from PyPI: ${disk}`);
   const startMs = performance.now();
