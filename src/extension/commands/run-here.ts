@@ -151,7 +151,7 @@ async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promi
   const trace = what === 'train' ? vscode.Uri.joinPath(folder, 'trace.json') : null;
   const options = trace === null ? ['--check'] : ['--steps', steps, '--trace', 'trace.json'];
   const args = ['train.py', 'plan.json', ...options, ...(onCpu ? ['--device', 'cpu'] : [])];
-  const name = inert(vscode.l10n.t('train {0}', plan.title));
+  const name = inert(trace === null ? vscode.l10n.t('check {0}', plan.title) : vscode.l10n.t('train {0}', plan.title));
   const execution = new vscode.ProcessExecution(python, args, { cwd: folder.fsPath });
   const task = new vscode.Task({ type: 'process' }, vscode.TaskScope.Workspace, name, 'TeraPipe', execution, []);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, panel: vscode.TaskPanelKind.Dedicated };
