@@ -77,13 +77,18 @@ if (command.stdin !== null) {
   process.stdin.pipe(command.stdin);
 }
 
-for (const [signal, status] of Object.entries(interrupts))
-  process.on(signal, () => {
+const interruptedBy: readonly (readonly [signal: string, interrupt: () => void])[] = Object.entries(interrupts).map(([signal, status]) => {
+  const interrupt = (): void => {
+    // The system ends the process at the next signal: `exit` waits for a disk that does not answer.
+    for (const [other, heard] of interruptedBy) process.off(other, heard);
     if (exitCode !== null) process.exit(exitCode);
     exitCode = status;
     send('interrupt');
     hearing = setTimeout(() => process.exit(status), hearingMs);
-  });
+  };
+  process.on(signal, interrupt);
+  return [signal, interrupt] as const;
+});
 
 const outOfMemory = new ExpectedError(
   'out-of-memory',

@@ -1,10 +1,11 @@
-import { lstat, open, stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import path, { type PlatformPath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { configError, type ConfigErrorCode } from '../core/errors';
 import { maximumConfigSize, fileStart } from '../core/languages/json/document';
 import type { ReadReferenced } from '../core/run/run';
 import { printable } from '../core/text';
+import { readRegular } from '../files/read-regular';
 import { sentence, type Sentence } from '../core/sentence';
 
 /** What standard input is called in messages. */
@@ -17,23 +18,21 @@ export interface SourceText {
 }
 
 /**
- * Reads a file named on the command line, or standard input for `-`. UTF-8, at most 5 MB.
+ * Reads a file named on the command line, or standard input for `-`. UTF-8, at most 5 MB; regular files only, since a named pipe may keep
+ * its reader waiting.
  * @throws ExpectedError `config-not-found`, `config-unreadable`, `config-too-large`, `config-binary`, at the start of the file.
  */
 export async function readNamedFile(name: string): Promise<SourceText> {
   if (name === '-') return { file: standardInput, text: decoded(standardInput, await limited(standardInput, process.stdin)) };
-  return { file: name, text: await readText(name, false) };
+  return readRegularFile(name);
 }
 
-/**
- * Reads files that a config names, relative to the config's folder (standard input: the current one). Regular files only: a named pipe
- * would wait for ever.
- */
+/** Reads files that a config names, as `readNamedFile`, relative to the config's folder (standard input: the current one). */
 export const readReferenced: ReadReferenced = async (from, name) => {
   const file = referencedPath(from, name);
   if (file === null)
     throw configError('config-not-found', sentence`The path leads to another machine`, sentence`name a file on this one`, fileStart(from));
-  return { file, text: await readText(file, true) };
+  return readRegularFile(file);
 };
 
 /**
@@ -48,9 +47,26 @@ export function referencedPath(from: string, name: string, system: PlatformPath 
   return driveRoot(file).startsWith('\\\\') && driveRoot(file) !== driveRoot(folder) ? null : file;
 }
 
-/** Reads a regular file: as `readNamedFile`, but neither waits for a named pipe nor reads a device. */
+/** Reads a file of a folder: as `readNamedFile`, but `-` is a name as any other. */
 export async function readRegularFile(file: string): Promise<SourceText> {
-  return { file, text: await readText(file, true) };
+  try {
+    const stored = await readRegular(file, maximumConfigSize);
+    if (stored.kind === 'file') return { file, text: decoded(file, stored.bytes) };
+    throw notRead(file, stored.kind);
+  } catch (error) {
+    throw systemFailure(file, error);
+  }
+}
+
+function notRead(file: string, kind: 'folder' | 'device' | 'too large'): Error {
+  switch (kind) {
+    case 'folder':
+      return failure('config-unreadable', file, sentence`is a folder`, sentence`name the config file in it`);
+    case 'device':
+      return failure('config-unreadable', file, sentence`is not a regular file`, sentence`name one, or give - and pipe it in`);
+    case 'too large':
+      return tooLarge(file);
+  }
 }
 
 /** Whether a path is a folder, a file (or something else that can be read), or nothing. Does not throw. */
@@ -59,24 +75,6 @@ export async function kindOfPath(name: string): Promise<'folder' | 'file' | 'not
     return (await stat(name)).isDirectory() ? 'folder' : 'file';
   } catch {
     return (await exists(name)) ? 'file' : 'nothing';
-  }
-}
-
-async function readText(file: string, regularOnly: boolean): Promise<string> {
-  try {
-    const status = await stat(file);
-    if (status.isDirectory()) throw failure('config-unreadable', file, sentence`is a folder`, sentence`name the config file in it`);
-    if (regularOnly && !status.isFile())
-      throw failure('config-unreadable', file, sentence`is not a regular file`, sentence`name a config file`);
-    if (status.size > maximumConfigSize) throw tooLarge(file);
-    const handle = await open(file);
-    try {
-      return decoded(file, await limited(file, handle.createReadStream({ autoClose: false })));
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw systemFailure(file, error);
   }
 }
 
@@ -92,7 +90,7 @@ async function limited(file: string, stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function decoded(file: string, bytes: Buffer): string {
+function decoded(file: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

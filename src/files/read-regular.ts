@@ -1,19 +1,38 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
+import { systemCode } from './system-reason';
 
 /** What is at a path of this machine: a regular file's bytes, or why there are none. */
 export type StoredFile = { readonly kind: 'file'; readonly bytes: Uint8Array } | { readonly kind: 'folder' | 'device' | 'too large' };
 
 /**
- * Reads a regular file of at most `mostBytes`. A named pipe is not waited for, and no device is read.
+ * Opens a regular file to read it, or finds what else is at its path. A named pipe is not waited for.
+ * @throws the system's error, with its code.
+ */
+export async function openRegular(file: string): Promise<FileHandle | 'folder' | 'device'> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    // Of a socket.
+    if (systemCode(error) === 'ENXIO') return 'device';
+    throw error;
+  }
+  const status = await handle.stat();
+  if (status.isFile()) return handle;
+  await handle.close();
+  return status.isDirectory() ? 'folder' : 'device';
+}
+
+/**
+ * Reads a regular file of at most `mostBytes`, as `openRegular` opens it.
  * @throws the system's error, with its code.
  */
 export async function readRegular(file: string, mostBytes: number): Promise<StoredFile> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const handle = await openRegular(file);
+  if (typeof handle === 'string') return { kind: handle };
   try {
     const status = await handle.stat();
-    if (status.isDirectory()) return { kind: 'folder' };
-    if (!status.isFile()) return { kind: 'device' };
     if (status.size > mostBytes) return { kind: 'too large' };
     // A file that grows meanwhile, or of a file system that has no sizes, is read to the limit.
     const parts: Uint8Array[] = [];

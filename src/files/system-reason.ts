@@ -24,6 +24,7 @@ const reasons: Readonly<Record<string, SystemReason>> = {
   ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
   EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
   ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },
+  ENXIO: { why: sentence`nothing reads from it`, remedy: sentence`name a file` },
   ENAMETOOLONG: { why: sentence`its name is too long`, remedy: sentence`use a shorter name` },
   ERR_INVALID_ARG_VALUE: { why: sentence`its name has a NUL character`, remedy: sentence`use another name` },
 };

@@ -25,7 +25,8 @@ interface WriteOptions {
 /**
  * Writes a file so that readers see the old content or the new one, never half of it, whatever fails: to a temporary file in the same
  * folder, flushed, which then takes the name. Permissions (and the owner, where that is allowed) of an old file stay, links are followed,
- * and what a process that died left behind is removed. Devices and pipes are written straight through.
+ * and what a process that died left behind is removed. Devices, and pipes that
+ * somebody reads, are written straight through.
  *
  * @param content text, or its pieces in order: what a large one is made of is never whole in memory.
  * @throws the system's error: ENOSPC, EACCES, EEXIST, ...; see `systemReason`. CancelledError after `abandonWrites`.
@@ -35,7 +36,7 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
   const target = await followed(file, disk);
   const old = await targetStatus(target, disk);
   if (old !== null && !old.isFile() && !old.isDirectory()) {
-    await disk.writeFile(target, content);
+    await writeThrough(target, content, disk);
     return;
   }
   if (old !== null && !options.replace) throw systemError('EEXIST', file);
@@ -56,6 +57,17 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
     throw writing.has(temporary) ? error : new CancelledError();
   } finally {
     unregister();
+  }
+}
+
+/** @throws ENXIO where nothing reads the pipe: to open it would wait for a reader. */
+async function writeThrough(target: string, content: string | Uint8Array | Iterable<string>, disk: Disk): Promise<void> {
+  const { O_WRONLY, O_NONBLOCK } = disk.constants;
+  const reached = await disk.open(target, O_WRONLY | O_NONBLOCK);
+  try {
+    await disk.writeFile(target, content);
+  } finally {
+    await reached.close();
   }
 }
 

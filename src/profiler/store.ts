@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/measured-profile/file';
 import type { NamedProfile, Profile } from '../core/domain/profile';
+import { readRegular } from '../files/read-regular';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';
 import { sentence } from '../core/sentence';
@@ -72,10 +73,9 @@ async function readText(file: string): Promise<string> {
       },
     );
   try {
-    const status = await stat(file);
-    if (!status.isFile()) throw unreadable('is not a regular file');
-    if (status.size > maximumProfileBytes) throw unreadable('is too large for a profile');
-    return await readFile(file, 'utf8');
+    const stored = await readRegular(file, maximumProfileBytes);
+    if (stored.kind === 'file') return new TextDecoder().decode(stored.bytes);
+    throw unreadable(stored.kind === 'too large' ? 'is too large for a profile' : 'is not a regular file');
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
     const code = systemCode(error);

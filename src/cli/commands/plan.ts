@@ -83,6 +83,6 @@ function parseTokenCount(written: string | undefined): number | null {
 /** The line with lengths of documents as a setting overriding the files. @throws ExpectedError as `readInto` and `readLengths`. */
 async function withLengths(line: Line, file: string | undefined, texts: Map<string, string>): Promise<Line> {
   if (file === undefined) return line;
-  const lengths = writtenLengths(readLengths((await readInto(texts, file)).text));
+  const lengths = writtenLengths(readLengths(await readInto(texts, file)));
   return { ...line, sets: [...line.sets, `training.lengths=${JSON.stringify(lengths)}`] };
 }

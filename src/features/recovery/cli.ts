@@ -1,6 +1,7 @@
 import { recover, type Failure, type Recovery, type WayId } from './core';
 import { compareWithTimes } from '../compare/core/against-times';
 import { compareWithTrace } from '../compare/core/against-trace';
+import { traceError } from '../compare/core/events';
 import { readOther } from '../compare/cli/read-measured';
 import { ExpectedError } from '../../core/errors';
 import { startErrors } from '../../core/findings';
@@ -46,7 +47,13 @@ export function parseLoss(without: string | undefined, slow: string | undefined)
 /** The stage that a measured run shows to be slow, over the others. @throws ExpectedError `recovery-straggler` when it shows none. */
 export async function findStraggler(planned: Planned, path: string, terminal: Terminal, texts: Map<string, string>): Promise<Failure> {
   const read = await readOther(path, texts, terminal.signal);
-  if (read.kind === 'config') throw usage(sentence`--slow is ${quoted(path)}`, sentence`give stage5=1.2, a trace or step times`);
+  if (read.kind === 'config')
+    throw traceError(
+      'measured-unknown',
+      read.source.file,
+      sentence`This is neither a trace nor measured times`,
+      sentence`give stage5=1.2, a trace or step times`,
+    );
   const { straggler, stages } =
     read.kind === 'trace' ? compareWithTrace(planned.plan, read.trace, path) : compareWithTimes(planned.plan, read.times);
   const slow = stages.find(({ stage }) => stage === straggler);

@@ -1,8 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readHuggingFace, type HuggingFaceModel } from '../../core/huggingface/reader';
 import { maximumConfigSize } from '../../core/languages/json/document';
 import { ExpectedError } from '../../core/errors';
+import { readRegular } from '../../files/read-regular';
 import type { OnnxModel } from './model-of-onnx';
 import { sentence, type Sentence } from '../../core/sentence';
 
@@ -49,8 +49,8 @@ function sameModel(config: HuggingFaceModel, fields: OnnxModel['fields']): Nearb
 
 async function readConfigText(file: string): Promise<string | null> {
   try {
-    const status = await stat(file);
-    return status.isFile() && status.size <= maximumConfigSize ? await readFile(file, 'utf8') : null;
+    const stored = await readRegular(file, maximumConfigSize);
+    return stored.kind === 'file' ? new TextDecoder().decode(stored.bytes) : null;
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) return null;
     throw error;

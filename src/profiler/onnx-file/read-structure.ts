@@ -1,8 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { ModelProtoSchema, type ModelProto } from 'onnx-buf';
-import { open, stat } from 'node:fs/promises';
 import { errorMessage, throwIfCancelled, type CancelSignal, type ExpectedError } from '../../core/errors';
 import { fileSource, type ByteSource } from './byte-source';
+import { openRegular } from '../../files/read-regular';
 import { onnxError } from './errors';
 import { pruneModel } from './prune';
 import { type Sentence, sentence } from '../../core/sentence';
@@ -14,12 +14,13 @@ import { type Sentence, sentence } from '../../core/sentence';
  */
 export async function readOnnxStructure(file: string, signal?: CancelSignal): Promise<ModelProto> {
   throwIfCancelled(signal);
-  const size = await fileSize(file);
-  const handle = await open(file).catch((error: unknown) => {
+  const handle = await openRegular(file).catch((error: unknown) => {
     throw systemFailure(file, error);
   });
+  if (handle === 'folder') throw onnxError('onnx-unreadable', file, sentence`is a folder`, sentence`name the .onnx file in it`);
+  if (handle === 'device') throw onnxError('onnx-unreadable', file, sentence`is not a regular file`, sentence`name an .onnx file`);
   try {
-    return await readStructure(fileSource(handle, size), file, signal);
+    return await readStructure(fileSource(handle, (await handle.stat()).size), file, signal);
   } catch (error) {
     throw systemFailure(file, error);
   } finally {
@@ -69,16 +70,6 @@ async function rejectKnownOthers(source: ByteSource, file: string): Promise<void
       sentence`is a zip archive (as PyTorch checkpoints are), not an ONNX model`,
       sentence`export the model to ONNX, or name its config.json`,
     );
-}
-
-async function fileSize(file: string): Promise<number> {
-  const status = await stat(file).catch((error: unknown) => {
-    throw systemFailure(file, error);
-  });
-  if (status.isDirectory()) throw onnxError('onnx-unreadable', file, sentence`is a folder`, sentence`name the .onnx file in it`);
-  // A named pipe would wait for ever.
-  if (!status.isFile()) throw onnxError('onnx-unreadable', file, sentence`is not a regular file`, sentence`name an .onnx file`);
-  return status.size;
 }
 
 /** A failure of the file system as the user can understand it; anything else as it is. */

@@ -111,13 +111,38 @@ describe('terapipe on bad input', () => {
     await refuses(['plan', 'broken/terapipe.json'], 'broken/config.json:1:21', 'config-json-syntax');
   });
 
-  it('does not wait for a pipe that a config names', async function () {
+  it('does not wait for a pipe, whatever names it', async function () {
     const made = spawnSync('mkfifo', [path.join(cli.folder, 'pipe.json')]);
     if (made.status !== 0) {
       console.log('      skipped: no mkfifo here');
       this.skip();
     }
     await file('{"model": "../pipe.json"}', '1:11', 'config-unreadable', 'piped/terapipe.json');
+    write('ok/terapipe.json', '{"model": {"layers": 2, "hidden": 64, "heads": 4}}');
+    for (const command of [
+      'plan',
+      'memory',
+      'prefill',
+      'check',
+      'inspect',
+      'profile',
+      'rehearse',
+      'elastic',
+      'solve',
+      'simulate',
+      'export',
+    ])
+      await refuses([command, 'pipe.json', ...(command === 'export' ? ['--to', 'svg'] : [])], 'pipe.json:1:1', 'config-unreadable');
+    for (const options of [
+      ['--profile', 'pipe.json'],
+      ['--lengths', 'pipe.json'],
+      ['--compare', 'pipe.json'],
+      ['--measured', 'pipe.json'],
+      ['--slow', 'pipe.json'],
+    ])
+      await refuses(['plan', 'ok/terapipe.json', ...options], 'pipe.json:1:1', 'config-unreadable');
+    await refuses(['export', 'ok/terapipe.json', '--to', 'megatron', '--into', 'pipe.json'], 'pipe.json:1:1', 'config-unreadable');
+    await refuses(['export', 'ok/terapipe.json', '--to', 'svg', '--out', 'pipe.json'], 'terapipe', 'export-not-saved');
   });
 
   it('refuses trouble on standard input', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
@@ -41,6 +43,13 @@ describe('reading a regular file', () => {
   it('does not wait for a named pipe', async () => {
     assert.equal(spawnSync('mkfifo', [at('pipe')]).status, 0);
     assert.equal((await readRegular(at('pipe'), 20_000)).kind, 'device');
+  });
+
+  it('opens no socket', async () => {
+    const server = createServer().listen(at('socket'));
+    await once(server, 'listening');
+    assert.equal((await readRegular(at('socket'), 20_000)).kind, 'device');
+    server.close();
   });
 
   it("fails with the system's code", async () => {

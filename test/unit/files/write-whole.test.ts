@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -146,8 +147,15 @@ describe('writing a file whole', () => {
     assert.ok(statSync('/dev/null').isCharacterDevice());
     await assert.rejects(writeWhole('/dev/full', 'x', { replace: true }), { code: 'ENOSPC' });
     if (spawnSync('mkfifo', [at('pipe')]).status !== 0) return;
-    const [text] = await Promise.all([nodeDisk.readFile(at('pipe'), 'utf8'), writeWhole(at('pipe'), 'through', { replace: false })]);
-    assert.deepEqual([text, lstatSync(at('pipe')).isFIFO()], ['through', true]);
+    const reader = await nodeDisk.open(at('pipe'), constants.O_RDONLY | constants.O_NONBLOCK);
+    await writeWhole(at('pipe'), 'through', { replace: false });
+    assert.deepEqual([await reader.readFile('utf8'), lstatSync(at('pipe')).isFIFO()], ['through', true]);
+    await reader.close();
+  });
+
+  it('does not wait for somebody to read a pipe', async function () {
+    if (spawnSync('mkfifo', [at('unread')]).status !== 0) this.skip();
+    await assert.rejects(writeWhole(at('unread'), 'x', { replace: true }), { code: 'ENXIO' });
   });
 
   it('refuses folders, and places that are none', async () => {

@@ -37,7 +37,7 @@ export const prefillCommand = defineCommand({
     const capMs = parseChunkCap(given['chunk-cap']);
     const to = given.to === undefined ? null : parseChoice(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) => {
-      const lengths = given.lengths === undefined ? null : readLengths((await readInto(texts, given.lengths)).text);
+      const lengths = given.lengths === undefined ? null : readLengths(await readInto(texts, given.lengths));
       const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
       const tokens = prompt ?? (lengths === null ? usualPrompt(run) : Math.max(...lengths.map((each) => each.tokens)));
       const request = servedRequest(run, { tokens, stages: null }, line.defaults);

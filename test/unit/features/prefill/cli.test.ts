@@ -159,22 +159,32 @@ describe('terapipe prefill', () => {
   });
 
   it('reads lengths as lines, JSON lines and counts by length', () => {
-    assert.deepEqual(readLengths('512\n1024\n'), [
+    assert.deepEqual(readLengths({ file: 'l', text: '512\n1024\n' }), [
       { tokens: 512, count: 1 },
       { tokens: 1024, count: 1 },
     ]);
-    assert.deepEqual(readLengths('{"tokens": 512, "count": 3}\n{"prompt_tokens": 7}'), [
+    assert.deepEqual(readLengths({ file: 'l', text: '{"tokens": 512, "count": 3}\n{"prompt_tokens": 7}' }), [
       { tokens: 512, count: 3 },
       { tokens: 7, count: 1 },
     ]);
-    assert.deepEqual(readLengths('{"512": 3, "7": 1}'), [
+    assert.deepEqual(readLengths({ file: 'l', text: '{"512": 3, "7": 1}' }), [
       { tokens: 7, count: 1 },
       { tokens: 512, count: 3 },
     ]);
-    for (const broken of ['', '512\nmany', '{"tokens": 0}', '{"a": 1}', '-5', '1.5'])
+    for (const [text, broken] of [
+      ['', ''],
+      ['512\n many\r\n7', 'many'],
+      ['{"tokens": 0}', '{"tokens": 0}'],
+      ['{"a": 1}', '"a"'],
+      ['{"7": 1, "8": 0}', '"8"'],
+      ['-5', '-5'],
+      ['1.5', '1.5'],
+      ['{"__proto__": {"tokens": 7}}', '"__proto__"'],
+    ] as const)
       assert.throws(
-        () => readLengths(broken),
-        (error: unknown) => error instanceof ExpectedError && error.code === 'prefill-lengths',
+        () => readLengths({ file: 'l', text }),
+        ({ code, place }: ExpectedError) =>
+          code === 'prefill-lengths' && place?.file === 'l' && text.slice(place.range.start, place.range.end) === broken,
       );
   });
 

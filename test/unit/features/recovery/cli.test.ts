@@ -78,6 +78,9 @@ describe('terapipe plan --without and --slow', () => {
     const { err, exitCode } = await cli.run(['plan', 'run.json', '--slow', 'even.trace.json']);
     assert.equal(exitCode, 2);
     assert.match(err, /shows no straggler[^]*--slow stage5=1\.2/);
-    assert.match((await cli.run(['plan', 'run.json', '--slow', 'run.json'])).err, /give stage5=1\.2, a trace or step times/);
+    assert.match(
+      (await cli.run(['plan', 'run.json', '--slow', 'run.json'])).err,
+      /^run\.json:1:1: This is neither a trace nor measured times; give stage5=1\.2, a trace or step times/,
+    );
   });
 });
