@@ -1,6 +1,6 @@
 import type { Command } from './command';
 import { checkCommand } from './commands/check';
-import { elasticCommand } from '../features/elastic/cli';
+import { elasticCommand } from '../features/elastic/cli/command';
 import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
 import { memoryCommand } from './commands/memory';

@@ -1,6 +1,5 @@
 import { currentName } from '../core/terapipe/renamed-keys';
-import { freeNames } from '../core/layout-search/problem';
-import { searchKeys, type SearchKey } from '../core/domain/layout-choices';
+import { freeNames, searchKeys, type SearchKey } from '../core/domain/layout-choices';
 import { namedSchedules } from '../core/domain/schedule-names';
 import { parseChoice, type Line } from './command';
 

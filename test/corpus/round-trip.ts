@@ -1,6 +1,7 @@
 import { ExpectedError } from '../../src/core/errors';
 import type { ModelSpec } from '../../src/core/domain/model';
-import { newFileLaunchers, newFileWriter, newLauncher, type NewFileWriter } from '../../src/core/export/launchers/new-launcher';
+import { newFileLaunchers } from '../../src/core/export/launchers/new-file-launchers';
+import { newFileWriter, newLauncher, type NewFileWriter } from '../../src/core/export/launchers/new-launcher';
 import { readHuggingFace } from '../../src/core/huggingface/reader';
 import { asLaunched } from '../../src/core/launchers/as-launched';
 import { runOfLauncher } from '../../src/core/launchers/launcher-run';

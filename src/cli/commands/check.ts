@@ -1,4 +1,3 @@
-import { checkAnswer } from '../answers/check';
 import { defineCommand } from '../command';
 import { configOptions } from '../common-options';
 
@@ -12,7 +11,8 @@ export const checkCommand = defineCommand({
   },
   start: ({ paths, sets, machine, defaults }, { all, ignore = '' }) => {
     const suppression = { all: all === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
-    return (terminal, texts) => {
+    return async (terminal, texts) => {
+      const { checkAnswer } = await import('../answers/check');
       const reading = { sets, machine, shell: terminal.shell, signal: terminal.signal, ...suppression };
       return checkAnswer(paths, reading, defaults, texts, terminal.status);
     };

@@ -1,13 +1,9 @@
 import { orList } from '../../core/text';
-import { exportAnswer } from '../answers/export';
-import { exportBestAnswer } from '../answers/export-search';
 import { defineCommand, parseChoice, refuseBoth, usage, type Given, type Line, type Run } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { exportFormatNamed, exportNames } from '../export-formats';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
-import { planNearby } from '../planned';
-import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
 import { sentence } from '../../core/sentence';
 
 const longestName = Math.max(...exportNames.map((name) => name.length));
@@ -50,6 +46,9 @@ export const exportCommand = defineCommand({
       throw usage(sentence`--write needs something to write to`, sentence`give --into or --out too`);
     const planned = withSchedule(line, named);
     return async (terminal, texts) => {
+      const { exportAnswer } = await import('../answers/export');
+      const { planNearby } = await import('../planned');
+      const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
       const read = await measuredConfig(planned, step, terminal, texts);
       sayDifferences(read, terminal);
       const plan = await planNearby(read.config, read.line.defaults, terminal.status);
@@ -71,6 +70,8 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
       sentence`give --to ${orList(exportNames.filter((name) => exportFormatNamed(name).into.length > 0))}`,
     );
   return async (terminal, texts) => {
+    const { exportBestAnswer } = await import('../answers/export-search');
+    const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
     const read = await measuredConfig(line, given.measured, terminal, texts, true);
     const { config, line: asked } = read;
     sayDifferences(read, terminal);

@@ -1,41 +1,9 @@
-import { ExpectedError } from '../../core/errors';
-import { slicesEnding } from '../../core/export/slices/slices-file';
-import { inspectAnswer } from '../answers/inspect';
-import { launcherAnswer } from '../answers/inspect-launcher';
-import { scheduleAnswer } from '../answers/inspect-schedule';
-import { profileFileAnswer } from '../answers/profile';
 import { defineCommand } from '../command';
 import { configOptions } from '../common-options';
-import { isOnnx, namedConfig, readInto, requireRun } from '../read-config';
-import { standardInput, type SourceText } from '../read-file';
-import { isScheduleFile } from '../walk';
-import { openNamed } from '../named-source';
 
 export const inspectCommand = defineCommand({
   takes: 'FILE',
   description: 'what a config sets, with the defaults of its format',
   options: configOptions,
-  start: (line) => async (terminal, texts) => {
-    const source = isOnnx(line.path) ? undefined : await openNamed(line.path, terminal.shell);
-    if (source !== undefined) texts.set(source.file, source.text);
-    if (source !== undefined && isProfileText(source.text)) return profileFileAnswer(source);
-    if (source !== undefined && isScheduleFile(source)) return scheduleAnswer(source, await readSlicesFile(source, texts));
-    const config = await namedConfig(line, terminal, texts, { source });
-    return config.launcher === null ? inspectAnswer(requireRun(config)) : launcherAnswer(config.launcher, config);
-  },
+  start: (line) => async (terminal, texts) => (await import('../answers/inspect-named')).inspectNamed(line, terminal, texts),
 });
-
-function isProfileText(text: string): boolean {
-  return /^\s*\{[^{}]*"kind":\s*"terapipe-(?:torch-)?profile"/.test(text);
-}
-
-/** The file next to a schedule with the slices of its micro-batches; null where there is none. */
-async function readSlicesFile({ file }: SourceText, texts: Map<string, string>): Promise<SourceText | null> {
-  if (file === standardInput) return null;
-  try {
-    return await readInto(texts, `${file}${slicesEnding}`);
-  } catch (error) {
-    if (error instanceof ExpectedError && error.code === 'config-not-found') return null;
-    throw error;
-  }
-}

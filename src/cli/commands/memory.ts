@@ -1,14 +1,14 @@
-import { memoryAnswer } from '../answers/memory';
 import { defineCommand } from '../command';
 import { configOptions, measured, schedule, withSchedule } from '../common-options';
-import { planRun } from '../planned';
-import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
 
 export const memoryCommand = defineCommand({
   takes: 'FILE',
   description: 'peak memory of every stage and what it is made of',
   options: { ...configOptions, measured, schedule },
   start: (asked, given) => async (terminal, texts) => {
+    const { memoryAnswer } = await import('../answers/memory');
+    const { planRun } = await import('../planned');
+    const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
     const read = await measuredConfig(withSchedule(asked, given.schedule), given.measured, terminal, texts);
     const { config, line } = read;
     sayDifferences(read, terminal);

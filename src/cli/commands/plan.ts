@@ -1,18 +1,11 @@
 import { parseAmount } from '../../core/amounts';
 import { quoted } from '../../core/text';
-import { compareOptions, comparedAnswer, comparedFiles } from '../../features/compare/cli/option';
-import { isSearchedSide } from '../../features/compare/cli/search-answer';
-import { planAnswer } from '../answers/plan';
-import { parseLoss, recoveryAnswer, recoveryOptions, findStraggler } from '../../features/recovery/cli';
-import { plannedChoice, searchAnswer } from '../answers/search';
-import { defineCommand, refuseBoth, usage, type Line } from '../command';
+import { compareOptions, comparedFiles, isSearchedSide } from '../../features/compare/cli/option';
+import { parseLoss, recoveryOptions } from '../../features/recovery/cli/options';
+import { defineCommand, refuseBoth, usage } from '../command';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
-import { configOptions, measured, schedule, settingsOfLine, withSchedule } from '../common-options';
-import { planNearby } from '../planned';
-import { measuredConfig, sayDifferences } from '../../features/compare/cli/measured-config';
-import { readInto } from '../read-config';
-import { readLengths, writtenLengths } from '../problems/lengths';
+import { configOptions, measured, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
 
 export const planCommand = defineCommand({
@@ -54,22 +47,8 @@ export const planCommand = defineCommand({
     const free = written === undefined ? null : parseFreeKeys(written);
     const options = { tokens: parseTokenCount(tokens), quick, free };
     const [path, other] = comparedFiles(line, compare);
-    return async (terminal, texts) => {
-      const named = await withLengths({ ...line, path }, given.lengths, texts);
-      const read = await measuredConfig(named, given.measured, terminal, texts, search === true);
-      const { config, line: asked, used } = read;
-      if (search === true || loss !== null) sayDifferences(read, terminal);
-      if (other !== undefined) return comparedAnswer(config, asked, { other, free }, terminal, texts);
-      const own = settingsOfLine(asked);
-      if (choice !== null) {
-        const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
-        return planAnswer(chosen.planned, texts, chosen.settings, used);
-      }
-      if (search === true) return searchAnswer(config, asked.defaults, { ...options, own }, terminal);
-      const planned = await planNearby(config, asked.defaults, terminal.status);
-      if (loss === null) return planAnswer(planned, texts, own, used);
-      return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);
-    };
+    const asked = { lengths: given.lengths, measured: given.measured, isSearch: search === true, choice, loss, other, options };
+    return async (terminal, texts) => (await import('../answers/plan-named')).planNamed({ ...line, path }, asked, terminal, texts);
   },
 });
 
@@ -78,11 +57,4 @@ function parseTokenCount(written: string | undefined): number | null {
   const count = parseAmount(written, 'decimal');
   if (count !== null && count >= 1 && count <= 1e18) return count;
   throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15T or 15.6e12`);
-}
-
-/** The line with lengths of documents as a setting overriding the files. @throws ExpectedError as `readInto` and `readLengths`. */
-async function withLengths(line: Line, file: string | undefined, texts: Map<string, string>): Promise<Line> {
-  if (file === undefined) return line;
-  const lengths = writtenLengths(readLengths(await readInto(texts, file)));
-  return { ...line, sets: [...line.sets, `training.lengths=${JSON.stringify(lengths)}`] };
 }

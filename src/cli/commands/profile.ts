@@ -1,10 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { providerNames } from '../../core/domain/profile';
 import { quoted } from '../../core/text';
-import { comparisonAnswer, importAnswer, profileAnswer } from '../answers/profile';
 import { parseCount, defineCommand, parseChoice, refuseBoth, usage } from '../command';
 import { configOptions } from '../common-options';
-import { namedConfig, readInto, runConfig } from '../read-config';
 import { sentence } from '../../core/sentence';
 
 /** Seconds that measuring may take by default. */
@@ -34,6 +32,8 @@ export const profileCommand = defineCommand({
       threads: parseThreads(given.threads),
     };
     return async (terminal, texts) => {
+      const { comparisonAnswer, importAnswer, profileAnswer } = await import('../answers/profile');
+      const { namedConfig, readInto, runConfig } = await import('../read-config');
       if (given.compare !== undefined) return comparisonAnswer(line.path, given.compare);
       const { run } = await runConfig(await namedConfig(line, terminal, texts, { withProfile: false }), line, texts);
       if (given.import === undefined) return profileAnswer(run, profiling, line.defaults, terminal);

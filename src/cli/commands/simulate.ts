@@ -1,6 +1,4 @@
-import { simulateAnswer } from '../answers/simulate';
 import { defineCommand } from '../command';
-import { readInto, referencedInto } from '../read-config';
 
 export const simulateCommand = defineCommand({
   takes: 'FILE',
@@ -8,6 +6,9 @@ export const simulateCommand = defineCommand({
   options: {},
   start:
     ({ path }) =>
-    async (_, texts) =>
-      simulateAnswer(await readInto(texts, path), referencedInto(texts)),
+    async (_, texts) => {
+      const { simulateAnswer } = await import('../answers/simulate');
+      const { readInto, referencedInto } = await import('../read-config');
+      return simulateAnswer(await readInto(texts, path), referencedInto(texts));
+    },
 });

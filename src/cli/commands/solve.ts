@@ -1,7 +1,4 @@
-import { runSolve } from '../answers/solve';
-import { solvedAnswer, incumbentLine } from '../answers/solve-text';
 import { defineCommand } from '../command';
-import { readInto } from '../read-config';
 
 export const solveCommand = defineCommand({
   takes: 'FILE',
@@ -20,6 +17,9 @@ export const solveCommand = defineCommand({
   start:
     ({ path }) =>
     async (terminal, texts) => {
+      const { runSolve } = await import('../answers/solve');
+      const { solvedAnswer, incumbentLine } = await import('../answers/solve-text');
+      const { readInto } = await import('../read-config');
       const { file, text } = await readInto(texts, path);
       return solvedAnswer(runSolve(text, file, terminal.clock, incumbentLine(terminal), terminal.signal));
     },

@@ -23,3 +23,20 @@ export const searchKeys = [
 ] as const;
 
 export type SearchKey = (typeof searchKeys)[number];
+
+/** Choices that trade time for memory, which `layout` leaves as the files have them. */
+export const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];
+/** How a layout is run, which `layout` leaves as well. */
+const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'];
+/** What is searched only where a file has it or it is named: it wants a runtime and a host that are made for it. */
+const askedKeys: readonly SearchKey[] = ['offloadOptimizer'];
+
+/**
+ * Names that stand for several choices: none; sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a
+ * layout is run.
+ */
+export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly SearchKey[]>> = {
+  none: [],
+  layout: searchKeys.filter((key) => ![...memoryKeys, ...runKeys, ...askedKeys].includes(key)),
+  all: searchKeys.filter((key) => !askedKeys.includes(key)),
+};

@@ -1,4 +1,4 @@
-import { newFileLaunchers } from './launchers/new-launcher';
+import { newFileLaunchers } from './launchers/new-file-launchers';
 import { sliceExports } from './slices/registry';
 import type { SliceExport } from './slices/slice-export';
 import { chosenCandidate, type Plan } from '../planner/plan';

@@ -7,24 +7,7 @@ import type { Located } from '../domain/located';
 import type { PlanRequest } from '../domain/request';
 import { namesRuntime } from './abilities';
 import type { SearchProblem } from './search-problem';
-import { searchKeys, type SearchKey } from '../domain/layout-choices';
-
-/** Choices that trade time for memory, which `layout` leaves as the files have them. */
-const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];
-/** How a layout is run, which `layout` leaves as well. */
-const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'];
-/** What is searched only where a file has it or it is named: it wants a runtime and a host that are made for it. */
-const askedKeys: readonly SearchKey[] = ['offloadOptimizer'];
-
-/**
- * Names that stand for several choices: none; sizes of groups, micro-batch, stages and schedule; and those with recompute, ZeRO and how a
- * layout is run.
- */
-export const freeNames: Readonly<Record<'none' | 'layout' | 'all', readonly SearchKey[]>> = {
-  none: [],
-  layout: searchKeys.filter((key) => ![...memoryKeys, ...runKeys, ...askedKeys].includes(key)),
-  all: searchKeys.filter((key) => !askedKeys.includes(key)),
-};
+import { freeNames, memoryKeys, searchKeys, type SearchKey } from '../domain/layout-choices';
 
 /**
  * The search that a run asks for, in every face alike: what its files fix stays, and model, cluster, sequence length, global batch,

@@ -1,7 +1,7 @@
 import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
-import { launcherFormats, launchers } from '../../launchers/registry';
-import type { ConfigFormat, LauncherFormat } from '../../run/config-format';
+import { launchers } from '../../launchers/registry';
+import type { LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import type { Carried, NewFile } from '../../launchers/writing/editor';
 import type { LaunchSettings, ModelGap, Remark } from '../../launchers/writing/launch-settings';
@@ -18,15 +18,6 @@ export interface NewLauncher {
   /** Those of them in which the file trains another model. */
   readonly modelGaps: readonly ModelGap[];
 }
-
-/**
- * Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. `edits` are the
- * formats whose files are edited instead.
- */
-export const newFileLaunchers = launcherFormats.toReversed().flatMap((format) => {
-  const { exported } = launchers[format];
-  return exported === undefined ? [] : [{ format, ...exported, edits: [format, ...(exported.into ?? [])] as readonly ConfigFormat[] }];
-});
 
 /** How new files of one launcher are written. */
 export interface NewFileWriter extends NewFile {

@@ -1,12 +1,4 @@
-import type { Answer } from '../../../cli/answer';
 import type { Line } from '../../../cli/command';
-import { planNearby } from '../../../cli/planned';
-import { readConfig, runConfig, type RunConfig } from '../../../cli/read-config';
-import type { Terminal } from '../../../cli/terminal';
-import type { SearchKey } from '../../../core/domain/layout-choices';
-import { comparedPlansAnswer, comparedRunAnswer } from './answer';
-import { readOther } from './read-measured';
-import { comparedSearchAnswer, isSearchedSide } from './search-answer';
 
 /** The option of `terapipe plan` that compares. */
 export const compareOptions = {
@@ -20,21 +12,13 @@ export const compareOptions = {
   },
 } as const;
 
-/** A plan compared with another config's, planned with the same settings and defaults, a measured run, or what a search finds. */
-export async function comparedAnswer(
-  config: RunConfig,
-  line: Line,
-  { other, free }: { readonly other: string; readonly free: readonly SearchKey[] | null },
-  terminal: Terminal,
-  texts: Map<string, string>,
-): Promise<Answer> {
-  const { sets, machine, defaults, profile } = line;
-  if (isSearchedSide(other)) return comparedSearchAnswer(config, other, { defaults, free }, terminal, texts);
-  const read = await readOther(other, texts, terminal.signal);
-  const planned = await planNearby(config, defaults, terminal.status);
-  if (read.kind !== 'config') return comparedRunAnswer(planned, read, other, texts);
-  const otherConfig = await readConfig(read.source, { sets, machine, shell: terminal.shell, withProfile: profile === null }, texts);
-  return comparedPlansAnswer(planned, await planNearby(await runConfig(otherConfig, line, texts), defaults, terminal.status), texts);
+/** What `--compare` may name instead of a file: sides of a search. */
+const searchedSides = ['launched', 'best'] as const;
+export type SearchedSide = (typeof searchedSides)[number];
+
+/** Whether `--compare` asks for a search; a file of that name is `./best`. */
+export function isSearchedSide(name: string): name is SearchedSide {
+  return (searchedSides as readonly string[]).includes(name);
 }
 
 /** Both files of `plan A --compare B`, which may be written `plan --compare A B`, in the order of the command line. */

@@ -9,17 +9,9 @@ import type { Answer, Texts } from '../../../cli/answer';
 import { judgedFindings, placed } from '../../../cli/planned';
 import { requireRun } from '../../../cli/read-config';
 import { comparedPlansAnswer } from './answer';
+import type { SearchedSide } from './option';
 import { searchLayouts } from '../../../cli/answers/search';
 import { say } from '../../../core/sentence';
-
-/** What `--compare` may name instead of a file: sides of a search. */
-const searchedSides = ['launched', 'best'] as const;
-type SearchedSide = (typeof searchedSides)[number];
-
-/** Whether `--compare` asks for a search; a file of that name is `./best`. */
-export function isSearchedSide(name: string): name is SearchedSide {
-  return (searchedSides as readonly string[]).includes(name);
-}
 
 /**
  * `terapipe plan FILE --compare best`: the layout that FILE launches, or is planned with where it names none, compared with the best that a

@@ -1,14 +1,9 @@
 import { sentence } from '../../../core/sentence';
 import { quoted } from '../../../core/text';
-import { servedRequest } from '../core/answer';
-import { servedModel, usualPrompt } from '../core/served-model';
-import { planPrefill, servedPrefill, timesOfLengths } from '../core/prefill';
 import { servingRuntimes } from '../core/serving';
-import { prefillAnswer, type PrefillExport } from './answer';
+import type { PrefillExport } from './answer';
 import { parseCount, defineCommand, parseChoice, refuseBoth, usage } from '../../../cli/command';
 import { configOptions } from '../../../cli/common-options';
-import { readLengths } from '../../../cli/problems/lengths';
-import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
 
 export const prefillCommand = defineCommand({
   takes: 'FILE',
@@ -36,18 +31,8 @@ export const prefillCommand = defineCommand({
     const prompt = parseCount('--prompt', given.prompt, 100_000_000);
     const capMs = parseChunkCap(given['chunk-cap']);
     const to = given.to === undefined ? null : parseChoice(exports, given.to, 'nothing that prefill is written for');
-    return async (terminal, texts) => {
-      const lengths = given.lengths === undefined ? null : readLengths(await readInto(texts, given.lengths));
-      const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-      const tokens = prompt ?? (lengths === null ? usualPrompt(run) : Math.max(...lengths.map((each) => each.tokens)));
-      const request = servedRequest(run, { tokens, stages: null }, line.defaults);
-      const prefill = planPrefill(request, capMs, terminal.signal);
-      const { timeToFirstTokenMs: ms } = prefill;
-      const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
-      const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
-      const served = servedPrefill(request, lengths, capMs);
-      return prefillAnswer({ request, model: servedModel(run), prefill, times, prompts, served, to });
-    };
+    return async (terminal, texts) =>
+      (await import('./prefill-named')).prefillNamed(line, { prompt, lengths: given.lengths, capMs, to }, terminal, texts);
   },
 });
 

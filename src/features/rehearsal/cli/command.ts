@@ -1,9 +1,6 @@
 import { providerNames } from '../../../core/domain/profile';
-import { rehearseAnswer } from './answer';
 import { parseCount, defineCommand, parseChoice } from '../../../cli/command';
 import { configOptions, schedule, withSchedule } from '../../../cli/common-options';
-import { planNearby } from '../../../cli/planned';
-import { namedConfig, runConfig } from '../../../cli/read-config';
 
 /** Measured steps by default. */
 const defaultSteps = 5;
@@ -47,6 +44,9 @@ export const rehearseCommand = defineCommand({
       yes: given.yes ?? false,
     };
     return async (terminal, texts) => {
+      const { rehearseAnswer } = await import('./answer');
+      const { planNearby } = await import('../../../cli/planned');
+      const { namedConfig, runConfig } = await import('../../../cli/read-config');
       const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
       return rehearseAnswer(await planNearby(config, line.defaults, terminal.status), options, terminal);
     };

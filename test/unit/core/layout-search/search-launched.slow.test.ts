@@ -9,7 +9,8 @@ import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planne
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { launchedAgainstBest } from '../../../../src/core/layout-search/launched';
-import { freeNames, toSearchProblem } from '../../../../src/core/layout-search/problem';
+import { freeNames } from '../../../../src/core/domain/layout-choices';
+import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { loadObject } from '../config-files/files';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recoveryAnswer } from '../../../../src/features/recovery/cli';
+import { recoveryAnswer } from '../../../../src/features/recovery/cli/answer';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import type { Plan } from '../../../../src/core/planner/plan';
 import { recover, type Failure, type Recovery, type WayId } from '../../../../src/features/recovery/core';

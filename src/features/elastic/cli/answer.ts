@@ -1,47 +1,24 @@
-import { balanceNames } from '../../core/run/elastic';
-import type { Run } from '../../core/run/run';
-import { readNamedNorms } from './core/named-norms';
-import { epochVerdict } from './core/memory';
-import { planElastic } from './core/make-plan';
-import { variantNames, type ElasticEpoch, type ElasticPlan } from './core/plan';
-import { studyElastic, type ElasticStudy, type MicroBatchCurve } from './core/study';
-import { resolveElastic } from './core/resolve';
-import { placed } from '../../core/errors';
-import { elasticJson } from './json';
-import { elasticHtml } from './core/report';
-import { column, formatCount, formatDuration, plural } from '../../core/format';
-import { reportedAssumptions } from '../../core/domain/request';
-import type { ResolveDefaults } from '../../core/plan-request/scenario';
-import { printable } from '../../core/text';
-import { profilesFolder, readProfiles } from '../../profiler/store';
-import { whereText, printedFinding, type Answer, type PrintedFinding } from '../../cli/answer';
-import { referencedInto, namedConfig, runConfig } from '../../cli/read-config';
-import { indented, table } from '../../cli/table';
-import { writeOut } from '../../cli/write-file';
-import { say, sentence } from '../../core/sentence';
-import { defineCommand, usage } from '../../cli/command';
-import { configOptions } from '../../cli/common-options';
-import { judgedFindings } from '../../cli/planned';
-
-export const elasticCommand = defineCommand({
-  takes: 'FILE',
-  description: 'a run that freezes layers: pipelines, replicas and time of every epoch',
-  options: {
-    ...configOptions,
-    report: { value: 'PATH', help: 'write a report in one page (HTML) to a new file' },
-    write: { help: 'with --report, replace PATH' },
-  },
-  start: (line, { report: file = null, write = false }) => {
-    if (write && file === null) throw usage(sentence`--write needs something to write to`, sentence`give --report too`);
-    return async (terminal, texts) => {
-      const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-      const { run } = config;
-      const judged = file === null ? [] : judgedFindings(config, run, null);
-      const findings = judged.map((finding) => printedFinding(finding, texts));
-      return elasticAnswer(run, line.defaults, texts, file === null ? null : { file, write, findings });
-    };
-  },
-});
+import { balanceNames } from '../../../core/run/elastic';
+import type { Run } from '../../../core/run/run';
+import { readNamedNorms } from '../core/named-norms';
+import { epochVerdict } from '../core/memory';
+import { planElastic } from '../core/make-plan';
+import { variantNames, type ElasticEpoch, type ElasticPlan } from '../core/plan';
+import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/study';
+import { resolveElastic } from '../core/resolve';
+import { placed } from '../../../core/errors';
+import { elasticJson } from '../json';
+import { elasticHtml } from '../core/report';
+import { column, formatCount, formatDuration, plural } from '../../../core/format';
+import { reportedAssumptions } from '../../../core/domain/request';
+import type { ResolveDefaults } from '../../../core/plan-request/scenario';
+import { printable } from '../../../core/text';
+import { profilesFolder, readProfiles } from '../../../profiler/store';
+import { whereText, type Answer, type PrintedFinding } from '../../../cli/answer';
+import { referencedInto } from '../../../cli/read-config';
+import { indented, table } from '../../../cli/table';
+import { writeOut } from '../../../cli/write-file';
+import { say } from '../../../core/sentence';
 
 /** Where the report goes. */
 interface ReportFile {
@@ -55,7 +32,12 @@ interface ReportFile {
  * `terapipe elastic`: a run that freezes layers, epoch by epoch. @param report null: none is written. @throws ExpectedError as
  * `resolveElastic`, `readNamedNorms`, `planElastic` and `writeOut`.
  */
-async function elasticAnswer(run: Run, defaults: ResolveDefaults, texts: Map<string, string>, report: ReportFile | null): Promise<Answer> {
+export async function elasticAnswer(
+  run: Run,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+  report: ReportFile | null,
+): Promise<Answer> {
   const { found } = await readProfiles(profilesFolder(run.file));
   const norms = await readNamedNorms(run, referencedInto(texts));
   // What concerns the run as a whole is at its first key.
