@@ -1,3 +1,4 @@
+import { memoized } from '../../records';
 import type { SliceMs } from '../../slicing/problem';
 import type { PlanRequest } from '../../domain/request';
 import type { Pipeline } from '../predict/pipeline';
@@ -24,11 +25,19 @@ const exactly = 1e-9;
 /** On nodes of several kinds stages count as nearly proportional up to this share. */
 const nearly = 0.02;
 
+/** The same functions whenever a pipeline is asked, so that what is kept of them serves every batch and unit that is solved for. */
+const knownCosts = new WeakMap<Pipeline, readonly SliceMs[]>();
+const knownSlowest = new WeakMap<Pipeline, SliceMs>();
+
 /**
  * Forward and backward of a slice on every stage, ms, with both transfers, which hold the sender (TeraPipe's runtime); stages that take the
  * same share a function.
  */
 function stageCosts(pipeline: Pipeline): readonly SliceMs[] {
+  return memoized(knownCosts, pipeline, () => makeStageCosts(pipeline));
+}
+
+function makeStageCosts(pipeline: Pipeline): readonly SliceMs[] {
   const known = new Map<string, SliceMs>();
   const costs = pipeline.stages.map(({ cost }) => cost);
   return costs.map((cost, stage) => {
@@ -97,7 +106,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   const [first] = distinct;
   const slowest: SlicingStages = {
     kind: 'slowest',
-    cost: slowestCost(withoutOutdone(pipeline, costs)),
+    cost: memoized(knownSlowest, pipeline, () => slowestCost(withoutOutdone(pipeline, costs))),
     factors: null,
     stage: null,
     apart: 0,

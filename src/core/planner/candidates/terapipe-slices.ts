@@ -13,6 +13,7 @@ import type { Certificate, BaselineSlicing } from '../plan';
 import type { Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { fitsOn } from '../../partition/chunk-order';
+import { keptTimes } from './kept-times';
 import { slicesGrow, slicingStages, type SlicingStages } from './terapipe-cost';
 import { slicedStepTime } from './terapipe-time';
 import { leastCommonMultiple } from '../../numbers';
@@ -302,8 +303,8 @@ function sliceGrid(request: PlanRequest, pipeline: Pipeline, batch: number): Gri
   }
   const unit = coarsened(asked, tokens, maximumUnits);
   const tableUnits = Math.ceil(tokens / unit);
-  const affordable = Math.max(1, Math.floor(maximumSliceTimes / ((tableUnits * (tableUnits + 1)) / 2)));
-  return { unit, largestChunk: Math.min(largest, affordable), contextKinks: null, stages };
+  const largestChunk = Math.min(largest, Math.max(1, Math.floor(maximumSliceTimes / ((tableUnits * (tableUnits + 1)) / 2))));
+  return { unit, largestChunk, contextKinks: null, stages: { ...stages, cost: keptTimes(stages.cost, tokens, unit) } };
 }
 
 /** Doubled until there are few enough, so that a unit and its double are coarsened to the same unit. */
