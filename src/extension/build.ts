@@ -45,12 +45,11 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const profilerFile = context.asAbsolutePath('dist/profiler.js');
   const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
   const rehearsals = keep(createRehearsals(profilerFile));
-  const workerFile = context.asAbsolutePath('dist/worker.js');
-  const planner = keep(createPlannerClient(workerFile));
-  // Plans are waited for: a search never delays one.
-  const searcher = keep(createPlannerClient(workerFile));
-  // Nor does a measured run that is read.
-  const comparer = keep(createPlannerClient(workerFile));
+  const startPlanner = (): PlannerClient =>
+    keep(createPlannerClient(context.asAbsolutePath('dist/worker.js'), { onLost: (why) => log.warn(`A planner's process ended: ${why}`) }));
+  const planner = startPlanner();
+  // Plans are waited for: a search never delays one, nor does a measured run that is read.
+  const [searcher, comparer] = [startPlanner(), startPlanner()];
   const shell = shellReaderFrom((name) => vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, 'dist', name)));
   const scenarios = createScenarios((file) => planDefaults(vscode.Uri.parse(file), log), context.workspaceState);
   const sessions: PlanSessions = keep(createPlanSessions(sessionHost({ planner, searcher, profiles, scenarios, shell, log })));

@@ -19,7 +19,7 @@ import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './j
 
 interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called with growing fractions, 0..1. */
+  /** Called with growing fractions, 0..1; from the start again where another process takes over. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Called with the best slices so far while they are solved for. */
   readonly onIncumbent?: ((incumbent: IncumbentTimes) => void) | undefined;
@@ -54,8 +54,9 @@ export interface PlannerClient {
   readonly whatIf: (asked: ResolveMessage, sets: readonly WhatIfSet[], options?: Pick<PlanJobOptions, 'signal'>) => Promise<Plan>;
   /**
    * Plans in the worker's process; requests wait for each other in order. Rejects with CancelledError (within 200 ms of the signal, also
-   * when the client is disposed), with the ExpectedError of the planner, with ExpectedError `worker-crashed` when it stopped (the next
-   * request gets a fresh one), or with the planner's own error, its stack kept, for a bug.
+   * when the client is disposed), with the ExpectedError of the planner, with ExpectedError `worker-crashed` when it stopped (killed or
+   * hung, only when that happened to a second one; the next request gets a fresh one), or with the planner's own error, its stack kept, for
+   * a bug.
    */
   readonly plan: (request: PlanRequest, options?: PlanJobOptions) => Promise<Plan>;
   /** The same for a run that freezes layers. */

@@ -1,7 +1,7 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { isPackedPart, makeUnpacker } from '../protocol/packed';
 import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
-import { memoryLimitMb, startPlannerProcess, type PlannerProcess } from './process';
+import { memoryLimitMb, startPlannerProcess, type PlannerProcess, type ProcessEnd, type ProcessOptions } from './process';
 import { say, sentence } from '../core/sentence';
 
 /** The reply that ends a job well. */
@@ -33,18 +33,28 @@ export interface JobQueueOptions {
   readonly patienceMs?: number;
   /** Without a request for this long the process is stopped, ms: what it takes of memory is given back. */
   readonly restMs?: number;
+  /** How often a process that works is asked whether it still answers, ms. */
+  readonly pingMs?: number;
+  /** Called with the reason, a clause, when a process ended that nobody stopped. */
+  readonly onLost?: ((why: string) => void) | undefined;
 }
 
 /** What a process may take to start, ms: one that is about to answer is not replaced. */
 const startMs = 5_000;
 const longestTimerMs = 2 ** 31 - 1;
 
-/** While a job is under way the process keeps ours alive, idle it does not. */
-export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60_000 }: JobQueueOptions = {}): JobQueue {
+/**
+ * While a job is under way the process keeps ours alive, idle it does not. A job whose process is killed from outside or hangs is given to
+ * another process, once.
+ */
+export function openJobQueue(
+  workerFile: string,
+  { patienceMs = 120, restMs = 60_000, pingMs = 1_000, onLost = () => undefined }: JobQueueOptions = {},
+): JobQueue {
   const waiting: Job[] = [];
   let running: Job | null = null;
+  let isRepeatable = false;
   let worker: PlannerProcess | null = null;
-  let unpacked = makeUnpacker();
   let patience: NodeJS.Timeout | undefined;
   let rest: NodeJS.Timeout | undefined;
   let disposed = false;
@@ -59,15 +69,18 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
       return;
     }
     running = job;
+    isRepeatable = true;
     clearTimeout(rest);
+    send(job);
+  };
+
+  const send = (job: Job): void => {
     try {
-      worker ??= startPlannerProcess(workerFile, { onReply, onEnd: crash });
+      worker ??= startChecked(workerFile, { onReply, onEnd: lost, pingMs });
       worker.hold(true);
       worker.send(job.message);
     } catch (error) {
-      finish((failed) => {
-        failed.reject(asError(error));
-      });
+      fail(asError(error));
     }
   };
 
@@ -79,30 +92,28 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
     startNext();
   };
 
+  const fail = (error: Error): void =>
+    finish((job) => {
+      job.reject(error);
+    });
+
   const stopWorker = (): Promise<void> | undefined => {
     const stopped = worker;
     worker = null;
-    unpacked = makeUnpacker();
     return stopped?.stop();
   };
 
-  const crash = (cause: Error): void => {
+  const lost = ({ cause, fromOutside }: ProcessEnd): void => {
+    onLost(cause.message);
     void stopWorker();
-    finish((job) => {
-      job.reject(crashed(cause));
-    });
+    if (running === null || !fromOutside || !isRepeatable) fail(crashed(cause));
+    else {
+      isRepeatable = false;
+      send(running);
+    }
   };
 
-  const onReply = (message: unknown): void => {
-    let reply: WorkerReply;
-    try {
-      const whole = isPackedPart(message) ? unpacked(message) : message;
-      if (whole === null) return;
-      reply = parseWorkerReply(whole);
-    } catch (error) {
-      crash(asError(error));
-      return;
-    }
+  const onReply = (reply: WorkerReply): void => {
     const job = running;
     if (reply.id !== job?.message.id) return;
     if (reply.type === 'progress' || reply.type === 'first' || reply.type === 'searching') job.report(reply);
@@ -118,6 +129,7 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
     }
     // Should it be finished in this moment, whoever gave it up expects no plan.
     job.reject(new CancelledError());
+    isRepeatable = false;
     worker?.send({ type: 'give-up', id: job.message.id });
     clearTimeout(patience);
     const stop = (): void => {
@@ -139,12 +151,33 @@ export function openJobQueue(workerFile: string, { patienceMs = 120, restMs = 60
       clearTimeout(rest);
       for (const job of waiting.splice(0)) job.reject(new CancelledError());
       const stopping = stopWorker();
-      finish((job) => {
-        job.reject(new CancelledError());
-      });
+      fail(new CancelledError());
       await stopping;
     },
   };
+}
+
+/** Starts a process whose replies are unpacked and checked: what is none ends it. */
+function startChecked(
+  file: string,
+  { onReply, onEnd, pingMs }: Pick<ProcessOptions, 'onEnd' | 'pingMs'> & { readonly onReply: (reply: WorkerReply) => void },
+): PlannerProcess {
+  const unpacked = makeUnpacker();
+  const checked = (message: unknown): void => {
+    let reply: WorkerReply;
+    try {
+      const whole = isPackedPart(message) ? unpacked(message) : message;
+      if (whole === null) return;
+      reply = parseWorkerReply(whole);
+    } catch (error) {
+      void started.stop();
+      onEnd({ cause: asError(error), fromOutside: false });
+      return;
+    }
+    onReply(reply);
+  };
+  const started = startPlannerProcess(file, { onReply: checked, onEnd, pingMs });
+  return started;
 }
 
 function settle(job: Job, reply: Exclude<WorkerReply, ProgressReply>): void {

@@ -1,11 +1,15 @@
 import { fork } from 'node:child_process';
 import type { WorkerRequest } from '../protocol/worker';
+import { createPulse } from './pulse';
 
 /** Most memory of the planner's objects, MB; typed arrays come on top, and the planner counts them before it makes them. */
 export const memoryLimitMb = 1024;
 
-/** What goes to a planner's process: requests, and which of them to give up. */
-export type ProcessRequest = WorkerRequest | { readonly type: 'give-up'; readonly id: number };
+/** What goes to a planner's process: requests, which of them to give up, and whether it still answers. */
+export type ProcessRequest = WorkerRequest | { readonly type: 'give-up'; readonly id: number } | { readonly type: 'ping' };
+
+/** The answer to `ping`, of the process itself: its thread may be planning. */
+export const pong = 'pong';
 
 /** What comes from it in addition to the replies: why its thread ended. */
 export interface ThreadEnd {
@@ -15,19 +19,31 @@ export interface ThreadEnd {
   readonly code: string | null;
 }
 
-interface ProcessListener {
+/** Why a process ended: what its thread threw, or that something outside stopped or killed it. */
+export interface ProcessEnd {
+  readonly cause: Error;
+  /** Whether the same request may well be answered by another process. */
+  readonly fromOutside: boolean;
+}
+
+export interface ProcessOptions {
   /** Gets what the planner's thread answers, unchecked. */
   readonly onReply: (reply: unknown) => void;
   /** Called once, however the process ended, unless it was stopped. */
-  readonly onEnd: (cause: Error) => void;
+  readonly onEnd: (end: ProcessEnd) => void;
+  /** How often a process that is waited for is asked whether it still answers, ms. */
+  readonly pingMs: number;
 }
+
+/** Signals that a process gets for a fault of its own are not among them. */
+const outsideSignals: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 
 /** A planner in a process of its own. */
 export interface PlannerProcess {
   readonly send: (message: ProcessRequest) => void;
   /** Whether any reply has come. */
   readonly hasAnswered: () => boolean;
-  /** Whether our own process waits for it. */
+  /** Whether our own process waits for it. While it does, one that no longer answers, such as a stopped one, is ended. */
   readonly hold: (waits: boolean) => void;
   /** Kills it; resolves when it is gone. */
   readonly stop: () => Promise<void>;
@@ -37,21 +53,29 @@ export interface PlannerProcess {
  * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all
  * extensions share and which gives little of it back.
  */
-export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessListener): PlannerProcess {
+export function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: ProcessOptions): PlannerProcess {
   // Each arena of glibc keeps what was freed in it; VS Code's own Node.js is Electron.
   const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', MALLOC_ARENA_MAX: '2' };
   const child = fork(file, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  const pulse = createPulse();
+  let pings: NodeJS.Timeout | undefined;
   let stopped = false;
   let answered = false;
-  const end = (cause: Error): void => {
-    child.kill('SIGKILL');
-    if (!stopped) onEnd(cause);
+  const kill = (): void => {
+    clearInterval(pings);
     stopped = true;
+    child.kill('SIGKILL');
+  };
+  const end = (cause: Error, fromOutside = false): void => {
+    const isFirst = !stopped;
+    kill();
+    if (isFirst) onEnd({ cause, fromOutside });
   };
   const gone = new Promise<void>((resolve) => {
     child.once('exit', (code, signal) => {
       resolve();
-      end(new Error(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`));
+      if (signal === null) end(new Error(`exit code ${code ?? 'unknown'}`));
+      else end(new Error(`signal ${signal}`), outsideSignals.includes(signal));
     });
     child.once('error', (error) => {
       if (child.pid === undefined) resolve();
@@ -60,25 +84,36 @@ export function startPlannerProcess(file: string, { onReply, onEnd }: ProcessLis
   });
   child.on('message', (message) => {
     if (stopped) return;
+    pulse.beat();
+    if (message === pong) return;
     if (isThreadEnd(message)) end(Object.assign(new Error(message.message), message.code === null ? {} : { code: message.code }));
     else {
       answered = true;
       onReply(message);
     }
   });
+  // A failure to send means that the child is gone, which `exit` reports with the reason.
+  const send = (message: ProcessRequest): void => void child.send(message, () => undefined);
+  const ping = (): void => {
+    if (pulse.ask()) send({ type: 'ping' });
+    else end(new Error('it no longer answered'), true);
+  };
   return {
-    // A failure to send means that the child is gone, which `exit` reports with the reason.
-    send: (message) => void child.send(message, () => undefined),
+    send,
     hasAnswered: () => answered,
     hold: (waits) => {
+      clearInterval(pings);
+      if (waits && !stopped) {
+        pulse.beat();
+        pings = setInterval(ping, pingMs).unref();
+      }
       for (const handle of [child, child.channel]) {
         if (waits) handle?.ref();
         else handle?.unref();
       }
     },
     stop: () => {
-      stopped = true;
-      child.kill('SIGKILL');
+      kill();
       return gone;
     },
   };

@@ -1,13 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import type { WorkerData } from '../protocol/worker';
-import { memoryLimitMb, type ProcessRequest, type ThreadEnd } from './process';
+import { memoryLimitMb, pong, type ProcessRequest, type ThreadEnd } from './process';
 
 /** Half of what Node.js gives new objects by itself: some 30 MB less are resident, and plans take as long. */
 const youngMb = 24;
 
 /**
  * The planner's process: plans on a thread started from `file`, and relays to the process that started this one. A thread that plans reads
- * no messages, so cancellation is passed through a flag that both threads share. Ends with its thread, and when nobody is left to answer.
+ * no messages, so cancellation is passed through a flag that both threads share, and pings are answered here. Ends with its thread, and
+ * when nobody is left to answer.
  */
 export function relayPlanner(file: string): void {
   const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -24,6 +25,7 @@ export function relayPlanner(file: string): void {
   thread.on('exit', (code) => end(new Error(`exit code ${code}`)));
   process.on('message', (message: ProcessRequest) => {
     if (message.type === 'give-up') Atomics.store(cancelFlag, 0, message.id);
+    else if (message.type === 'ping') process.send?.(pong);
     else thread.postMessage(message);
   });
   process.on('disconnect', () => process.exit());

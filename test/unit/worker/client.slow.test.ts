@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import childProcess from 'node:child_process';
 import { join } from 'node:path';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchUpdate } from '../../../src/core/layout-search/answer';
 import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
+import { pong } from '../../../src/worker/process';
 import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';
 import type { ExpectedError } from '../../../src/core/errors';
@@ -206,12 +208,78 @@ describe('planner client', () => {
     await resting.dispose();
   });
 
-  it('replaces a process that was killed', async () => {
-    const { pid } = await processOf(client);
-    const { started, done } = running('stops when cancelled');
-    await started;
-    process.kill(pid, 'SIGKILL');
-    await assert.rejects(done, { code: 'worker-crashed', message: /SIGKILL/ });
-    assert.notEqual((await processOf(client)).pid, pid);
+  /** A request that runs until it is cancelled: the processes that took it on, one after the other. */
+  function longRequest(asked: PlannerClient) {
+    const abort = new AbortController();
+    const pids: number[] = [];
+    const title = 'names its process and stops when cancelled';
+    const done = asked.plan(titled(title), { signal: abort.signal, onIncumbent: ({ latencyMs }) => pids.push(latencyMs) });
+    done.catch(() => undefined);
+    const runs = (count: number): Promise<number> => until(`process ${count}`, () => pids[count - 1]);
+    return { abort, pids, done, runs };
+  }
+
+  it('gives what a killed process was asked to another, and fails where that is killed too', async () => {
+    const lost: string[] = [];
+    const watched = createPlannerClient(worker.file, { onLost: (why) => lost.push(why) });
+    try {
+      const { done, runs } = longRequest(watched);
+      process.kill(await runs(1), 'SIGKILL');
+      process.kill(await runs(2), 'SIGTERM');
+      await assert.rejects(done, { code: 'worker-crashed', message: /SIGTERM/ });
+      assert.deepEqual(lost, ['signal SIGKILL', 'signal SIGTERM']);
+      await watched.plan(titled('small'));
+    } finally {
+      await watched.dispose();
+    }
+  });
+
+  it('does not repeat what was given up', async () => {
+    const patient = createPlannerClient(worker.file, endless);
+    try {
+      const { abort, pids, done, runs } = longRequest(patient);
+      const pid = await runs(1);
+      process.kill(pid, 'SIGSTOP');
+      abort.abort();
+      await assert.rejects(done, { name: 'CancelledError' });
+      process.kill(pid, 'SIGKILL');
+      await patient.plan(titled('small'));
+      assert.deepEqual(pids, [pid]);
+    } finally {
+      await patient.dispose();
+    }
+  });
+
+  it('replaces a process that is stopped and answers nothing', async () => {
+    const lost: string[] = [];
+    const watched = createPlannerClient(worker.file, { pingMs: 500, onLost: (why) => lost.push(why) });
+    try {
+      const { pid } = await processOf(watched);
+      process.kill(pid, 'SIGSTOP');
+      assert.notEqual((await processOf(watched)).pid, pid);
+      assert.deepEqual(lost, ['it no longer answered']);
+      await until('end of the stopped process', () => isGone(pid) || undefined);
+    } finally {
+      await watched.dispose();
+    }
+  });
+
+  it('leaves a process at work however long it takes, since it answers meanwhile', async () => {
+    const watched = createPlannerClient(worker.file, { ...endless, pingMs: 200 });
+    const { fork } = childProcess;
+    let answers = 0;
+    const counted = (...args: Parameters<typeof fork>) => fork(...args).on('message', (message) => (answers += Number(message === pong)));
+    Object.assign(childProcess, { fork: counted });
+    try {
+      const { abort, pids, done, runs } = longRequest(watched);
+      await runs(1);
+      await until('answers to twice as many questions as may be unanswered', () => answers > 30 || undefined);
+      assert.equal(pids.length, 1);
+      abort.abort();
+      await assert.rejects(done, { name: 'CancelledError' });
+    } finally {
+      Object.assign(childProcess, { fork });
+      await watched.dispose();
+    }
   });
 });

@@ -35,6 +35,10 @@ else
           onProgress(0.25);
           while (!signal.aborted);
           throw new CancelledError();
+        case 'names its process and stops when cancelled':
+          onIncumbent({ latencyMs: process.pid, lowerBoundMs: 0 });
+          while (!signal.aborted);
+          throw new CancelledError();
         case 'streams':
           onProgress(0.25);
           onIncumbent({ latencyMs: 3, lowerBoundMs: 2 });
