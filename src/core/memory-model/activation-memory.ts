@@ -15,13 +15,10 @@ import {
   layerKeptBytes,
   layerWorkingSets,
   relativeBiasBytes,
-  policyName,
-  unitLayers,
-  type ActivationGroup,
-  type UnitLayers,
   type StageContents,
   type WorkingSet,
 } from './layer-tensors';
+import { unitLayers, type LayerRuns, type UnitLayer } from './unit-layers';
 import { boundaryBytes, headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
 import { logitBytes } from './loss';
 import { normCopyBytes } from './plain-modules';
@@ -147,8 +144,8 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
  * layers and starts each when the previous one is done. In backward, the next layer's activations are thus on the GPU while others still
  * wait; a layer that was offloaded itself has both (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
-export function bytesOnTheWay(groups: readonly UnitLayers[], { offloaded }: ActivationGroup): number {
-  const largest = Math.max(0, ...groups.filter((group) => group.offloaded).map(({ waiting }) => waiting));
+export function bytesOnTheWay({ alike }: LayerRuns<UnitLayer>, { offloaded }: UnitLayer): number {
+  const largest = Math.max(0, ...alike.filter((layer) => layer.offloaded).map(({ waiting }) => waiting));
   return offloaded ? 2 * largest : largest;
 }
 
@@ -160,26 +157,27 @@ export function layerOperations(
   inputs: MemoryInputs,
   stage: StageContents,
   unit: WorkUnit,
-  groups: readonly UnitLayers[] = unitLayers(inputs, stage, unit),
+  runs: LayerRuns<UnitLayer> = unitLayers(inputs, stage, unit),
 ): { readonly forward: readonly WorkingSet[]; readonly backward: readonly WorkingSet[] } {
   const forward: WorkingSet[] = [];
   const backward: WorkingSet[] = [];
   const held = heldBoundaries(inputs, stage, unit);
   const exchanged = layerExchangeBytes(inputs, stage);
   let later = 0;
-  const seen = new Set<string>();
-  for (const group of groups.toReversed()) {
-    const name = policyName(group);
-    if (!seen.has(name)) {
-      const sets = layerWorkingSets(inputs, group);
-      const moving = bytesOnTheWay(groups, group);
+  const seen = new Set<UnitLayer>();
+  for (let run = runs.which.length - 1; run >= 0; run--) {
+    const layer = runs.alike[runs.which[run] ?? 0];
+    if (layer === undefined) continue;
+    if (!seen.has(layer)) {
+      const sets = layerWorkingSets(inputs, layer);
+      const moving = bytesOnTheWay(runs, layer);
       const atBusiest = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
       forward.push(...sets.forward.map(atBusiest(held.forward)));
-      if (group.offloaded) forward.push(atBusiest(held.forward)({ name: 'copy to the host', bytes: 0 }));
+      if (layer.offloaded) forward.push(atBusiest(held.forward)({ name: 'copy to the host', bytes: 0 }));
       backward.push(...sets.backward.map(atBusiest(held.backward + exchanged)));
-      seen.add(name);
+      seen.add(layer);
     }
-    later += group.layers * group.kept;
+    later += (runs.layers[run] ?? 0) * layer.kept;
   }
   const mtp = mtpEmbeddingBytes(inputs, stage);
   if (mtp > 0) backward.push({ name: 'embedding backward', bytes: mtp + held.backward });

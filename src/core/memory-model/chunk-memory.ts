@@ -1,6 +1,6 @@
 import { memoized } from '../records';
 import type { WorkUnit } from '../schedules/schedule';
-import { contentsKey, unitLayers, type StageContents, type WorkingSet, type UnitLayers } from './layer-tensors';
+import { contentsKey, type StageContents, type WorkingSet } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import {
   embeddingAndHeadBytes,
@@ -13,6 +13,7 @@ import {
   stageKeyValueBytes,
 } from './activation-memory';
 import { keptForWeights, layerInputGradientOperations, type KeptForWeights } from './split-backward';
+import { sumOverLayers, unitLayers, type LayerRuns, type UnitLayer } from './unit-layers';
 
 /**
  * The moment of an operation at which most is in use: bytes of the operation's own unit that are alive then, and what the operation holds
@@ -98,17 +99,23 @@ function unitKinds(units: readonly WorkUnit[]): UnitKinds {
 }
 
 function chunkMemory(inputs: MemoryInputs, { alike, unitKinds }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
-  const known = memoized(unitMemories, inputs, () => new Map<string, UnitMemory>());
-  if (known.size > mostKept) known.clear();
-  const shape = `${contentsKey(chunk)},${activationFactor}`;
+  const known = memoized(unitMemories, inputs, () => ({ byShape: new Map<string, Map<string, UnitMemory>>(), count: 0 }));
+  if (known.count > mostKept) {
+    known.byShape.clear();
+    known.count = 0;
+  }
+  const ofShape = memoized(known.byShape, `${contentsKey(chunk)},${activationFactor}`, () => new Map<string, UnitMemory>());
   const ofKind = ({ key, unit, sliced }: UnitKinds['alike'][number]): UnitMemory =>
-    memoized(known, `${shape} ${key}`, () => unitMemory(inputs, chunk, unit, sliced, activationFactor));
+    memoized(ofShape, key, () => {
+      known.count++;
+      return unitMemory(inputs, chunk, unit, sliced, activationFactor);
+    });
   // a column of its own for each: they go to other threads
   return { alike: alike.map(ofKind), unitKinds: unitKinds.slice() };
 }
 
 /** What units hold, by chunk and unit: candidates of a plan share many. */
-const unitMemories = new WeakMap<MemoryInputs, Map<string, UnitMemory>>();
+const unitMemories = new WeakMap<MemoryInputs, { readonly byShape: Map<string, Map<string, UnitMemory>>; count: number }>();
 const mostKept = 10_000;
 
 /** What one unit holds where its backward is whole. */
@@ -124,11 +131,11 @@ export function unitMemory(
   sliced: boolean,
   activationFactor: number,
 ): UnitMemory {
-  const groups = unitLayers(inputs, chunk, unit);
-  const of = { inputs, chunk, unit, sliced, activationFactor, groups };
+  const runs = unitLayers(inputs, chunk, unit);
+  const of = { inputs, chunk, unit, sliced, activationFactor, runs };
   const whole = wholeMemory(of);
   const { activations, keysValues, logits } = whole;
-  const kept = keptForWeights(inputs, chunk, unit, groups, activationFactor);
+  const kept = keptForWeights(inputs, chunk, unit, runs, activationFactor);
   const keptForAll = kept.layers + kept.head;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues, logits, keptForWeights: 0 };
@@ -139,7 +146,7 @@ export function unitMemory(
     keptForWeights: keptForAll,
     backwardInput: busiest([
       ...head,
-      ...inputGradientMoments(of, kept).map((moment) => ({ ...start, logits: 0, ...moment })),
+      ...busiestInputGradients(of, kept, keysValues),
       {
         ...nothingHeld,
         keptForWeights: keptForAll,
@@ -164,7 +171,7 @@ export function wholeUnitMemory(
   sliced: boolean,
   activationFactor: number,
 ): WholeUnitMemory {
-  return wholeMemory({ inputs, chunk, unit, sliced, activationFactor, groups: unitLayers(inputs, chunk, unit) });
+  return wholeMemory({ inputs, chunk, unit, sliced, activationFactor, runs: unitLayers(inputs, chunk, unit) });
 }
 
 /** A unit on a chunk, with the layers as it finds them. */
@@ -174,16 +181,16 @@ interface UnitOnChunk {
   readonly unit: WorkUnit;
   readonly sliced: boolean;
   readonly activationFactor: number;
-  readonly groups: readonly UnitLayers[];
+  readonly runs: LayerRuns<UnitLayer>;
 }
 
-function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, groups }: UnitOnChunk): WholeUnitMemory {
-  const layers = groups.reduce((sum, group) => sum + group.layers * group.kept, 0);
+function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, runs }: UnitOnChunk): WholeUnitMemory {
+  const layers = sumOverLayers(runs, ({ kept }) => kept);
   const saved = savedBytes(inputs, chunk, unit, sliced, layers);
   const activations = activationFactor * saved.activations;
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
-  const operations = layerOperations(inputs, chunk, unit, groups);
+  const operations = layerOperations(inputs, chunk, unit, runs);
   const forward = largest(operations.forward);
   const backward = largest(operations.backward);
   return {
@@ -213,39 +220,42 @@ function headMoments(
   return bytes > 0 ? [{ ...start, operation: name, working: bytes }] : [];
 }
 
-type LayerMoment = Pick<BusiestMoment, 'activations' | 'keptForWeights' | 'operation' | 'working'>;
-
 /**
- * Moments of the input gradient at which most can be in use: at the first and at the last layer of each group of alike ones, as layers free
- * what they saved and leave what waits for their weights.
+ * The moment of the layers' input gradients at which most is in use: at the first or the last layer of a run of alike ones, as layers free
+ * what they saved and leave what waits for their weights. None without layers.
  */
-function inputGradientMoments(
-  { inputs, chunk, unit, activationFactor, groups: all }: UnitOnChunk,
-  { each, head: keptForHead }: KeptForWeights,
-): LayerMoment[] {
-  const groups = all.map((group, index) => ({
-    layers: group.layers,
-    saved: activationFactor * group.kept,
-    kept: each[index] ?? 0,
-    largest: largest(layerInputGradientOperations(inputs, unit, group)),
-    moving: bytesOnTheWay(all, group),
-  }));
+function busiestInputGradients(
+  { inputs, chunk, unit, activationFactor, runs }: UnitOnChunk,
+  { each: keptOfEach, head: keptForHead }: KeptForWeights,
+  keysValues: number,
+): BusiestMoment[] {
   const held = heldBoundaries(inputs, chunk, unit).backward;
+  const alike = runs.alike.map((layer, index) => {
+    const { name, bytes } = largest(layerInputGradientOperations(inputs, unit, layer));
+    const working = bytes + bytesOnTheWay(runs, layer) + held;
+    return { operation: name, working, saved: activationFactor * layer.kept, kept: keptOfEach[index] ?? 0 };
+  });
   let activations =
-    groups.reduce((sum, { layers, saved }) => sum + layers * saved, 0) + activationFactor * embeddingAndHeadBytes(inputs, chunk, unit);
+    sumOverLayers(runs, (_, index) => alike[index]?.saved ?? 0) + activationFactor * embeddingAndHeadBytes(inputs, chunk, unit);
   let keptNow = keptForHead;
-  return groups.reverse().flatMap(({ layers, saved, kept, moving, largest: { name, bytes } }) => {
-    const at = (done: number): LayerMoment => ({
-      activations: activations - done * saved,
-      keptForWeights: keptNow + done * kept,
-      operation: name,
-      working: bytes + moving + held,
-    });
-    const moments = [at(0), at(Math.max(0, layers - 1))];
+  let most: BusiestMoment | null = null;
+  let mostBytes = 0;
+  for (let run = runs.which.length - 1; run >= 0; run--) {
+    const own = alike[runs.which[run] ?? 0];
+    if (own === undefined) continue;
+    const { operation, working, saved, kept } = own;
+    const layers = runs.layers[run] ?? 0;
+    for (const done of [0, Math.max(0, layers - 1)]) {
+      const [now, waiting] = [activations - done * saved, keptNow + done * kept];
+      const bytes = now + keysValues + waiting + working;
+      if (most !== null && !(bytes > mostBytes)) continue;
+      mostBytes = bytes;
+      most = { activations: now, keysValues, logits: 0, keptForWeights: waiting, operation, working };
+    }
     activations -= layers * saved;
     keptNow += layers * kept;
-    return moments;
-  });
+  }
+  return most === null ? [] : [most];
 }
 
 function largest(operations: readonly WorkingSet[]): WorkingSet {

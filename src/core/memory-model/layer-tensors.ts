@@ -15,6 +15,7 @@ import {
 import { adapterSaved, readNorms, readsActivated } from './adapter-tensors';
 import { activationCopies, isPlain, normCopyBytes, repeatsKeysAndValues } from './plain-modules';
 import { runtimeProfile } from '../domain/runtime';
+import { memoized } from '../records';
 import { isRecomputed, keptInputs, wholeLayers, type RecomputeModule } from '../domain/recompute';
 import type { LayerKind, ModelSpec, Stack } from '../domain/model';
 import { attentionHeads } from '../model/stacks';
@@ -57,8 +58,11 @@ export function layerGroups(model: ModelSpec, { layers, groups }: StageContents)
 /** Equal for stages of the same shape. */
 export function contentsKey(contents: StageContents): string {
   const { layers, first, last, groups, encoderEnd = false, decoderStart = false, headShare } = contents;
-  return [layers, first, last, encoderEnd, decoderStart, headShare, groups === undefined ? '' : JSON.stringify(groups)].join();
+  const kinds = groups === undefined ? '' : memoized(groupsKeys, groups, () => JSON.stringify(groups));
+  return [layers, first, last, encoderEnd, decoderStart, headShare, kinds].join();
 }
+
+const groupsKeys = new WeakMap<readonly LayerGroup[], string>();
 
 /** Whether a stage has layers of one of the stacks. */
 export function hasStack({ groups = [] }: StageContents, stack: Stack): boolean {
@@ -72,7 +76,7 @@ export interface WorkingSet {
 }
 
 /** How a layer keeps its activations. */
-interface ActivationPolicy {
+export interface ActivationPolicy {
   readonly kind: LayerKind;
   /** Recomputed whole, this many layers together, and the share of an input that each keeps. */
   readonly whole: boolean;
@@ -83,7 +87,7 @@ interface ActivationPolicy {
 }
 
 /** Consecutive layers of one kind that keep their activations alike. */
-export interface ActivationGroup extends LayerGroup, ActivationPolicy {}
+interface ActivationGroup extends LayerGroup, ActivationPolicy {}
 
 /**
  * A stage's layers in order. The first ones are recomputed whole (Megatron-LM's block method) and wait on the host; layers recomputed in
@@ -94,16 +98,20 @@ export function activationGroups({ model, training }: MemoryInputs, stage: Stage
   const inputs = whole === 0 ? 1 : keptInputs(training, whole) / whole;
   const groupSize = Math.max(1, Math.min(training.recomputeGroup ?? 1, whole));
   const offloaded = Math.min(training.activationOffloadLayers ?? 0, stage.layers);
+  const cuts = [Math.min(whole, offloaded), Math.max(whole, offloaded)];
+  const runs: ActivationGroup[] = [];
+  let from = 0;
   let end = 0;
-  return layerGroups(model, stage).flatMap(({ kind, layers }) => {
-    const start = end;
+  for (const { kind, layers } of layerGroups(model, stage)) {
     end += layers;
-    const cuts = [start, ...[whole, offloaded].filter((cut) => cut > start && cut < end).sort((a, b) => a - b), end];
-    return cuts.slice(1).flatMap((to, index) => {
-      const from = cuts[index] ?? start;
-      return to > from ? [{ kind, layers: to - from, whole: from < whole, groupSize, inputs, offloaded: from < offloaded }] : [];
-    });
-  });
+    for (const cut of [...cuts, end]) {
+      const to = Math.min(cut, end);
+      if (to <= from) continue;
+      runs.push({ kind, layers: to - from, whole: from < whole, groupSize, inputs, offloaded: from < offloaded });
+      from = to;
+    }
+  }
+  return runs;
 }
 
 /** Saved by one layer's forward until its backward, wherever it waits. */
@@ -119,44 +127,9 @@ export function layerKeptBytes(inputs: MemoryInputs, unit: WorkUnit, policy: Act
   return policy.offloaded ? 0 : layerWaitingBytes(inputs, unit, policy);
 }
 
-/**
- * Consecutive layers that keep their activations alike, with what one of them holds of a unit, bytes: worked out once for all that is
- * counted of the unit.
- */
-export interface UnitLayers extends ActivationGroup {
-  readonly sizes: LayerSizes;
-  /** Saved until its backward, wherever it waits; and of that, what waits on the GPU. */
-  readonly waiting: number;
-  readonly kept: number;
-  /** Made again by recompute at its backward. */
-  readonly recreated: number;
-}
-
-/** The layers of a stage as a unit finds them, in order; layers of one kind and policy share their figures. */
-export function unitLayers(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): UnitLayers[] {
-  const known = new Map<string, Pick<UnitLayers, 'sizes' | 'waiting' | 'kept' | 'recreated'>>();
-  return activationGroups(inputs, stage).map((group) => {
-    const name = policyName(group);
-    let held = known.get(name);
-    if (held === undefined) {
-      const waiting = layerWaitingBytes(inputs, unit, group);
-      const recreated = recreatedBytes(inputs, unit, group);
-      held = { sizes: layerSizes(inputs, unit, group.kind), waiting, kept: group.offloaded ? 0 : waiting, recreated };
-      known.set(name, held);
-    }
-    return { ...group, ...held };
-  });
-}
-
-/** Equal for layers that hold the same. */
-export function policyName({ kind, whole, offloaded }: ActivationPolicy): string {
-  return `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? ''} ${String(whole)} ${String(offloaded)}`;
-}
-
 type Dropped = (module: RecomputeModule) => boolean;
-const nothing: Dropped = () => false;
 
-function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind, dropped: Dropped): number {
+export function layerSavedBytes(inputs: MemoryInputs, source: WorkUnit, kind: LayerKind, dropped: Dropped): number {
   const { model, training } = inputs;
   const unit = stackUnit(inputs, source, kind);
   const element = elementBytes(training);
@@ -327,7 +300,7 @@ function gradientsOfScores(inputs: MemoryInputs, kind: LayerKind, unit: WorkUnit
  */
 export function layerWorkingSets(
   inputs: MemoryInputs,
-  group: Pick<UnitLayers, 'kind' | 'sizes' | 'recreated'>,
+  group: { readonly kind: LayerKind; readonly sizes: LayerSizes; readonly recreated: number },
 ): { forward: WorkingSet[]; backward: WorkingSet[] } {
   const { recreated } = group;
   const { boundary, gathered, experts, activated, up, attention: widths, scores, state, cross } = group.sizes;
@@ -381,16 +354,4 @@ function combinationBytes({ layout }: MemoryInputs, sent: number, received: numb
   const putInOrder = named + 2 * received;
   const summed = named + (layout.expert > 1 ? 2 * sent : sent) + boundary;
   return Math.max(putInOrder, summed) + boundary;
-}
-
-/**
- * Recompute makes again, at a layer's backward, what the forward dropped: the activations of all layers of its group except the group's
- * kept input, or what the recomputed modules save.
- */
-function recreatedBytes(inputs: MemoryInputs, unit: WorkUnit, group: ActivationPolicy): number {
-  if (inputs.training.recompute === 'none') return 0;
-  const set = layerSavedBytes(inputs, unit, group.kind, nothing);
-  return group.whole
-    ? group.groupSize * set - boundaryBytes(inputs, stackUnit(inputs, unit, group.kind))
-    : set - layerWaitingBytes(inputs, unit, group);
 }

@@ -2,7 +2,8 @@ import { elementBytes } from '../domain/number-formats';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { feedForwardWidth, paddedVocab } from '../model/parameters';
 import type { WorkUnit } from '../schedules/schedule';
-import { unitLayers, type StageContents, type UnitLayers } from './layer-tensors';
+import type { StageContents } from './layer-tensors';
+import { unitLayers, type UnitLayer } from './unit-layers';
 import { headUnit, localTokens, stackUnit } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
 import { isEager, isPlain } from './plain-modules';
@@ -38,14 +39,14 @@ function logits(inputs: MemoryInputs, unit: WorkUnit): number {
 export function lossBlocks(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   // a pipeline keeps them
   const cast = inputs.training.fusedCrossEntropy || inputs.layout.pipeline > 1 ? 0 : elementBytes(inputs.training) * logits(inputs, unit);
-  return cast + Math.max(0, ...unitLayers(inputs, stage, unit).map((group) => passingBytes(inputs, unit, group)));
+  return cast + Math.max(0, ...unitLayers(inputs, stage, unit).alike.map((layer) => passingBytes(inputs, unit, layer)));
 }
 
 /**
  * What the feed-forward half of a layer's forward holds and does not keep: its input and its output, gathered over tensor-parallel ranks,
  * and the widths between them. Asynchronous tensor parallelism has its own buffers for the former.
  */
-function passingBytes(inputs: MemoryInputs, source: WorkUnit, { kind, whole }: UnitLayers): number {
+function passingBytes(inputs: MemoryInputs, source: WorkUnit, { kind, whole }: UnitLayer): number {
   const { model, training, layout } = inputs;
   const isMadeAgain = whole || training.recompute === 'op';
   const activated = model.gatedMlp ? (isEager(inputs) ? 3 : 2) : 1;

@@ -7,7 +7,8 @@ import { layerExperts, paddedVocab, upProjections } from '../model/parameters';
 import type { LayerKind } from '../domain/model';
 import { runtimeProfile } from '../domain/runtime';
 import type { WorkUnit } from '../schedules/schedule';
-import { crossBytes, layerSizes, unitLayers, type LayerSizes, type StageContents, type UnitLayers, type WorkingSet } from './layer-tensors';
+import { crossBytes, layerSizes, type LayerSizes, type StageContents, type WorkingSet } from './layer-tensors';
+import { sumOverLayers, unitLayers, type LayerRuns, type UnitLayer } from './unit-layers';
 import { headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
 import { adapterFactors } from './adapter-tensors';
@@ -120,14 +121,14 @@ function sharedBytes(inputs: MemoryInputs, unit: WorkUnit, kind: LayerKind): num
  * 2.14) runs the first half with `retain_graph=True`: all that the layer saved stays, and the gradients of its products' outputs come on
  * top.
  */
-function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayers, activationFactor: number): number {
+function layerKeptForWeights(inputs: MemoryInputs, unit: WorkUnit, { kind, sizes, kept }: UnitLayer, activationFactor: number): number {
   const products = matrixProducts(inputs, unit, kind, sizes);
   const gradients = products.reduce((bytes, { outputGradient }) => bytes + outputGradient, 0);
   if (runtimeProfile(inputs.training).splitKeeps === 'graph') return activationFactor * kept + gradients;
   return products.reduce((bytes, { input }) => bytes + input, gradients);
 }
 
-/** Kept for weight gradients: by one layer of each group, by all layers, and by the head. */
+/** Kept for weight gradients: by one layer of each kind of `UnitLayer`, by all layers, and by the head. */
 export interface KeptForWeights {
   readonly each: readonly number[];
   readonly layers: number;
@@ -142,11 +143,11 @@ export function keptForWeights(
   inputs: MemoryInputs,
   chunk: StageContents,
   unit: WorkUnit,
-  groups: readonly UnitLayers[] = unitLayers(inputs, chunk, unit),
+  runs: LayerRuns<UnitLayer> = unitLayers(inputs, chunk, unit),
   activationFactor = 1,
 ): KeptForWeights {
-  const each = groups.map((group) => layerKeptForWeights(inputs, unit, group, activationFactor));
-  const layers = groups.reduce((sum, group, index) => sum + group.layers * (each[index] ?? 0), 0);
+  const each = runs.alike.map((layer) => layerKeptForWeights(inputs, unit, layer, activationFactor));
+  const layers = sumOverLayers(runs, (_, index) => each[index] ?? 0);
   if (!hasHead(inputs, chunk) || !isTrained(inputs.training, 'head')) return { each, layers, head: 0 };
   const { model, training, layout } = inputs;
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
@@ -160,11 +161,11 @@ export function keptForWeights(
  * whole backward, but inputs and output gradients of GEMMs stay. From the activation on, the gradient of the first feed-forward's output
  * has taken the place of that output. Shared experts come after the routed ones.
  */
-export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, group: UnitLayers): WorkingSet[] {
-  const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = group.sizes;
+export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUnit, layer: UnitLayer): WorkingSet[] {
+  const { hidden, gathered, experts, activated, up, attention, scores, state, cross } = layer.sizes;
   const rows = experts === null ? hidden : experts.rows;
-  const kept = group.recreated + rows;
-  const shared = sharedBytes(inputs, unit, group.kind) > 0 ? hidden + gathered : 0;
+  const kept = layer.recreated + rows;
+  const shared = sharedBytes(inputs, unit, layer.kind) > 0 ? hidden + gathered : 0;
   const input = experts === null ? gathered : shared;
   const { query, key, value, output, gate } = attention;
   const before = kept + input + hidden;
@@ -175,9 +176,9 @@ export function layerInputGradientOperations(inputs: MemoryInputs, unit: WorkUni
     ...(experts !== null && inputs.layout.expert > 1 ? [{ name: 'expert exchange backward', bytes: kept + experts.sent + rows }] : []),
   ];
   return [
-    ...(group.kind.feedForward === 'none' ? [] : networks),
+    ...(layer.kind.feedForward === 'none' ? [] : networks),
     ...(cross === null ? [] : [{ name: 'cross-attention backward', bytes: before + crossBytes(cross) }]),
     ...(state === null ? [] : [{ name: 'state backward', bytes: before + stateWorkingSet(state) }]),
-    ...(hasAttention(group.kind) ? [{ name: 'attention backward', bytes: before + query + key + value + output + 2 * gate + scores }] : []),
+    ...(hasAttention(layer.kind) ? [{ name: 'attention backward', bytes: before + query + key + value + output + 2 * gate + scores }] : []),
   ];
 }

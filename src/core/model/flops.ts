@@ -1,4 +1,4 @@
-import { layerGroups } from './layers';
+import { layerGroups, sumOverGroups } from './layers';
 import { activeMatrixParameters, attendedKeys, attentionWidths, layerMatrixParameters, modelFlopsPerSequence } from './parameters';
 import { isTrained } from '../domain/adapter';
 import type { LayerKind, ModelSpec } from '../domain/model';
@@ -20,7 +20,7 @@ export function sequenceFlops(model: ModelSpec, training: SequenceLengths & Pick
   const { hidden, vocab, stacks } = model;
   const { sequenceLength: source } = training;
   if (stacks === undefined) return modelFlopsPerSequence(model, source) - frozenFlops(model, training);
-  const layers = layerGroups(model).reduce((sum, { kind, layers: count }) => sum + count * stackLayerFlops(model, kind, training), 0);
+  const layers = sumOverGroups(layerGroups(model), (kind) => stackLayerFlops(model, kind, training));
   const convolutions = stacks.melBins === undefined ? 0 : 6 * source * 3 * hidden * (2 * stacks.melBins + hidden);
   return layers + convolutions + 6 * vocab * hidden * headTokens(model, training, source);
 }
@@ -29,9 +29,9 @@ export function sequenceFlops(model: ModelSpec, training: SequenceLengths & Pick
 function frozenFlops(model: ModelSpec, training: SequenceLengths & Pick<TrainingSpec, 'adapter'>): number {
   const { adapter, sequenceLength } = training;
   if (adapter === undefined) return 0;
-  const ofLayers = layerGroups(model).reduce(
-    (sum, { kind, layers }) => sum + layers * (2 * activeMatrixParameters(model, kind) - 6 * activeAdapterParameters(model, adapter, kind)),
-    0,
+  const ofLayers = sumOverGroups(
+    layerGroups(model),
+    (kind) => 2 * activeMatrixParameters(model, kind) - 6 * activeAdapterParameters(model, adapter, kind),
   );
   return sequenceLength * (ofLayers + (isTrained(training, 'head') ? 0 : 2 * model.vocab * model.hidden));
 }

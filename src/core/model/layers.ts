@@ -1,4 +1,5 @@
 import type { LayerKind, ModelSpec } from '../domain/model';
+import { memoized } from '../records';
 
 /** Consecutive layers of one kind. */
 export interface LayerGroup {
@@ -22,17 +23,46 @@ export function usualKind({ experts, state, layerKinds }: Pick<ModelSpec, 'exper
  * Layers `from` to `to` (exclusive) of a model, joined where they are alike, in order. Layers beyond those that the model describes are as
  * the last one it does.
  */
-export function layerGroups(model: ModelSpec, from = 0, to = model.layers): LayerGroup[] {
+export function layerGroups(model: ModelSpec, from = 0, to = model.layers): readonly LayerGroup[] {
   const { layerKinds } = model;
   if (layerKinds === undefined || layerKinds.length === 0) return [{ kind: usualKind(model), layers: to - from }];
-  const groups: LayerGroup[] = [];
+  const known = memoized(knownParts, layerKinds, () => ({ parts: new Map<string, readonly LayerGroup[]>(), count: 0 }));
+  return memoized(known.parts, `${from} ${to}`, () => {
+    if (known.count > mostKnownGroups) {
+      known.parts.clear();
+      known.count = 0;
+    }
+    const groups = groupsOf(layerKinds, from, to);
+    known.count += groups.length;
+    return groups;
+  });
+}
+
+/** Groups of parts of a model, which candidates of a plan share. */
+const knownParts = new WeakMap<readonly LayerKind[], { readonly parts: Map<string, readonly LayerGroup[]>; count: number }>();
+const mostKnownGroups = 100_000;
+
+function groupsOf(layerKinds: readonly LayerKind[], from: number, to: number): LayerGroup[] {
+  const groups: { kind: LayerKind; layers: number }[] = [];
+  let last: { kind: LayerKind; layers: number } | null = null;
   for (let layer = from; layer < to; layer++) {
-    const kind = layerKinds[Math.min(layer, layerKinds.length - 1)] ?? usualKind(model);
-    const last = groups.at(-1);
-    if (last !== undefined && sameKind(last.kind, kind)) groups[groups.length - 1] = { kind, layers: last.layers + 1 };
-    else groups.push({ kind, layers: 1 });
+    const kind = layerKinds[Math.min(layer, layerKinds.length - 1)];
+    if (kind === undefined) continue;
+    if (last !== null && sameKind(last.kind, kind)) {
+      last.kind = kind;
+      last.layers++;
+    } else groups.push((last = { kind, layers: 1 }));
   }
   return groups;
+}
+
+/** The sum over all layers, in order, of what each has; worked out once a kind. */
+export function sumOverGroups(groups: readonly LayerGroup[], ofKind: (kind: LayerKind) => number): number {
+  const known = new Map<string, number>();
+  let sum = 0;
+  for (const { kind, layers } of groups)
+    sum += layers * memoized(known, `${kind.stack ?? ''} ${kind.feedForward} ${kind.mixer ?? ''} ${kind.window ?? ''}`, () => ofKind(kind));
+  return sum;
 }
 
 /**
@@ -62,13 +92,16 @@ export function sameKind(a: LayerKind, b: LayerKind): boolean {
 }
 
 /** How many layers there are of each kind, wherever they lie. */
-export function layersByKind(groups: readonly LayerGroup[]): LayerGroup[] {
-  const kinds: LayerGroup[] = [];
-  for (const group of groups) {
-    const index = kinds.findIndex(({ kind }) => sameKind(kind, group.kind));
-    const found = kinds[index];
-    if (found === undefined) kinds.push(group);
-    else kinds[index] = { ...found, layers: found.layers + group.layers };
-  }
-  return kinds;
+export function layersByKind(groups: readonly LayerGroup[]): readonly LayerGroup[] {
+  return memoized(knownCounts, groups, () => {
+    const kinds: { kind: LayerKind; layers: number }[] = [];
+    for (const { kind, layers } of groups) {
+      const found = kinds.find((other) => sameKind(other.kind, kind));
+      if (found === undefined) kinds.push({ kind, layers });
+      else found.layers += layers;
+    }
+    return kinds;
+  });
 }
+
+const knownCounts = new WeakMap<readonly LayerGroup[], readonly LayerGroup[]>();

@@ -1,4 +1,4 @@
-import { layerGroups, usualKind } from './layers';
+import { layerGroups, sumOverGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
@@ -213,9 +213,9 @@ export function embeddingParameters(model: ModelSpec): number {
  * them (Marian, Pegasus, the encoder of Whisper), though they are not learned.
  */
 export function parameterCount(model: ModelSpec): number {
-  const layers = layerGroups(model).reduce(
-    (sum, { kind, layers: count }) => sum + count * (layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases),
-    0,
+  const layers = sumOverGroups(
+    layerGroups(model),
+    (kind) => layerMatrixParameters(model, kind) + layerParameters(model, kind).normsAndBiases,
   );
   const head = model.vocab === 0 || model.tiedEmbeddings ? 0 : model.vocab * model.hidden;
   const bias = model.headBias === true ? model.vocab : 0;
@@ -244,12 +244,12 @@ export function paddedVocab(vocab: number, tensor: number): number {
 export function modelFlopsPerSequence(model: ModelSpec, sequenceLength: number): number {
   const { query, output } = attentionWidths(model, 1);
   const mtp = { kind: model.layerKinds?.at(-1) ?? usualKind(model), layers: model.mtpLayers ?? 0 };
-  const perToken = [...layerGroups(model), mtp].reduce((sum, { kind, layers }) => {
+  const perToken = sumOverGroups([...layerGroups(model), mtp], (kind) => {
     const keys = hasAttention(kind) ? attendedKeys(sequenceLength, 0, kind.window) / sequenceLength : 0;
     const state = layerStateMixer(model, kind);
     const scan = state === null ? 0 : 3 * stateFlops(state);
-    return sum + layers * (6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan);
-  }, 0);
+    return 6 * activeMatrixParameters(model, kind) + 6 * (query + output) * keys + scan;
+  });
   const depths = model.mtpLayers ?? 0;
   return sequenceLength * (perToken + 6 * (1 + depths) * model.vocab * model.hidden + 12 * depths * model.hidden ** 2);
 }
