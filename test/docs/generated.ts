@@ -1,5 +1,6 @@
 import { configurationText } from './configuration';
 import { findingsText } from './findings';
+import { noticesText } from './notices';
 import { sourceText, webviewText } from './rooms-text';
 
 /** Documents that are written by `npm run docs -- --write`, and their text as it should be, except for what a formatter adds. */
@@ -8,4 +9,5 @@ export const generatedDocuments: readonly { readonly file: string; readonly text
   { file: 'docs/findings.md', text: findingsText },
   { file: 'src/README.md', text: sourceText },
   { file: 'webview/README.md', text: webviewText },
+  { file: 'THIRD_PARTY_NOTICES.md', text: noticesText },
 ];

@@ -1,8 +1,12 @@
+import { ExpectedError, errorMessage } from '../../errors';
 import type { LauncherReader } from '../../run/facts';
+import { sentence } from '../../sentence';
+import { printable } from '../../text';
 
 /**
  * Loads the reader of shell scripts, code and grammar, at the first call, and keeps it: the grammar is a megabyte of WebAssembly. After
  * a failure the next call loads again.
+ * @throws (rejects) ExpectedError `installation-damaged`.
  * @param bytes the content of a file next to the program's code, by its name.
  */
 export function shellReaderFrom(bytes: (name: string) => PromiseLike<Uint8Array>): () => Promise<LauncherReader> {
@@ -19,6 +23,10 @@ export function shellReaderFrom(bytes: (name: string) => PromiseLike<Uint8Array>
   return () =>
     (reader ??= load().catch((error: unknown) => {
       reader = undefined;
-      throw error;
+      throw new ExpectedError(
+        'installation-damaged',
+        sentence`This installation is damaged: the reader of shell scripts does not load (${printable(errorMessage(error))})`,
+        sentence`reinstall TeraPipe`,
+      );
     }));
 }

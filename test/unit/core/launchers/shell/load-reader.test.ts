@@ -9,7 +9,7 @@ describe('the reader of shell scripts', () => {
       return Promise.reject(new Error(`no ${name}`));
     });
     const [first, second] = [load(), load()];
-    await assert.rejects(first, /no web-tree-sitter/);
+    await assert.rejects(first, { code: 'installation-damaged', message: /damaged.*no web-tree-sitter/ });
     await assert.rejects(second, /no web-tree-sitter/);
     assert.equal(loads, 1);
     await assert.rejects(load(), /no web-tree-sitter/);
