@@ -8,6 +8,7 @@ import { commonOptions, defaults, parseMachine, type configOptions } from './com
 import { commandHelp, helpText } from './help';
 import { commands } from './registry';
 import { sentence } from '../core/sentence';
+import { own } from '../core/records';
 
 const commandNames = Object.keys(commands);
 
@@ -75,9 +76,9 @@ function parseTokens(args: readonly string[]) {
 
 /** What was meant by an option that no command has: one of this command's, or a setting (`--tp 8`). */
 function unknownOption(written: string, name: string | undefined): Error {
-  const own = name === undefined ? allOptions : { ...commonOptions, ...commands[name]?.options };
-  const meant = closest(written, Object.keys(own));
-  const key = 'set' in own ? settingKey(written) : null;
+  const taken = name === undefined ? allOptions : { ...commonOptions, ...own(commands, name)?.options };
+  const meant = closest(written, Object.keys(taken));
+  const key = 'set' in taken ? settingKey(written) : null;
   return usage(
     sentence`--${written} is not an option${name === undefined ? '' : sentence` of ${name}`}`,
     meant !== null
@@ -94,7 +95,7 @@ function helpOn(name: string | undefined): string {
 
 function commandNamed(name: string | undefined): readonly [string, Command] {
   if (name === undefined) throw usage(sentence`No command`, sentence`give one of ${orList(commandNames)}`);
-  const found = commandNames.includes(name) ? commands[name] : undefined;
+  const found = own(commands, name);
   if (found !== undefined) return [name, found];
   const meant = closest(name, commandNames);
   throw usage(
@@ -104,9 +105,9 @@ function commandNamed(name: string | undefined): readonly [string, Command] {
 }
 
 function refuseForeign(name: string, { options }: Command, given: readonly string[]): void {
-  const foreign = given.find((option) => !(option in options) && !(option in commonOptions));
+  const foreign = given.find((option) => !Object.hasOwn(options, option) && !Object.hasOwn(commonOptions, option));
   if (foreign === undefined) return;
-  const owners = commandNames.filter((owner) => foreign in (commands[owner]?.options ?? {}));
+  const owners = commandNames.filter((owner) => Object.hasOwn(own(commands, owner)?.options ?? {}, foreign));
   throw usage(sentence`--${foreign} is an option of ${orList(owners)}, not of ${name}`, sentence`leave it out`);
 }
 

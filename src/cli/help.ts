@@ -1,6 +1,7 @@
 import { commonOptions, configOptions } from './common-options';
 import type { Option, Options } from './command';
 import { commands } from './registry';
+import { own } from '../core/records';
 
 /** Columns of a line, and where the texts of commands and options begin. */
 const lineWidth = 92;
@@ -43,9 +44,9 @@ export function helpText(): string {
 
 /** What `terapipe NAME --help` prints. */
 export function commandHelp(name: string): string {
-  const { takes, description, options, notes = '' } = commands[name] ?? { takes: '', description: '', options: {} };
+  const { takes, description, options, notes = '' } = own(commands, name) ?? { takes: '', description: '', options: {} };
   const optionsThat = (ofConfigs: boolean): Options =>
-    Object.fromEntries(Object.entries(options).filter(([option]) => option in configOptions === ofConfigs));
+    Object.fromEntries(Object.entries(options).filter(([option]) => Object.hasOwn(configOptions, option) === ofConfigs));
   return joined([
     `Usage: terapipe ${name} ${takes} [options]`,
     wrapped(`${description.charAt(0).toUpperCase()}${description.slice(1)}.`, lineWidth).join('\n'),

@@ -28,7 +28,7 @@ export function parseFreeKeys(written: string): SearchKey[] {
   const names = [...(Object.keys(freeNames) as (keyof typeof freeNames)[]), ...searchKeys];
   const keys = written.split(',').flatMap((part): readonly SearchKey[] => {
     const name = parseChoice(names, currentName(part.trim()), 'nothing that a search chooses');
-    return name in freeNames ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
+    return Object.hasOwn(freeNames, name) ? freeNames[name as keyof typeof freeNames] : [name as SearchKey];
   });
   return [...new Set(keys)];
 }

@@ -1,7 +1,8 @@
+import { maximum } from '../core/numbers';
 /** Rows of cells as aligned lines: the first column to the left, the others to the right; `left` names further columns to keep left. */
 export function table(rows: readonly (readonly string[])[], left: readonly number[] = []): string {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => textWidth(row[column] ?? ''))));
+  const columns = Math.max(0, maximum(rows.map((row) => row.length)));
+  const widths = Array.from({ length: columns }, (_, column) => maximum(rows.map((row) => textWidth(row[column] ?? ''))));
   return rows
     .map((row) =>
       row

@@ -41,10 +41,19 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   for (const name of walk.names) {
     const { source, finding } = await readFound(name);
     if (finding !== null) unread.push(finding);
-    if (source !== null && (recogniseConfig(source.file, source.text) !== null || isScheduleFile(source))) configs.push(source);
+    if (source !== null && isChecked(source)) configs.push(source);
   }
   if (walk.isCutOff) unread.push(cutOff(folder));
   return { configs, unread };
+}
+
+/** A fault of ours that a file meets here is met again when the file is checked, and reported as its own. */
+function isChecked(source: SourceText): boolean {
+  try {
+    return recogniseConfig(source.file, source.text) !== null || isScheduleFile(source);
+  } catch {
+    return true;
+  }
 }
 
 /** Whether a file is a schedule in PyTorch's CSV: by its content, where its ending does not show that it is something else. */

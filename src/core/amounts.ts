@@ -1,3 +1,4 @@
+import { own } from './records';
 /** What a letter behind a number multiplies it by: `binary`, as sequence lengths are written (8k is 8,192), or `decimal` (15T tokens). */
 type AmountBase = 'binary' | 'decimal';
 
@@ -14,7 +15,7 @@ export function parseAmount(written: string, base: AmountBase): number | null {
   if (digits === undefined || !/\d/.test(digits) || (binary !== '' && letter === '')) return null;
   const unit = letter.toLowerCase();
   const step = binary !== '' || (base === 'binary' && unit !== 'b' && unit !== 't') ? 1024 : 1000;
-  const value = Number(digits.replaceAll(/[_,]/g, '')) * step ** (powers[unit] ?? 0);
+  const value = Number(digits.replaceAll(/[_,]/g, '')) * step ** (own(powers, unit) ?? 0);
   return Number.isFinite(value) ? value : null;
 }
 
@@ -29,6 +30,6 @@ export function parseBandwidth(written: string): number | null {
     /^(?:(\d{1,4})\s*[x*]\s*)?(\d+(?:\.\d+)?(?:e\d+)?)\s*([kmgt]?)i?(b|B|bit|bits|byte|bytes)(?:\/s|ps)?$/i.exec(written.trim()) ?? [];
   if (digits === undefined || unit === undefined) return null;
   const bytes = unit === 'B' || unit.toLowerCase().startsWith('byte') ? 1 : 1 / 8;
-  const rate = (Number(links) * Number(digits) * (bytesPerUnit[prefix.toLowerCase()] ?? 1) * bytes) / 1e9;
+  const rate = (Number(links) * Number(digits) * (own(bytesPerUnit, prefix.toLowerCase()) ?? 1) * bytes) / 1e9;
   return Number.isFinite(rate) && rate > 0 ? rate : null;
 }

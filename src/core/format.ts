@@ -1,3 +1,4 @@
+import { own } from './records';
 /** A number as text and its unit apart, for faces that set the unit smaller. */
 export interface Quantity {
   readonly value: string;
@@ -175,6 +176,6 @@ const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1e3, min: 6e4 };
 /** A duration that a person writes, as `9.2 s`, `870ms` or, in ms, `870`; null for what is none. */
 export function parseDuration(text: string): number | null {
   const [, number, unit = ''] = /^([\d.]+(?:e\d+)?)\s*(ms|s|min|)$/i.exec(text.trim()) ?? [];
-  const ms = Number(number) * (unitsMs[unit === '' ? 'ms' : unit.toLowerCase()] ?? Number.NaN);
+  const ms = Number(number) * (own(unitsMs, unit === '' ? 'ms' : unit.toLowerCase()) ?? Number.NaN);
   return Number.isFinite(ms) && ms > 0 ? ms : null;
 }

@@ -3,6 +3,20 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
+/** The largest of any number of values, which `Math.max(...values)` takes only some 100,000 of. -Infinity of none, NaN where one is. */
+export function maximum(values: Iterable<number>): number {
+  let most = -Infinity;
+  for (const value of values) most = Math.max(most, value);
+  return most;
+}
+
+/** As `maximum`, the smallest: Infinity of none. */
+export function minimum(values: Iterable<number>): number {
+  let least = Infinity;
+  for (const value of values) least = Math.min(least, value);
+  return least;
+}
+
 /** The arithmetic mean; 0 of nothing. */
 export function mean(values: ArrayLike<number>): number {
   return values.length === 0 ? 0 : sum(Array.from(values)) / values.length;

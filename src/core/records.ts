@@ -6,6 +6,11 @@ export function own<T>(table: Readonly<Record<string, T>>, key: string): T | und
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** Adds any number of items to a list: `push(...items)` takes only some 100,000. */
+export function append<T>(list: T[], items: Iterable<T>): void {
+  for (const item of items) list.push(item);
+}
+
 /** An object without some of its optional properties. */
 export function without<T extends object, K extends keyof T>(from: T, ...names: readonly K[]): Omit<T, K> {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.some((other) => other === name))) as Omit<T, K>;

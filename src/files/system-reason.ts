@@ -12,22 +12,24 @@ const room = sentence`make room, or name another place`;
 const elsewhere = sentence`name another place`;
 const permissions = sentence`check the permissions of the file and its folder, or name another place`;
 
-const reasons: Readonly<Record<string, SystemReason>> = {
-  ENOSPC: { why: sentence`the disk is full`, remedy: room },
-  EDQUOT: { why: sentence`your disk quota is used up`, remedy: room },
-  EFBIG: { why: sentence`it would be larger than files may be here`, remedy: elsewhere },
-  EACCES: { why: sentence`it may not be written`, remedy: permissions },
-  EPERM: { why: sentence`it may not be written`, remedy: permissions },
-  EROFS: { why: sentence`its disk is read-only`, remedy: elsewhere },
-  ENOENT: { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` },
-  EEXIST: { why: sentence`a file with that name exists`, remedy: elsewhere },
-  ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
-  EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
-  ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },
-  ENXIO: { why: sentence`nothing reads from it`, remedy: sentence`name a file` },
-  ENAMETOOLONG: { why: sentence`its name is too long`, remedy: sentence`use a shorter name` },
-  ERR_INVALID_ARG_VALUE: { why: sentence`its name has a NUL character`, remedy: sentence`use another name` },
-};
+const reasons: ReadonlyMap<string, SystemReason> = new Map(
+  Object.entries({
+    ENOSPC: { why: sentence`the disk is full`, remedy: room },
+    EDQUOT: { why: sentence`your disk quota is used up`, remedy: room },
+    EFBIG: { why: sentence`it would be larger than files may be here`, remedy: elsewhere },
+    EACCES: { why: sentence`it may not be written`, remedy: permissions },
+    EPERM: { why: sentence`it may not be written`, remedy: permissions },
+    EROFS: { why: sentence`its disk is read-only`, remedy: elsewhere },
+    ENOENT: { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` },
+    EEXIST: { why: sentence`a file with that name exists`, remedy: elsewhere },
+    ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
+    EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
+    ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },
+    ENXIO: { why: sentence`nothing reads from it`, remedy: sentence`name a file` },
+    ENAMETOOLONG: { why: sentence`its name is too long`, remedy: sentence`use a shorter name` },
+    ERR_INVALID_ARG_VALUE: { why: sentence`its name has a NUL character`, remedy: sentence`use another name` },
+  }),
+);
 
 /** The code of an error of the system or of Node.js: `ENOSPC`. Null for errors of another kind. */
 export function systemCode(error: unknown): string | null {
@@ -37,7 +39,7 @@ export function systemCode(error: unknown): string | null {
 /** A failure of the system in words; one without words keeps its code. Null when it is not a failure of the system. */
 export function systemReason(error: unknown): SystemReason | null {
   const code = systemCode(error);
-  return code === null ? null : (reasons[code] ?? { why: sentence`${code}`, remedy: elsewhere });
+  return code === null ? null : (reasons.get(code) ?? { why: sentence`${code}`, remedy: elsewhere });
 }
 
 /** The error of a failed write: an expected error with the system's reason; an error of another kind as it is. */

@@ -12,6 +12,7 @@ import { failureKind } from './memory';
 import { lastLine, startProfilerProcess, type ProfilerProcess, type ProfilerRequestBody } from './process';
 import { deviceWarnings, placementWarnings, providerTitles, runsOn } from './providers';
 import { sentence } from '../core/sentence';
+import { own } from '../core/records';
 
 export type { Refusal } from './diagnose';
 
@@ -294,7 +295,7 @@ export function childEnvironment({ env, libraryPath = [] }: Pick<ProfilerOptions
   const usual = libraryVariables[process.platform] ?? 'LD_LIBRARY_PATH';
   // Windows writes `Path` and takes any case, which a copy of the environment does not.
   const variable = Object.keys(merged).find((name) => process.platform === 'win32' && name.toUpperCase() === usual) ?? usual;
-  const before = merged[variable] ?? '';
+  const before = own(merged, variable) ?? '';
   if (libraryPath.length > 0) merged[variable] = [...libraryPath, ...(before === '' ? [] : [before])].join(path.delimiter);
   return merged;
 }

@@ -7,6 +7,8 @@ import type { Cell, LaunchFloor, Profile, ProfilePart, Sample, SkippedCell } fro
 import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 import type { OpenProfiler } from './client';
 import { say } from '../core/sentence';
+import { append } from '../core/records';
+import { maximum } from '../core/numbers';
 
 /** What to measure. */
 export interface MeasureTask {
@@ -136,7 +138,7 @@ async function run(profiler: Profiler, task: MeasureTask, host: MeasureHost, cou
   if (task.job.shape.vocab > 0) for (const part of ['embedding', 'head'] as const) add(part, endCells(domain));
   const placement = await profiler.placement();
   course.launches = placement.launches;
-  course.warnings.push(...placement.warnings);
+  append(course.warnings, placement.warnings);
 
   for (let round = 0, looks = 0; ; round++) {
     const active = course.entries.filter((entry) => needsMore(entry));
@@ -289,8 +291,8 @@ function assembleProfile(profiler: Profiler, task: MeasureTask, host: MeasureHos
     precision: job.precision,
     tf32: profiler.tf32,
     launches: course.launches,
-    sequenceLength: Math.max(0, ...samples.layer.map(({ tokens, context }) => tokens + context)),
-    largestBatch: Math.max(1, ...samples.layer.map(({ batch }) => batch)),
+    sequenceLength: Math.max(0, maximum(samples.layer.map(({ tokens, context }) => tokens + context))),
+    largestBatch: Math.max(1, maximum(samples.layer.map(({ batch }) => batch))),
     attention: profiler.attention,
     threads: job.threads,
     samples,

@@ -12,6 +12,7 @@ import { sessionBytes, usableShare, type Limits } from './memory';
 import { placedOperators } from './placement';
 import { reportedNames } from './providers';
 import { openSession, profiledRun, type Runtime } from './sessions';
+import { append } from '../core/records';
 
 /** What the server depends on; tests pass their own. */
 export interface ServerParts {
@@ -93,7 +94,7 @@ async function openJob(parts: ServerParts, provider: ProviderName, asked: Profil
     measure: createCellTimer({ models: parts.models, freeBytes: () => parts.freeBytes(device), runtime, provider, job, attention, device }),
     placement: async () => {
       const operators = [...layer];
-      for (const part of ends) operators.push(...(await probe(job, attention, part)));
+      for (const part of ends) append(operators, await probe(job, attention, part));
       const cuts = await probePlacement(runtime, parts.models.inputs, provider, { job, attention, part: 'layer' });
       return { operators, launches: await measureLaunches({ runtime, provider, threads: job.threads, chain: parts.chain }, layer, cuts) };
     },
@@ -146,7 +147,7 @@ async function probePlacement(runtime: Runtime, build: BuildModel, provider: Pro
   const operators: PlacedOperator[] = [];
   for (const direction of directions) {
     const model = build({ ...job, limits }, attention, part, direction);
-    operators.push(...placedOperators(await profiledRun(runtime, model, provider, job.threads, cellOfPart), part, direction, rowElements));
+    append(operators, placedOperators(await profiledRun(runtime, model, provider, job.threads, cellOfPart), part, direction, rowElements));
   }
   return operators;
 }

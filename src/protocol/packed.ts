@@ -1,3 +1,4 @@
+import { own } from '../core/records';
 /*
  * A message to a page in transit. VS Code sends it as JSON plus the buffers of its typed arrays, and the protocol of its extension host
  * counts them in one byte and drops buffers beyond 255 without an error. So all columns of a message share one buffer, large ones in as few
@@ -132,8 +133,8 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
   const plainObject = (value: Readonly<Record<string, unknown>>): unknown => {
     let changes: [key: string, packedValue: unknown][] | null = null;
     for (const key of Object.keys(value)) {
-      const packedValue = entry(key, value[key]);
-      if (packedValue !== value[key]) (changes ??= []).push([key, packedValue]);
+      const packedValue = entry(key, own(value, key));
+      if (packedValue !== own(value, key)) (changes ??= []).push([key, packedValue]);
     }
     return changes === null ? value : Object.fromEntries([...Object.entries(value), ...changes]);
   };
@@ -255,7 +256,7 @@ function unpack({ message, packed, repeated, buffer }: PackedMessage): unknown {
 
 /** What lies in a message where a path leads. */
 function valueAt(message: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], message);
+  return path.reduce<unknown>((at, key) => own(at as Record<string, unknown>, key), message);
 }
 
 /** Whether a message is one of `packedParts`. */

@@ -3,6 +3,7 @@ import { fill, h, icon, type Child } from './dom';
 import { pageAround, type Page } from './pages';
 import { t } from './strings';
 import { iconButton } from './ui';
+import { append } from '../../src/core/records';
 
 /** One cell: text, or a text with a leading drawing; numbers are aligned right. */
 export interface Column {
@@ -41,7 +42,7 @@ export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowEle
   for (let first = 0; first < content.total; first += readAtOnce) {
     const part = buildTable(content, { first, end: Math.min(content.total, first + readAtOnce), total: content.total });
     table.after(part);
-    rows.push(...[...(part.tBodies[0]?.rows ?? [])].map(read));
+    append(rows, [...(part.tBodies[0]?.rows ?? [])].map(read));
     part.remove();
   }
   return rows;

@@ -10,6 +10,7 @@ import { readViewState, type Selection, type Setting, type ViewState } from './v
 import type { Host } from './host';
 import { say } from '../../src/core/sentence';
 import { t } from './strings';
+import { maximum } from '../../src/core/numbers';
 
 /** The last state from the host and the view state; notifies views when either changes. */
 export interface Store {
@@ -203,6 +204,6 @@ function candidateKey({ id, name, scheme, iterationMs, bubbleRate, fits, timelin
     timeline?.kind.length,
     memory.capacityBytes,
     memory.marginBytes,
-    Math.max(...memory.stages.map(({ peakBytes }) => peakBytes)),
+    maximum(memory.stages.map(({ peakBytes }) => peakBytes)),
   ]);
 }

@@ -1,5 +1,5 @@
 import { candidateIds, type CandidateId } from '../../src/core/planner/plan';
-import { isRecord } from '../../src/core/records';
+import { isRecord, own } from '../../src/core/records';
 import type { TabId } from '../../src/protocol/page';
 import { operationKind, type OperationKind } from '../../src/core/schedules/schedule';
 import type { Viewport } from './viewport';
@@ -69,7 +69,7 @@ export function setting<T>(key: string, read: (saved: unknown) => T, options: { 
   return {
     read,
     of: (view) => {
-      const saved = view[place][key] ?? view[place][options.formerKey ?? key];
+      const saved = own(view[place], key) ?? own(view[place], options.formerKey ?? key);
       if (typeof saved !== 'object' || saved === null) return read(saved);
       const value = known.get(saved) ?? read(saved);
       known.set(saved, value);
@@ -90,7 +90,7 @@ export function readViewState(saved: unknown): ViewState {
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   // Older versions saved settings with the rest.
-  const older = Object.fromEntries(Object.entries(saved).filter(([key]) => key !== 'document' && !(key in initialViewState)));
+  const older = Object.fromEntries(Object.entries(saved).filter(([key]) => key !== 'document' && !Object.hasOwn(initialViewState, key)));
   return {
     tab: text(saved['tab']) ?? initialViewState.tab,
     candidate: memberOrNull(candidateIds, saved['candidate']),

@@ -27,6 +27,7 @@ import { makePanels } from './panels';
 import { makeToolbar } from './toolbar';
 import { makeViewActions } from './view-actions';
 import { say } from '../../src/core/sentence';
+import { own } from '../../src/core/records';
 
 /** The editor tab: header with the numbers, toolbar, and the views of a plan; of a schedule file its timeline. */
 export function tabPage(root: HTMLElement, store: Store): void {
@@ -76,7 +77,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(empty, emptyPage(state, store.host, findingList(state, store.host)));
       return;
     }
-    if (plan !== null) askForTimelines(store, plan, tabs[shownTab(store)]?.drawsCandidates ?? false);
+    if (plan !== null) askForTimelines(store, plan, own(tabs, shownTab(store))?.drawsCandidates ?? false);
     if (change !== null && !change.state && isMove(change.before, view)) {
       shownView()?.update(change);
       return;
@@ -90,7 +91,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
       fill(header, ...(plan === null ? elasticHeader(store) : planHeader(store, plan)));
     }
     const shown = shownTab(store);
-    const hasDetails = plan !== null && (tabs[shown]?.hasInspector?.(state) ?? true);
+    const hasDetails = plan !== null && (own(tabs, shown)?.hasInspector?.(state) ?? true);
     const inspects = view.inspector && hasDetails;
     toolbar.update();
     actions.update(hasDetails);
@@ -237,7 +238,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     const offered = availableTabs(store.state());
     const at = offered.indexOf(shownTab(store));
     const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: offered.length - 1 };
-    const to = moves[event.key];
+    const to = own(moves, event.key);
     const tab = to === undefined ? undefined : offered.at(to % offered.length);
     if (tab === undefined || offered.length === 1) return;
     event.preventDefault();

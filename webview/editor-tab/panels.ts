@@ -3,6 +3,7 @@ import { partAttributes } from '../base/parts';
 import type { Store } from '../base/store';
 import type { TabPage, TabView } from '../base/tab';
 import { tabs } from '../tabs/registry';
+import { own } from '../../src/core/records';
 
 /** The panels of all tabs; each is filled when it is first shown. */
 interface Panels {
@@ -24,7 +25,7 @@ export function makePanels(store: Store, page: TabPage, onActions: (buttons: rea
   );
   const fetched = new Set<string>();
   const fetch = async (id: string): Promise<void> => {
-    const [tab, panel] = [tabs[id], panels.get(id)];
+    const [tab, panel] = [own(tabs, id), panels.get(id)];
     if (tab === undefined || panel === undefined || fetched.has(id)) return;
     fetched.add(id);
     panel.setAttribute('aria-busy', 'true');

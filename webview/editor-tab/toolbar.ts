@@ -11,6 +11,7 @@ import { t } from '../base/strings';
 import { comparedCandidate, shownCandidate, type Store } from '../base/store';
 import { dropdown, labelled } from '../base/ui';
 import { say } from '../../src/core/sentence';
+import { own } from '../../src/core/records';
 
 /** Compare with something outside this plan. */
 const elsewhere = 'elsewhere';
@@ -26,7 +27,7 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
     }
     store.setView({
       compareWith: candidateIds.find((id) => id === value) ?? null,
-      ...(tabs[store.view().tab]?.showsCompared === true ? {} : { tab: 'timeline' }),
+      ...(own(tabs, store.view().tab)?.showsCompared === true ? {} : { tab: 'timeline' }),
     });
   });
   const history = makeHistory(store);

@@ -5,6 +5,7 @@ import { h } from '../base/dom';
 import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
+import { own } from '../../src/core/records';
 
 /** Keys of a page and what they do, as VS Code contributes them, in the order of the list; after them what pointers do in a timeline. */
 function keyHelp(kind: PageKind): readonly (readonly [keys: string, does: string])[] {
@@ -41,7 +42,7 @@ function keyName(key: string): string | null {
   };
   const [last = '', ...modifiers] = key.split('+').reverse();
   const letter = (/^\[Key(.)\]$/.exec(last)?.[1] ?? last).toUpperCase();
-  return names[key] ?? [...modifiers.map((modifier) => modifier.charAt(0).toUpperCase() + modifier.slice(1)), letter].join('+');
+  return own(names, key) ?? [...modifiers.map((modifier) => modifier.charAt(0).toUpperCase() + modifier.slice(1)), letter].join('+');
 }
 
 /**

@@ -1,5 +1,6 @@
 import { h, icon } from '../base/dom';
 import { button } from '../base/ui';
+import { own } from '../../src/core/records';
 
 /** One entry of a menu. */
 export interface MenuItem {
@@ -57,7 +58,7 @@ export function menuButton(label: string, items: readonly MenuItem[]): HTMLEleme
     if (list.hidden) return;
     const at = offered.findIndex((entry) => entry === document.activeElement);
     const move: Readonly<Record<string, number>> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: offered.length - 1 };
-    const to = move[event.key];
+    const to = own(move, event.key);
     if (event.key === 'Escape') {
       close();
       opener.focus();

@@ -1,6 +1,6 @@
 import { formatDuration, formatNumber, plural } from '../../src/core/format';
 import type { Place } from '../../src/core/domain/located';
-import { memoized } from '../../src/core/records';
+import { memoized, own } from '../../src/core/records';
 import { assumptionsByWeight, movesText, type WeighedAssumption } from '../../src/core/planner/explain/assumption-texts';
 import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import type { PlanRequest } from '../../src/core/domain/request';
@@ -179,7 +179,6 @@ function sortByMoves(list: HTMLElement, weighed: readonly WeighedAssumption[]): 
 
 /** Where a key can be set: its own place, else that of its section, else the run. */
 function placeFor(places: Readonly<Record<string, Place>>, key: string): Place | null {
-  const own = (name: string): Place | null => (Object.hasOwn(places, name) ? (places[name] ?? null) : null);
   const group = key.split('.')[0] ?? '';
-  return own(key) ?? own(group) ?? own('');
+  return own(places, key) ?? own(places, group) ?? own(places, '') ?? null;
 }

@@ -1,3 +1,4 @@
+import { maximum } from '../../src/core/numbers';
 /** The cells of a table by row, as they read. */
 export type Cells = readonly (readonly string[])[];
 
@@ -17,7 +18,7 @@ export function tablesAsMarkdown(tables: readonly Cells[]): string {
 }
 
 function toMarkdown(cells: Cells): string {
-  const width = Math.max(...cells.map((row) => row.length));
+  const width = maximum(cells.map((row) => row.length));
   const line = (row: readonly string[]): string =>
     `| ${Array.from({ length: width }, (_, index) => (row[index] ?? '').replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`;
   const [head = [], ...body] = cells;

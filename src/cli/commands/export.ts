@@ -5,8 +5,9 @@ import { exportFormatNamed, exportNames } from '../export-formats';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { sentence } from '../../core/sentence';
+import { maximum } from '../../core/numbers';
 
-const longestName = Math.max(...exportNames.map((name) => name.length));
+const longestName = maximum(exportNames.map((name) => name.length));
 
 const options = {
   ...configOptions,

@@ -55,13 +55,13 @@ function entriesOfLines(text: string): Entry[] {
   for (const line of text.split('\n')) {
     const written = line.trim();
     const at = start + line.indexOf(written);
-    if (written !== '') entries.push({ ...lengthOf(parseJson(written)), range: { start: at, end: at + written.length } });
+    if (written !== '') entries.push({ ...parseLength(parseJson(written)), range: { start: at, end: at + written.length } });
     start += line.length + 1;
   }
   return entries;
 }
 
-function lengthOf(value: unknown): LengthShare {
+function parseLength(value: unknown): LengthShare {
   if (!isRecord(value)) return { tokens: Number(value), count: 1 };
   const key = lengthKeys.find((each) => Object.hasOwn(value, each));
   return { tokens: Number(key === undefined ? NaN : own(value, key)), count: Number(value['count'] ?? 1) };

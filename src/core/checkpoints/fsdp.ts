@@ -2,6 +2,7 @@ import { sentence } from '../sentence';
 import { judgedAlike, type CheckpointKind } from './kind';
 import { changesAny } from './layout';
 import type { PartVerdict } from './verdict';
+import { own } from '../records';
 
 const accelerate = (lines: string): string => `huggingface/accelerate at 16cb6eb8, src/accelerate/utils/fsdp_utils.py ${lines}`;
 
@@ -30,7 +31,7 @@ export const fsdpCheckpoints: CheckpointKind = {
     reason: sentence`Accelerate's default for FSDP1; SHARDED_STATE_DICT for FSDP2 (dataclasses.py 2031); either loads`,
   },
   judge: (settings, change) => {
-    const part = parts[settings.format];
+    const part = own(parts, settings.format);
     if (part === undefined) return null;
     const isResharded = changesAny(change, 'tensor', 'data', 'context', 'expert');
     const verdict: PartVerdict = part.outcome === 'stops' && !isResharded ? { ...part, outcome: 'loads' } : part;

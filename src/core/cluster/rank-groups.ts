@@ -2,6 +2,7 @@ import { joinedGpus, type ClusterSpec } from '../domain/cluster';
 import type { RankOrder } from '../domain/runtime';
 import type { Layout } from '../domain/request';
 import { nodeGroups } from './groups';
+import { minimum } from '../numbers';
 
 /** Kinds of parallelism whose ranks talk to each other, those that talk most first. */
 export const rankGroups = ['tensor', 'context', 'expert', 'pipeline', 'data'] as const;
@@ -90,7 +91,7 @@ export function stageNodes(ranks: readonly PlacedRank[]): readonly StageNode[] {
   }
   const byNode = new Map<number, { readonly stages: number[]; readonly nodes: Set<number> }>();
   for (const [stage, ofStage] of [...firsts].sort(([a], [b]) => a - b)) {
-    const node = Math.min(...ofStage.values());
+    const node = minimum(ofStage.values());
     const known = byNode.get(node) ?? { stages: [], nodes: new Set<number>() };
     byNode.set(node, known);
     known.stages.push(stage);

@@ -2,6 +2,7 @@ import { formatDuration, formatPercent } from '../format';
 import type { Tail, TailPart } from '../planner/explain/tail';
 import { operationPart, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
+import { own } from '../records';
 
 /** Colours as CSS writes them; the caller takes them from its theme. */
 interface SvgColors {
@@ -222,5 +223,5 @@ export function escapeXml(text: string): string {
   // XML 1.0 has no place for most control characters, escaped or not.
   return text
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '')
-    .replace(/[&<>"']/g, (found) => entities[found] ?? '');
+    .replace(/[&<>"']/g, (found) => own(entities, found) ?? '');
 }

@@ -3,6 +3,7 @@ import { layerMatrixParameters, layerParameters, parameterCount } from '../model
 import type { Run } from '../run/run';
 import { familyOfModel } from './families';
 import { toModelSpec } from '../run/written-model';
+import { maximum, minimum } from '../numbers';
 
 /** What of a run decides how many parameters its model has. */
 type Counted = Pick<Run, 'model' | 'traits'> & { readonly [K in 'unplanned' | 'encoder']?: Run[K] | undefined };
@@ -31,5 +32,5 @@ export function countParameterRange(run: Counted): readonly [least: number, most
   const spec = toModelSpec(model, traits);
   const ties = model.tiedEmbeddings.source.kind === 'default' ? [true, false] : [spec.tiedEmbeddings];
   const counts = [true, false].flatMap((gatedMlp) => ties.map((tiedEmbeddings) => parameterCount({ ...spec, gatedMlp, tiedEmbeddings })));
-  return [Math.min(...counts), Math.max(...counts)];
+  return [minimum(counts), maximum(counts)];
 }

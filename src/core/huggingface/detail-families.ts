@@ -1,4 +1,5 @@
 import type { ModelDetails } from '../domain/settings/model-details';
+import { own } from '../records';
 
 /*
  * What the code of a class does where its configs have no key for it. Source: modelling classes of transformers 5.23, and for the classes
@@ -85,6 +86,6 @@ export const classRouters = byClass(ofRouters);
 
 function byClass(rows: typeof ofEveryModel): Readonly<Record<string, ModelDetails>> {
   const found: Record<string, ModelDetails> = {};
-  for (const [details, classes] of rows) for (const name of classes.split(/,\s+/)) found[name] = { ...found[name], ...details };
+  for (const [details, classes] of rows) for (const name of classes.split(/,\s+/)) found[name] = { ...own(found, name), ...details };
   return found;
 }

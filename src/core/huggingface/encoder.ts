@@ -3,6 +3,7 @@ import { integer } from '../domain/settings/rules';
 import { readMembers } from '../languages/json/document';
 import type { Family } from './family';
 import { readMember, type Source } from './members';
+import { own } from '../records';
 
 /**
  * What each class that is read as an encoder has in addition to its layers. Absent: not known well enough to count. Source: configuration
@@ -26,18 +27,18 @@ const defaultClasses = 2;
  */
 export function readEncoder(source: Source): EncoderSizes | null {
   const family: Family = source.family;
-  const own = known[family.configClass];
-  if (family.kind !== 'encoder' || own === undefined) return null;
+  const sizes = own(known, family.configClass);
+  if (family.kind !== 'encoder' || sizes === undefined) return null;
   const read = (key: string, otherwise: number, least = 1): number =>
     readMember(source, source.members.get(key), integer(least, 1_000_000))?.value ?? otherwise;
-  const { image = null } = own;
+  const { image = null } = sizes;
   return {
     image:
       image === null
         ? null
         : { size: read('image_size', image.size), patch: read('patch_size', image.patch), channels: read('num_channels', image.channels) },
-    tokenTypes: own.tokenTypes === 0 ? 0 : read('type_vocab_size', own.tokenTypes, 0),
-    pooler: own.pooler,
+    tokenTypes: sizes.tokenTypes === 0 ? 0 : read('type_vocab_size', sizes.tokenTypes, 0),
+    pooler: sizes.pooler,
     classes: labels(source) ?? read('num_labels', defaultClasses),
     architecture: architecture(source),
   };

@@ -1,5 +1,6 @@
 import type { ModelDetails } from '../domain/settings/model-details';
 import { hubSizes } from './hub-sizes';
+import { own } from '../records';
 
 /** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
 export interface ModelOfLauncher {
@@ -82,5 +83,5 @@ export function familiarModel(name: string): string | null {
 }
 
 function findHubSizes(name: string): string | null {
-  return hubSizes((Object.hasOwn(languageModels, name) ? languageModels[name] : undefined) ?? name);
+  return hubSizes(own(languageModels, name) ?? name);
 }

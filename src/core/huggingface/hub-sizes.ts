@@ -83,8 +83,8 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
 /** Sizes of a language model by its name in lower case, without its owner, as the text of its config.json; null for an unknown one. */
 export function hubSizes(name: string): string | null {
   const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
-    Object.hasOwn(table, name) ? denseConfigJson(type, table[name]) : null;
-  const sparse = Object.hasOwn(qwen3Experts, name) ? qwen3Experts[name] : undefined;
+    Object.hasOwn(table, name) ? denseConfigJson(type, own(table, name)) : null;
+  const sparse = own(qwen3Experts, name);
   if (sparse !== undefined) {
     const [sizes, experts, active, width] = sparse;
     return denseConfigJson('qwen3_moe', sizes, {
@@ -94,9 +94,9 @@ export function hubSizes(name: string): string | null {
       decoder_sparse_step: 1,
     });
   }
-  const ranked = Object.hasOwn(latents, name) ? latents[name] : undefined;
+  const ranked = own(latents, name);
   if (ranked !== undefined) return latentConfigJson(...ranked);
-  if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(hubConfigs[name]);
+  if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(own(hubConfigs, name));
   return (
     dense('mistral', mistral) ??
     denseConfigJson('llama', own(llama, name), maxPositions(name)) ??

@@ -77,5 +77,5 @@ export function readWord(source: Source, keys: readonly string[], members = sour
 }
 
 function rare(configClass: string, name: string): number | boolean | string | undefined {
-  return own(classDetails, configClass)?.[4]?.[name];
+  return own(own(classDetails, configClass)?.[4] ?? {}, name);
 }

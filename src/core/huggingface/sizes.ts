@@ -9,6 +9,7 @@ import { flag, located, memberNamed, readMember, type Members, type Source } fro
 import { readMembers } from '../languages/json/document';
 import { stateLayers } from './ssm';
 import { sentence } from '../sentence';
+import { own } from '../records';
 
 /**
  * The sizes and traits that a config gives, whatever its family derives from its switches included.
@@ -17,7 +18,7 @@ import { sentence } from '../sentence';
  */
 export function readSizes(source: Source, around: Members | null): LocatedPartial<WrittenModel> {
   const given = { ...readGiven(source), ...tieAround(source, around) };
-  const switches = familySwitches[source.family.configClass]?.(source, given) ?? {};
+  const switches = own(familySwitches, source.family.configClass)?.(source, given) ?? {};
   return { ...given, ...switches, ...denseInstead(given), ...bothStacks(source, given) };
 }
 
@@ -308,7 +309,7 @@ export function familyTraits(source: Source, model: LocatedFields<WrittenModel>)
     ...traits,
     ...(stacks === null ? {} : { stacks }),
     ...(small === undefined ? {} : { smallParameters: small(sizesFor(source, model)) }),
-    ...traitSwitches[configClass]?.(source),
+    ...own(traitSwitches, configClass)?.(source),
   };
 }
 

@@ -1,5 +1,6 @@
 import { anyOf, sentence, type Value } from '../sentence';
 import type { SettingValue } from './text-edits';
+import { own } from '../records';
 
 /** A value; or what the flag wants instead; or nothing that the fact can hold. */
 export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value } | { readonly silent: true };
@@ -98,7 +99,7 @@ export function choice<const T extends string>(options: Readonly<Record<string, 
 
 /** The first of the words that mean a value; a number where it is one. */
 export function wordFor(words: Readonly<Record<string, unknown>>, value: SettingValue): string | number | undefined {
-  const word = Object.keys(words).find((name) => words[name] === value);
+  const word = Object.keys(words).find((name) => own(words, name) === value);
   return word !== undefined && /^\d+$/.test(word) ? Number(word) : word;
 }
 

@@ -34,6 +34,7 @@ import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
 import { gpusUsed } from '../domain/request';
+import { maximum, minimum } from '../numbers';
 
 interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
   /** Tokens to train on, for GPU hours. */
@@ -69,7 +70,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const fitting = own.filter(
     (plan, index) => plan.fits && starts(plan) && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))),
   );
-  const ownMs = Math.min(...fitting.map(({ iterationMs }) => iterationMs));
+  const ownMs = minimum(fitting.map(({ iterationMs }) => iterationMs));
   const sliced: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
     finelySolved(found, point)
       .map((each) => solved(details, problem, evaluator, each, options.signal))
@@ -172,7 +173,7 @@ function ownFound(request: SearchProblem['request'], candidate: Candidate, detai
 
 /** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names only its schedule. */
 function nameInSearch({ name, schedule, scheme }: Candidate): Value {
-  const slices = Math.max(...scheme.map(({ tokens }) => tokens.length));
+  const slices = maximum(scheme.map(({ tokens }) => tokens.length));
   return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
 }
 
@@ -181,7 +182,7 @@ function bestOfTies(plans: readonly FoundPlan[], fastest: FoundPlan, request: Se
   const ties = plans.filter(({ iterationMs }) => iterationMs <= sameTime * fastest.iterationMs);
   const run = ties.filter(({ point }) => isRun(point.schedule, request));
   const among = run.length > 0 ? run : ties;
-  const leastBytes = Math.min(...among.map(({ peakBytes }) => peakBytes));
+  const leastBytes = minimum(among.map(({ peakBytes }) => peakBytes));
   const [best = fastest] = among
     .filter(({ peakBytes }) => peakBytes <= sameMemory * leastBytes)
     .sort((a, b) => a.iterationMs - b.iterationMs);

@@ -28,7 +28,7 @@ import {
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
 import type { GridTimes, LeastSlices } from './solved-slices';
-import { sum } from '../numbers';
+import { maximum, sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint } from './known'; // prettier-ignore
@@ -335,7 +335,7 @@ function heldBytes(
     const kept = own.map((chunk) => known.keptBytes(group, chunk));
     const bytes = ({ alive, waiting }: InFlight): number =>
       own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
-    return Math.max(...order.held.map(bytes));
+    return maximum(order.held.map(bytes));
   }
   const slices = slicesInFlight(group)(stage);
   const whole = Math.floor(slices / group.slices);

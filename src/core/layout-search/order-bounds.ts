@@ -3,6 +3,7 @@ import type { WholeSliceTime } from '../domain/slice-cost';
 import { placeChunks, toScheduleProblem } from '../schedules/registry';
 import type { ScheduleKind } from '../schedules/kind';
 import { operationKind } from '../schedules/schedule';
+import { maximum, minimum } from '../numbers';
 
 /*
  * docs/model/search.md, Bounds of a point. Bounds for any schedule whose order does not depend on times. The order of a single stage (which
@@ -212,9 +213,11 @@ export function roomBound(
     const fitting = (chunk: number): number => (saved(chunk) > 0 ? room / saved(chunk) : Infinity);
     const ahead = Math.min(
       microBatches * total(mine, forwardMs),
-      ...(mine.length === 1
-        ? mine.map((chunk) => Math.floor(fitting(chunk)) * forwardMs(chunk))
-        : [Math.max(...mine.map((chunk) => fitting(chunk) * forwardMs(chunk)))]),
+      minimum(
+        mine.length === 1
+          ? mine.map((chunk) => Math.floor(fitting(chunk)) * forwardMs(chunk))
+          : [maximum(mine.map((chunk) => fitting(chunk) * forwardMs(chunk)))],
+      ),
     );
     const work = total(mine, (chunk) => microBatches * wholeMs(chunks[chunk]));
     const held = total(mine, (chunk) => saved(chunk) * (from(sums.forwardMs, allForward, chunk) + from(sums.inputMs, allInput, chunk)));

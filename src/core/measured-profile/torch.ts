@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { TransferTimes } from '../domain/cluster';
 import type { Profile, Sample, TimeFit, TrainerTimes } from '../domain/profile';
 import { paddedVocab } from '../model/parameters';
-import { median } from '../numbers';
+import { maximum, median } from '../numbers';
 import { fitErrors, fitPart } from './fit';
 import { leastSquares } from './least-squares';
 import { mostSamples, profileParts } from './schema';
@@ -112,7 +112,7 @@ function trainerTimes({ head, optimizer, sends, collectives }: TorchProfile, lay
   return {
     sends: { joined: transferTimes(sends.filter((one) => one.joined)), network: transferTimes(sends.filter((one) => !one.joined)) },
     allReduces: allReduceLines(collectives.filter((one) => one.joined && one.kind === 'all-reduce')),
-    optimizerNsPerParameter: updates.length === 0 ? null : Math.max(...updates),
+    optimizerNsPerParameter: updates.length === 0 ? null : maximum(updates),
     weights: { layer, head: weightFit(head) },
   };
 }
@@ -140,8 +140,7 @@ function allReduceLines(measured: TorchProfile['collectives']): TrainerTimes['al
     return {
       ranks,
       latencyUs: Math.max(leastLatencyUs, 1e3 * latencyMs),
-      busGBps:
-        msPerByte > 0 ? Math.max(leastGBps, 1e-6 / msPerByte) : Math.max(...own.map(({ ms }, at) => ((volumes[at] ?? 0) / ms) * 1e-6)),
+      busGBps: msPerByte > 0 ? Math.max(leastGBps, 1e-6 / msPerByte) : maximum(own.map(({ ms }, at) => ((volumes[at] ?? 0) / ms) * 1e-6)),
     };
   });
 }

@@ -23,6 +23,8 @@ import { boundaryBytes, headUnit, hiddenShare, localTokens, stackUnit } from './
 import { logitBytes } from './loss';
 import { normCopyBytes } from './plain-modules';
 import { layerExchangeBytes, rootExchangeBytes } from './fsdp';
+import { maximum } from '../numbers';
+import { append } from '../records';
 
 export type { StageContents } from './layer-tensors';
 
@@ -145,7 +147,7 @@ export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens:
  * wait; a layer that was offloaded itself has both (`AsyncDoubleBufferGroupOffloadHandler`, 1.x).
  */
 export function bytesOnTheWay({ alike }: LayerRuns<UnitLayer>, { offloaded }: UnitLayer): number {
-  const largest = Math.max(0, ...alike.filter((layer) => layer.offloaded).map(({ waiting }) => waiting));
+  const largest = Math.max(0, maximum(alike.filter((layer) => layer.offloaded).map(({ waiting }) => waiting)));
   return offloaded ? 2 * largest : largest;
 }
 
@@ -172,9 +174,9 @@ export function layerOperations(
       const sets = layerWorkingSets(inputs, layer);
       const moving = bytesOnTheWay(runs, layer);
       const atBusiest = (extra: number) => (set: WorkingSet) => ({ ...set, bytes: set.bytes + moving + extra - later });
-      forward.push(...sets.forward.map(atBusiest(held.forward)));
+      append(forward, sets.forward.map(atBusiest(held.forward)));
       if (layer.offloaded) forward.push(atBusiest(held.forward)({ name: 'copy to the host', bytes: 0 }));
-      backward.push(...sets.backward.map(atBusiest(held.backward + exchanged)));
+      append(backward, sets.backward.map(atBusiest(held.backward + exchanged)));
       seen.add(layer);
     }
     later += (runs.layers[run] ?? 0) * layer.kept;

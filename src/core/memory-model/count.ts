@@ -20,6 +20,7 @@ import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../records';
 import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
+import { maximum } from '../numbers';
 
 /**
  * Peak memory of every stage, by walking the schedule's order: a unit's saved tensors live from its forward to its backward, or the half of
@@ -150,7 +151,7 @@ export function passMemory(
   stageOfChunk: Uint32Array,
   gpuMemory: GpuMemory,
 ): ChunkPasses['memory'] {
-  const contentsOfStages = joinStageContents(Math.max(0, ...stageOfChunk) + 1, stageOfChunk, chunkContents);
+  const contentsOfStages = joinStageContents(Math.max(0, maximum(stageOfChunk)) + 1, stageOfChunk, chunkContents);
   const chunks = chunkMemories(inputs, [unit], chunkContents).map(({ alike: [own] }) => own);
   const ofChunks = (bytes: (memory: UnitMemory) => number): Float64Array =>
     Float64Array.from(chunks, (memory) => (memory === undefined ? 0 : bytes(memory)));

@@ -7,6 +7,7 @@ import { heldBytes, heldParameters, layerOfRank, layerMatrices, type RankParamet
 import { layerGroups, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { gatheredAtOnce } from './zero';
+import { maximum } from '../numbers';
 
 /*
  * Weights that are frozen under adapters: no gradients, no optimizer states, no master copy. See docs/model/memory.md, Adapters.
@@ -62,5 +63,5 @@ function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageCo
   const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
     adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),
   );
-  return elementBytes(training) * Math.max(0, ...sizes);
+  return elementBytes(training) * Math.max(0, maximum(sizes));
 }

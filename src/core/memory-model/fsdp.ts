@@ -7,6 +7,7 @@ import { layerGroups, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerStates } from './optimizer-states';
+import { maximum } from '../numbers';
 
 /*
  * PyTorch's fully sharded data parallelism: FSDP2 as TorchTitan applies it (torchtitan/parallelisms/parallelize_llama.py at 3f20451,
@@ -89,7 +90,7 @@ function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter
     const { shared, experts } = adapterParameters(model, adapter, kind, layout);
     return shared + experts;
   });
-  return ahead + (elementBytes(training) + 4) * Math.max(0, ...adapted);
+  return ahead + (elementBytes(training) + 4) * Math.max(0, maximum(adapted));
 }
 
 /**

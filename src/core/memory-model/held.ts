@@ -15,6 +15,7 @@ import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
 import { layerGroups, resolveHeadShare, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
+import { maximum } from '../numbers';
 
 /*
  * What a rank of a stage holds of the model's parameters, and what is kept for each of them.
@@ -134,5 +135,8 @@ export function layerMatrices({ model, layout }: MemoryInputs, stage: StageConte
 
 /** Parameters of the largest layer that a rank of the stage has. */
 export function layerOfRank({ model, layout }: MemoryInputs, stage: StageContents): number {
-  return Math.max(0, ...layerGroups(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0)));
+  return Math.max(
+    0,
+    maximum(layerGroups(model, stage).map(({ kind, layers }) => (layers > 0 ? rankMatrixParameters(model, layout, kind) : 0))),
+  );
 }

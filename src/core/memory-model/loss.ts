@@ -7,6 +7,7 @@ import { unitLayers, type UnitLayer } from './unit-layers';
 import { headUnit, localTokens, stackUnit } from './unit-sizes';
 import type { MemoryInputs } from '../domain/request';
 import { isEager, isPlain } from './plain-modules';
+import { maximum } from '../numbers';
 
 /*
  * Logits and what the cross entropy makes of them. PyTorch's own, as TorchTitan calls it (torchtitan train.py and components/loss.py;
@@ -39,7 +40,7 @@ function logits(inputs: MemoryInputs, unit: WorkUnit): number {
 export function lossBlocks(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
   // a pipeline keeps them
   const cast = inputs.training.fusedCrossEntropy || inputs.layout.pipeline > 1 ? 0 : elementBytes(inputs.training) * logits(inputs, unit);
-  return cast + Math.max(0, ...unitLayers(inputs, stage, unit).alike.map((layer) => passingBytes(inputs, unit, layer)));
+  return cast + Math.max(0, maximum(unitLayers(inputs, stage, unit).alike.map((layer) => passingBytes(inputs, unit, layer))));
 }
 
 /**

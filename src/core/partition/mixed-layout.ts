@@ -7,7 +7,7 @@ import { formatCount } from '../format';
 import type { Located, Place } from '../domain/located';
 import { splitsHeads } from '../model/mixers';
 import type { ModelSpec } from '../domain/model';
-import { listDivisors, greatestCommonDivisor } from '../numbers';
+import { greatestCommonDivisor, listDivisors, minimum } from '../numbers';
 import type { ScheduleName } from '../domain/schedule-names';
 import {
   isBetter,
@@ -148,8 +148,8 @@ function sizesWith(
       sentence`give it one for each stage, or leave layout.pipeline out`,
       given.stageNodeGroups,
     );
-  const room = Math.min(
-    ...groups.flatMap((group, index) => {
+  const room = minimum(
+    groups.flatMap((group, index) => {
       const stages = stageNodeGroups.filter((other) => other === index).length;
       return stages === 0 ? [] : [Math.floor(gpusOfGroup(group) / stages / context)];
     }),

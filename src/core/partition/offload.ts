@@ -5,6 +5,7 @@ import { stageCost } from '../time-model/stage-cost';
 import { formatBytes, formatDuration, formatNumber } from '../format';
 import { activationGroups, layerWaitingBytes, type StageContents } from '../memory-model/layer-tensors';
 import { counted, sentence, type Sentence } from '../sentence';
+import { maximum } from '../numbers';
 
 /*
  * Activations that wait in the host's memory between forward and backward. Transformer Engine copies them during compute, one layer's after
@@ -87,7 +88,7 @@ export function offloadReason(
     waitMs = Math.max(waitMs, ms);
   }
   const held = waitMs > 0 ? sentence`which holds its passes up by ${formatDuration(waitMs)}` : sentence`overlapped with compute`;
-  const layers = Math.min(asked, Math.max(...stages.map(({ contents }) => contents.layers)));
+  const layers = Math.min(asked, maximum(stages.map(({ contents }) => contents.layers)));
   return [
     sentence`activations of ${counted(layers, 'layer')} wait on the host: ${formatBytes(most)} of a micro-batch each way at ${formatNumber(rate)} GB/s, ${held}`,
   ];

@@ -16,6 +16,7 @@ import { layersPeak, layersTime, wholeMicroBatch, type OfStage, type Watch } fro
 import { cutContents, layersOfChunks } from './stages';
 import { counted, sentence } from '../sentence';
 import type { GpuMemory } from '../memory-model/profile';
+import { maximum } from '../numbers';
 
 /** Groups up to this number are tried in every order; more as written, and the other way round. */
 const mostOrderedGroups = 4;
@@ -166,7 +167,7 @@ function placed(
   const fullness: OfStage = (stage, from, to) => budgets.peakBytes(stage, from, to) / (usable[stage] ?? 0);
   const cut = layout.stageLayers === undefined ? bestCut(inputs, timeMs, fullness, known) : stageTotals(layout, layout.stageLayers);
   if (cut === null) return null;
-  const fullest = Math.max(...ofStages(cut, fullness));
+  const fullest = maximum(ofStages(cut, fullness));
   const times = ofStages(cut, timeMs);
   const placedLayout = { ...layout, stageNodeGroups, stageLayers: layout.stageLayers ?? cutChunkLayers(cut, layout, schedule) };
   return {
@@ -174,7 +175,7 @@ function placed(
     fits: fullest <= 1,
     stepMs:
       times.reduce((sum, ms) => sum + ms, 0) +
-      (microBatchCount(inputs) - 1) * Math.max(...times) +
+      (microBatchCount(inputs) - 1) * maximum(times) +
       afterPipelineMs({ ...inputs, layout: placedLayout }, cut),
     fullest,
   };
@@ -251,7 +252,7 @@ function afterPipelineMs(inputs: PlacementProblem['inputs'], cut: readonly numbe
     const own = stageInputs[stage] ?? inputs;
     return gradientExchangeTime(own, contents) + optimizerTime(own, contents);
   });
-  return sendsMs + Math.max(...last);
+  return sendsMs + maximum(last);
 }
 
 /**

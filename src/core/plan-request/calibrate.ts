@@ -1,7 +1,7 @@
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { scheduleOn } from '../schedules/on-layout';
 import { formatDuration, formatNumber } from '../format';
-import { sum } from '../numbers';
+import { maximum, sum } from '../numbers';
 import { costProvenance } from '../time-model/provenance';
 import { buildPipeline } from '../planner/predict/pipeline';
 import { measure } from '../planner/predict/predict';
@@ -118,7 +118,7 @@ function meeting(
 ): readonly number[] {
   const { slope } = stepSlope(request, fasterBy(assumed, belief.mean), signal);
   const along = times(belief.covariance, slope).map((one) => -one);
-  const furthest = most / Math.max(...along.map(Math.abs));
+  const furthest = most / maximum(along.map(Math.abs));
   const meanAt = (far: number): readonly number[] => belief.mean.map((one, at) => one + far * (along[at] ?? 0));
   const msAt = (far: number): number => asLaunchedMs(request, fasterBy(assumed, meanAt(far)), signal);
   const side = msAt(0) > iterationMs ? 1 : -1;

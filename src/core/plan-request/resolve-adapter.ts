@@ -7,6 +7,7 @@ import { adaptedProducts, undivided } from '../model/adapters';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
+import { own } from '../records';
 
 /**
  * The adapters that the files of a run ask for; what they leave open is what the library takes, and reported.
@@ -99,7 +100,7 @@ function targetsNamed(adapters: GivenAdapters, name: string, { modelType, latent
     return [...queries, 'output', ...up, 'down'];
   }
   const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
-  const found = Object.hasOwn(modules, short) ? modules[short] : undefined;
+  const found = own(modules, short);
   if (found === undefined) throw adaptersNotPlanned(adapters, sentence`on ${name}`);
   return found;
 }

@@ -5,6 +5,7 @@ import { plainName } from '../schedules/on-layout';
 import { isRun, type RunBy } from '../schedules/runtimes';
 import { scheduleKind } from '../schedules/registry';
 import type { PlanRequest } from '../domain/request';
+import { minimum } from '../numbers';
 
 /** Times that differ by less than this share are the same. */
 const rounding = 1e-9;
@@ -86,7 +87,7 @@ function bestOfSchedule(candidates: readonly Candidate[]): Candidate | undefined
 }
 
 function tied(candidates: readonly Candidate[]): readonly Candidate[] {
-  const shortestMs = Math.min(...candidates.map(({ iterationMs }) => iterationMs));
+  const shortestMs = minimum(candidates.map(({ iterationMs }) => iterationMs));
   return candidates.filter(({ iterationMs }) => iterationMs <= tie * shortestMs);
 }
 
@@ -97,7 +98,7 @@ function runFirst(candidates: readonly Candidate[], request: RunBy): readonly Ca
 
 /** Of those with about the least memory the fastest. */
 function leastMemory(candidates: readonly Candidate[]): Candidate | undefined {
-  const leastBytes = Math.min(...candidates.map(candidatePeakBytes));
+  const leastBytes = minimum(candidates.map(candidatePeakBytes));
   return least(
     candidates.filter((candidate) => candidatePeakBytes(candidate) <= sameMemory * leastBytes),
     ({ iterationMs }) => iterationMs,

@@ -11,6 +11,7 @@ import { settingEdits } from './settings';
 import { rules } from './table';
 import { terapipeKey, viewOfRun, type ConfigView, type SettingName } from './view';
 import { allOf, anyOf, sentence, type Sentence, upperFirst } from '../sentence';
+import { append } from '../records';
 
 /**
  * All findings on a run, most severe first: contradictions between its files, and, with a plan, whether it fits. Each is at the value it is
@@ -51,7 +52,7 @@ function terapipeFix(run: Run, change: Change, preferred: boolean): Fix[] {
     const key = terapipeKey(name);
     const own = key === undefined ? null : settingEdits(run, key, value ?? null);
     if (key === undefined || own === null) return [];
-    edits.push(...own);
+    append(edits, own);
     titles.push(
       value === undefined
         ? sentence`remove ${key}`

@@ -2,6 +2,7 @@ import { changeJson } from '../terapipe/change-json';
 import type { Run } from '../run/run';
 import type { Finding, Fix, Severity, TextEdit } from '../findings';
 import type { Located, Place } from '../domain/located';
+import { own } from '../records';
 
 /** A setting of terapipe.json by its dotted key (`layout.tensor`, `schedule`), as located in a run; undefined when nothing gives it. */
 export function settingAt(run: Run, key: string): Located<unknown> | undefined {
@@ -71,7 +72,7 @@ export function findingAt(
 }
 
 function entry(given: object, name: string): Located<unknown> | undefined {
-  return Object.hasOwn(given, name) ? (given as Readonly<Record<string, Located<unknown>>>)[name] : undefined;
+  return own(given as Readonly<Record<string, Located<unknown>>>, name);
 }
 
 function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
@@ -83,5 +84,5 @@ function clusterSetting(run: Run, name: string): Located<unknown> | undefined {
     gpusPerNode: run.gpusPerNode,
     groups: run.groups,
   };
-  return Object.hasOwn(settings, name) ? settings[name] : undefined;
+  return own(settings, name);
 }

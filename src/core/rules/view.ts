@@ -16,6 +16,7 @@ import type { Layout, PlanRequest } from '../domain/request';
 import type { Scheme } from '../domain/scheme';
 import { settingAt } from './settings';
 import { sentence } from '../sentence';
+import { minimum } from '../numbers';
 
 /** What only a terapipe.json can express. */
 interface OwnValues {
@@ -155,11 +156,11 @@ function runGpus({ gpu, groups }: Run): readonly GpuSpec[] {
 
 function smallestNvlinkDomain({ links, groups }: Run): number {
   const all = groups?.value.map((group) => group.links) ?? (links === undefined ? [] : [links.value]);
-  return all.length === 0 ? 0 : Math.min(...all.map(({ nvlinkDomain = 0 }) => nvlinkDomain));
+  return all.length === 0 ? 0 : minimum(all.map(({ nvlinkDomain = 0 }) => nvlinkDomain));
 }
 
 /** GPUs of a node of the kind that files name, of the smallest where there are several; null: unknown. */
 function presetGpusPerNode({ gpu, groups }: Run): number | null {
-  if (groups !== undefined) return Math.min(...groups.value.map(({ gpusPerNode }) => gpusPerNode));
+  if (groups !== undefined) return minimum(groups.value.map(({ gpusPerNode }) => gpusPerNode));
   return Object.values(gpuPresets).find((preset) => preset.gpu.name === gpu?.value.name)?.gpusPerNode ?? null;
 }

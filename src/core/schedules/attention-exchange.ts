@@ -1,4 +1,5 @@
 import { operationKind, type Schedule } from './schedule';
+import { maximum } from '../numbers';
 
 /** What attention of earlier slices takes in a pass of each unit on each chunk, ms: entry `chunk * units.length + unit`. */
 type MovableMs = Float64Array;
@@ -18,7 +19,7 @@ export function evenedOut(schedule: Schedule, movableMs: MovableMs, exchangeMs: 
     const own = cells.map((cell) => movableMs[cell] ?? 0);
     const mean = own.reduce((sum, ms) => sum + ms, 0) / cells.length;
     const shared = cells.map((cell, index) => mean + exchangeMs(cell, own[index] ?? 0, mean));
-    if (Math.max(...shared) >= Math.max(...own)) continue;
+    if (maximum(shared) >= maximum(own)) continue;
     cells.forEach((cell, index) => (evened[cell] = shared[index] ?? 0));
   }
   return evened;

@@ -1,5 +1,6 @@
 import type { Emit, ScheduleProblem } from './kind';
 import { operationKind } from './schedule';
+import { maximum } from '../numbers';
 
 /**
  * When a stage runs the four passes of the first micro-batch, in passes that all take as long: the forwards of its chunk down and of its
@@ -32,7 +33,7 @@ export function emitBlocks(stage: number, { stages, microBatches }: ScheduleProb
     weights += 1;
     emit(backwardWeight, oldest.chunk, oldest.unit);
   };
-  const end = Math.max(...starts) + period * (microBatches - 1);
+  const end = maximum(starts) + period * (microBatches - 1);
   for (let time = 0; time <= end; time++) {
     const pass = passes.find(({ start, unit }) => unit < microBatches && start + period * unit === time);
     if (pass === undefined) {

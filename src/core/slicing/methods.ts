@@ -8,6 +8,7 @@ import { solveRounds } from './rounds';
 import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
 import { emptyRow, type SliceRows } from './slice-rows';
 import { counted, sentence } from '../sentence';
+import { maximum } from '../numbers';
 
 /** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
 export interface Solved {
@@ -61,7 +62,7 @@ export function chooseMethod(
   if (judgedBy === 'formula' || limited === null) return limited;
   const bounds = flowShopBounds(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
   const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(chunkSliceTimes(kinds, chunks), problem.stageFactors ?? []), 0);
-  const boundMs = Math.min(ms, Math.max(...bounds.map((bound) => bound?.boundMs ?? 0)));
+  const boundMs = Math.min(ms, maximum(bounds.map((bound) => bound?.boundMs ?? 0)));
   return { ...limited, boundMs, exact: boundMs >= ms * (1 - roundingSlack) };
 }
 

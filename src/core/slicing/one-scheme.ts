@@ -1,4 +1,5 @@
 import { emptyRow, type SliceRow, type SliceRows } from './slice-rows';
+import { minimum } from '../numbers';
 
 /** Partitions of the batch that are tried at most; beyond, only those into chunks of one size and one smaller rest. */
 const mostPartitions = 1000;
@@ -43,7 +44,7 @@ export function jointRows(kinds: readonly SliceRows[], sizes: readonly number[])
       : null,
     read: (start: number, limitMs: number, row: SliceRow) => {
       for (const { rows, row: own } of members) rows?.read(start, limitMs, own);
-      const length = Math.min(...members.map(({ row: own }) => own.length));
+      const length = minimum(members.map(({ row: own }) => own.length));
       ms.fill(0, 0, length);
       peakMs.fill(0, 0, length);
       for (const { count, row: own } of members)

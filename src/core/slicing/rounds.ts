@@ -1,6 +1,8 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { emptyRow, type SliceRows } from './slice-rows';
 import { roundingSlack, type FoundScheme } from './search';
+import { append } from '../records';
+import { minimum } from '../numbers';
 
 /** Plans that hold at most this many slices at a time. */
 interface RoundsProblem {
@@ -58,7 +60,7 @@ export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undef
   const boundMs = Math.min(objectiveMs, bound[sequences] ?? 0);
   if (objectiveMs === Infinity) return { rounds: null, objectiveMs, boundMs, exact: true, evaluations };
   const rounds: FoundScheme[] = [];
-  for (let left = sequences; left > 0; left -= last[left] ?? left) rounds.push(...[found[(last[left] ?? 1) - 1]?.plan ?? []].flat());
+  for (let left = sequences; left > 0; left -= last[left] ?? left) append(rounds, [found[(last[left] ?? 1) - 1]?.plan ?? []].flat());
   return { rounds, objectiveMs, boundMs, exact: boundMs >= objectiveMs * (1 - roundingSlack), evaluations };
 }
 
@@ -96,7 +98,7 @@ function bestRound(
     const limitMs = Math.min(highMs * (1 - Number.EPSILON), uselessMs);
     if (limitMs <= lowMs || limitMs < 0) continue;
     if (evaluations >= maximumEvaluations)
-      return { plan, boundMs: Math.min(capMs(), intervalBound(interval), ...open.map(intervalBound)), evaluations };
+      return { plan, boundMs: Math.min(capMs(), intervalBound(interval), minimum(open.map(intervalBound))), evaluations };
     const pivotMs =
       evaluations % 2 === 0 && highMs - limitMs < (highMs - Math.max(0, lowMs)) / 4 ? (Math.max(0, lowMs) + limitMs) / 2 : limitMs;
     const step = solve(pivotMs);

@@ -6,6 +6,7 @@ import { graphRows, type SliceRows } from './slice-rows';
 import { stepSolver, type Step, type StepSolver } from './steps';
 import { cheapestSuffixes } from './token-program';
 import { distinctPeaks, rankAbove, valueRank } from './values';
+import { minimum } from '../numbers';
 
 export interface SearchOptions {
   readonly signal: CancelSignal | undefined;
@@ -143,7 +144,7 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     if (boundMs <= within()) open.push({ lowMs, highMs, below, above, boundMs });
   };
   const prune = (): void => {
-    const lowMs = Math.min(...open.map((interval) => interval.lowMs));
+    const lowMs = minimum(open.map((interval) => interval.lowMs));
     const highest = open.reduce((a, b) => (b.highMs > a.highMs ? b : a));
     const limitMs = Math.min(highest.highMs, uselessAbove(highest.above));
     const { totals } = composeBatch(sequences, sizes, highest.above.cuts);

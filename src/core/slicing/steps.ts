@@ -2,6 +2,7 @@ import type { CancelSignal } from '../errors';
 import { composeBatch, kindsUsed, type BatchProgram } from './batch-program';
 import type { CutLowerBound, SliceRows } from './slice-rows';
 import { cheapestCut, noCut, tokenScratch, type ChunkSlices, type TokenScratch } from './token-program';
+import { maximum } from '../numbers';
 
 /**
  * What is known of one threshold t. Where S(t) of eq. 7 for the whole batch is solved, it is the same for every threshold from `slowestMs`
@@ -84,12 +85,12 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
         if (totalMs === Infinity || totalMs > spareMs) return { limitMs, totalMs: Infinity, slowestMs: 0, cuts, solved, batch };
         const used = new Set(kindsUsed(batch, sequences, sizes));
         if ([...used].every((kind) => solved[kind] === true)) {
-          const slowestMs = Math.max(...[...used].map((kind) => cuts[kind]?.slowestMs ?? 0));
+          const slowestMs = maximum([...used].map((kind) => cuts[kind]?.slowestMs ?? 0));
           return { limitMs, totalMs, slowestMs, cuts, solved, batch };
         }
         // Those with a lower bound per sequence no dearer than the dearest one used will be used in turn.
         const perSequence = (kind: number): number => (usable[kind]?.totalMs ?? Infinity) / (sizes[kind] ?? 1);
-        const dearest = Math.max(...[...used].map(perSequence));
+        const dearest = maximum([...used].map(perSequence));
         solver.kinds.forEach((rows, kind) => {
           if (rows !== null && solved[kind] !== true && perSequence(kind) <= dearest)
             solveKind(rows, kind, batch.totals[sequences - rows.sequences] ?? Infinity);

@@ -22,7 +22,7 @@ const oldLeaves: readonly (readonly [old: string, now: string])[] = Object.entri
 /** A dotted key under its name of today, as `training.activationOffloadLayers` for `training.offloadLayers`. */
 export function currentKey(key: string): string {
   const old = Object.keys(renamedKeys).find((each) => key === each || key.startsWith(`${each}.`));
-  return old === undefined ? key : `${renamedKeys[old] ?? old}${key.slice(old.length)}`;
+  return old === undefined ? key : `${own(renamedKeys, old) ?? old}${key.slice(old.length)}`;
 }
 
 /** A dotted key under its old name; null for keys that have none. */
@@ -100,6 +100,6 @@ export function withOldNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withOldNames);
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   const fields: Record<string, unknown> = Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withOldNames(field)]));
-  for (const [old, now] of oldLeaves) if (Object.hasOwn(fields, now)) fields[old] = fields[now];
+  for (const [old, now] of oldLeaves) if (Object.hasOwn(fields, now)) fields[old] = own(fields, now);
   return fields;
 }

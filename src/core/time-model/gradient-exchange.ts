@@ -8,6 +8,7 @@ import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters
 import { allReduceSeconds, collectiveBandwidth, contention, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
+import { maximum } from '../numbers';
 
 /** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
 export interface StageLayers {
@@ -90,8 +91,8 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const { joined: inNode, sharing } = replicaLinks(layout, cluster, resolveRankOrder(inputs), ranks);
   const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : collectiveBandwidth(cluster) / sharing;
   const volume = sumBy(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
-  const bucket = Math.max(
-    ...parts.map(
+  const bucket = maximum(
+    parts.map(
       (part) =>
         ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, isReplicated ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
     ),
@@ -99,7 +100,7 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[]): number => {
     const ms = (1e3 * bytes * volume) / bandwidth;
     if (overlaps !== true) return ms;
-    const waited = Math.max((1e3 * bytes * bucket) / bandwidth, ...within.map((one) => one.share * ms - one.ms));
+    const waited = Math.max((1e3 * bytes * bucket) / bandwidth, maximum(within.map((one) => one.share * ms - one.ms)));
     return waited + contention * Math.max(0, ms - waited);
   };
   return (

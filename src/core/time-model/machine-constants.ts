@@ -1,4 +1,5 @@
 import type { PlanRequest } from '../domain/request';
+import { maximum } from '../numbers';
 
 /** What of a request decides how fast its machine is. */
 export type Machine = Pick<PlanRequest, 'cluster' | 'constants'>;
@@ -26,7 +27,7 @@ export const machineConstants: readonly MachineConstant[] = [
   {
     key: 'cluster.gpu.attentionEfficiency',
     spread: 1.5,
-    valueOf: ({ cluster }) => Math.max(...Object.values(cluster.gpu.attentionEfficiency ?? {})) || null,
+    valueOf: ({ cluster }) => maximum(Object.values(cluster.gpu.attentionEfficiency ?? {})) || null,
     faster: (machine, factor) => {
       const { attentionEfficiency } = machine.cluster.gpu;
       if (attentionEfficiency === undefined) return machine;

@@ -3,6 +3,7 @@ import { elementBytes } from '../domain/number-formats';
 import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
 import { localParameters, type StageLayers } from './gradient-exchange';
+import { maximum, minimum } from '../numbers';
 
 /**
  * Optimizer step, ms: as it was measured, else 30 bytes a parameter for mixed-precision Adam. With the distributed optimizer of Megatron-LM
@@ -39,7 +40,7 @@ function orthogonalTime(inputs: CostInputs, stage: StageLayers): number {
   const { model, training, layout, cluster } = inputs;
   if (traitsOfOptimizer(training.optimizer).orthogonalises !== true) return 0;
   const sides = [model.hidden, Math.max(model.hidden, model.ffn) / layout.tensor];
-  const [short, long] = [Math.min(...sides), Math.max(...sides)];
+  const [short, long] = [minimum(sides), maximum(sides)];
   const own = total(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
   const flops = newtonSchulzSteps * (4 * short + (2 * short ** 2) / long) * own;
   const { peakTflops, gemmEfficiency } = cluster.gpu;

@@ -9,6 +9,7 @@ import { replacesLaunches } from './launches';
 import { floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
 import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../sentence';
+import { maximum } from '../numbers';
 
 /**
  * What the times of a request rest on, and how far to trust them.
@@ -262,7 +263,7 @@ function unmeasuredEnds({ fit }: Profile, vocab: number): Sentence[] {
 }
 
 function extrapolations({ sequenceLength, largestBatch, samples }: Profile, { training }: ProfiledRun): Sentence[] {
-  const longest = Math.max(0, ...samples.layer.map(({ batch, tokens }) => batch * tokens));
+  const longest = Math.max(0, maximum(samples.layer.map(({ batch, tokens }) => batch * tokens)));
   return [
     ...(training.sequenceLength > sequenceLength ? [sentence`sequences were measured to ${counted(sequenceLength, 'token')} only`] : []),
     ...(training.sequenceLength > longest ? [sentence`slices were measured to ${counted(longest, 'token')} only`] : []),

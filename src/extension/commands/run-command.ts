@@ -3,6 +3,7 @@ import { CancelledError, ExpectedError } from '../../core/errors';
 import { showErrorMessage, showWarningMessage } from '../platform/ui';
 import { say } from '../../core/sentence';
 import type { Commands } from './commands';
+import { own } from '../../core/records';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message with what to do. A bug: the stack in the log, a short
@@ -45,7 +46,7 @@ export function registerCommands(
     vscode.commands.registerCommand(command, (...given: unknown[]) =>
       runCommand(log, command, async () => {
         const actions = (await (loaded ??= load())) as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
-        return actions[command]?.(...given);
+        return own(actions, command)?.(...given);
       }),
     ),
   );

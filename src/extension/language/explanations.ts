@@ -10,6 +10,8 @@ import { elasticExplanations } from '../../features/elastic/vscode/explanations'
 import { wayText } from '../../core/planner/lengths/length-reasons';
 import { explainSetting, settingOfKey } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
+import { maximum, minimum } from '../../core/numbers';
+import { own } from '../../core/records';
 
 /** What a plan makes of a setting, by its key in terapipe.json. */
 const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
@@ -110,7 +112,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'layout.tensor': {
     derived: ({ request: { layout, cluster } }, t) => {
-      const perNode = Math.min(...nodeGroups(cluster).map(({ gpusPerNode }) => gpusPerNode));
+      const perNode = minimum(nodeGroups(cluster).map(({ gpusPerNode }) => gpusPerNode));
       return layout.tensor > perNode ? [t('More than the {0} GPUs of a node: exchanged over the network.', perNode)] : [];
     },
   },
@@ -124,9 +126,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   'layout.stageLayers': {
     derived: (plan, t) => {
       const { busyMs } = chosenCandidate(plan);
-      return [
-        t('Busy {0} on the lightest stage, {1} on the heaviest.', formatDuration(Math.min(...busyMs)), formatDuration(Math.max(...busyMs))),
-      ];
+      return [t('Busy {0} on the lightest stage, {1} on the heaviest.', formatDuration(minimum(busyMs)), formatDuration(maximum(busyMs)))];
     },
   },
   'layout.stageNodeGroups': { derived: ({ request: { layout, cluster } }, t) => placementLines(cluster, layout, t) },
@@ -182,8 +182,8 @@ const others: Readonly<Record<string, Explanation>> = {
  */
 export function explanationFor(key: string): Explanation | undefined {
   const setting = settingOfKey(key);
-  if (setting === null) return others[key];
-  return { meaning: (t) => say(explainSetting(setting).meaning, t), ...numbers[key] };
+  if (setting === null) return own(others, key);
+  return { meaning: (t) => say(explainSetting(setting).meaning, t), ...own(numbers, key) };
 }
 
 /** `704, 688, 656`; runs of equal lengths as `112 x 6`, the paper's way. */

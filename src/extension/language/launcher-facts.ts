@@ -8,6 +8,7 @@ import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
 import type { SessionState } from '../sessions/session-state';
 import type { Translate } from '../../core/sentence';
+import { minimum } from '../../core/numbers';
 
 /**
  * Everything a launcher's run sets: the launcher's facts, and where it leaves it open those of the model config joined to it. Empty for
@@ -50,7 +51,7 @@ export function factsAt(facts: Facts, file: string, offset: number): FactsAt | n
     ),
   ].filter(({ range }) => holds(range, offset));
   const widths = candidates.map(({ range }) => range.end - range.start);
-  const best = candidates[widths.indexOf(Math.min(...widths))];
+  const best = candidates[widths.indexOf(minimum(widths))];
   if (best === undefined) return null;
   const { range, elsewhere } = best;
   return { range, elsewhere, facts: candidates.filter((one) => one.range.start === range.start && one.range.end === range.end) };

@@ -13,6 +13,7 @@ import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';
 import type { SessionState } from './session-state';
 import { say, sentence } from '../../core/sentence';
+import { own } from '../../core/records';
 
 /** A line of a section: what is written, and in a comment where it was read. */
 interface Line {
@@ -116,7 +117,7 @@ function ownSizes({ model }: Run, { facts, file }: LauncherFile): readonly Line[
   const biases: readonly ModelKey[] = facts.bias === undefined ? [] : ['qkvBias', 'attentionOutputBias', 'mlpBias'];
   return modelKeys.flatMap((key): Line[] => {
     const { value, source } = model[key];
-    const isOwn = key in facts || biases.includes(key) || (source.kind === 'file' && source.place.file === file);
+    const isOwn = Object.hasOwn(facts, key) || biases.includes(key) || (source.kind === 'file' && source.place.file === file);
     return isOwn && value !== null ? [configLine(key, model[key], facts)] : [];
   });
 }
@@ -142,7 +143,7 @@ function trainingLines(run: Run, facts: Facts, launcher: LauncherFile): readonly
 function givenLines(fields: object, keys: readonly string[], { facts }: LauncherFile): readonly Line[] {
   const values = fields as Readonly<Record<string, Located<unknown> | undefined>>;
   return keys.flatMap((key) => {
-    const located = values[key];
+    const located = own(values, key);
     return located === undefined ? [] : [configLine(key, located, facts)];
   });
 }

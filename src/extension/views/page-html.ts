@@ -1,4 +1,5 @@
 import type { PageKind } from '../../protocol/page';
+import { own } from '../../core/records';
 
 interface PageHtml {
   readonly page: PageKind;
@@ -43,5 +44,5 @@ export function pageHtml({ page, title, scriptUri, styleUri, cspSource, nonce }:
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  return text.replace(/[&<>"']/g, (character) => own(entities, character) ?? '');
 }

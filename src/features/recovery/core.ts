@@ -14,6 +14,7 @@ import { resolveRankOrder } from '../../core/domain/runtime';
 import type { Scheme } from '../../core/domain/scheme';
 import type { SliceCost } from '../../core/domain/slice-cost';
 import { networkBandwidth } from '../../core/time-model/collectives';
+import { maximum } from '../../core/numbers';
 
 /** What failed in a run: a node is gone, counted from 0, or one replica's stage takes `factor` times as long. */
 export type Failure =
@@ -129,7 +130,7 @@ function struckBy({ layout, cluster, training }: PlanRequest, node: number): Str
   }
   const all = [...byStage.values()].flatMap((replicas) => [...replicas]);
   const struck = new Set(all);
-  const deepest = Math.max(...[...struck].map((replica) => all.filter((other) => other === replica).length));
+  const deepest = maximum([...struck].map((replica) => all.filter((other) => other === replica).length));
   return { lost: new Map([...byStage].map(([stage, replicas]) => [stage, replicas.size])), replicas: struck.size, deepest };
 }
 
@@ -191,7 +192,7 @@ function work(question: Question): Way {
     return data / (data - lost + (loss.kind === 'slow' ? lost / loss.factor : 0));
   };
   const step = measure(slowed(buildPipeline(request), spec, slowdownFactor), spec, signal);
-  const factor = Math.max(...[...struck.lost.keys()].map(slowdownFactor));
+  const factor = maximum([...struck.lost.keys()].map(slowdownFactor));
   // What a stage keeps of its passes grows with them.
   const fits = step.memory.stages.every(
     ({ stage, staticBytes, peakBytes, usableBytes }) => staticBytes + slowdownFactor(stage) * (peakBytes - staticBytes) <= usableBytes,
@@ -216,11 +217,11 @@ function mostReceived(before: readonly number[], after: readonly number[]): numb
   const cumulativeSums = (counts: readonly number[]) =>
     counts.map((_, index) => counts.slice(0, index + 1).reduce((sum, count) => sum + count, 0));
   const [old, now] = [cumulativeSums(before), cumulativeSums(after)];
-  return Math.max(
-    ...after.map((count, stage) => {
+  return maximum(
+    after.map((count, stage) => {
       const [from, to] = [(now[stage] ?? 0) - count, now[stage] ?? 0];
       const stays = before.map((held, other) => Math.min(to, old[other] ?? 0) - Math.max(from, (old[other] ?? 0) - held));
-      return count - Math.max(0, ...stays);
+      return count - Math.max(0, maximum(stays));
     }),
   );
 }

@@ -90,7 +90,7 @@ export function stepGraph(job: ProfilerJob, attention: AttentionOperator, part: 
   const written = write(graph, inputSources(graph), { job, attention, part, direction, saves: true, backward, step });
   const results = backward === 'weight' ? written.filter(({ name }) => name.startsWith('d.')) : written;
   const made = declare(graph, results, attention);
-  return { ...made, inputs: graph.inputs().filter(({ name }) => !(name in { batch: 0, tokens: 0, context: 0 })) };
+  return { ...made, inputs: graph.inputs().filter(({ name }) => !Object.hasOwn({ batch: 0, tokens: 0, context: 0 }, name)) };
 }
 
 interface Pass {

@@ -2,6 +2,7 @@ import { shown, type GraphView } from './graph-view';
 import type { Read } from './tables';
 import type { TracedGraph } from './trace';
 import { sentence, type Sentence, upperFirst } from '../../core/sentence';
+import { maximum } from '../../core/numbers';
 
 /** `transformer.h.11.`, `/model/layers.31/`: what comes before the number, and the number. */
 const numbered = /^(.*?)(?:^|[./_])(h|layers?|blocks?|decoder_layers)[._/](\d{1,5})(?=[._/]|$)/i;
@@ -66,7 +67,7 @@ function namedLayers(view: GraphView): Candidate | null {
 function attentionLayers(attentions: TracedGraph['attentions']): Candidate | null {
   const counts = new Map<number, number>();
   for (const { graph } of attentions) counts.set(graph, (counts.get(graph) ?? 0) + 1);
-  const most = Math.max(0, ...counts.values());
+  const most = Math.max(0, maximum(counts.values()));
   const [example] = attentions;
   return most === 0 || example === undefined
     ? null

@@ -1,6 +1,7 @@
 import { findWeight, type GraphView, type Node } from './graph-view';
 import type { Linear } from './linears';
 import { findNorms, type Norm } from './norms';
+import { append } from '../../core/records';
 
 /** Operators that are a whole attention. */
 const attentionOperators = new Set([
@@ -76,7 +77,7 @@ function trace(view: GraphView, linear: Linear, producers: ReadonlyMap<Node, Lin
     if (source !== undefined) sources.add(source);
     if (source !== undefined && !attentions.has(node)) continue;
     nodes.add(node);
-    if (source === undefined) waiting.push(...node.inputs);
+    if (source === undefined) append(waiting, node.inputs);
   }
   return { linear, sources: [...sources], nodes: [...nodes] };
 }

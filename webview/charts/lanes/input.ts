@@ -4,6 +4,7 @@ import { hitNear, type Operation, type Operations } from '../../base/operations'
 import type { Pane, Pointer } from './pane';
 import { pointIn } from '../plot';
 import { panTime, rowAt, scrollRows, timeAt, zoomRows, zoomTime, type Extent, type Viewport } from '../../base/viewport';
+import { maximum, minimum } from '../../../src/core/numbers';
 
 /** What mouse and wheel do. */
 export interface PointerActions {
@@ -113,7 +114,7 @@ export function wirePointer(area: PointerArea, actions: PointerActions): void {
     }
     const times = [msAt(start.x, viewport), msAt(now.x, viewport)].map((ms) => Math.min(extent.durationMs, Math.max(0, ms)));
     const stages = area.stagesBetween(start.y, now.y);
-    if (stages.length > 0) actions.pickRange(Math.min(...times), Math.max(...times), Math.min(...stages), Math.max(...stages));
+    if (stages.length > 0) actions.pickRange(minimum(times), maximum(times), minimum(stages), maximum(stages));
   });
   canvas.addEventListener('pointerup', (event) => {
     if (drag?.mode === 'select' && !drag.moved) {

@@ -5,6 +5,7 @@ import { hatchPattern } from '../../base/surface';
 import { bytesAxis, axisShare, type Axis } from '../axis';
 import { drawMarksAcross, lineWidth, type Pen } from '../plot';
 import { axisBytes } from './summary';
+import { maximum } from '../../../src/core/numbers';
 
 /** A pen on a plot whose y axis is memory. */
 export interface MemoryPen extends Pen {
@@ -17,7 +18,7 @@ export interface MemoryPen extends Pen {
 
 /** A pen on an axis that holds all of the profiles. */
 export function memoryPen(pen: Pen, profiles: readonly MemoryProfile[]): MemoryPen {
-  const axis = bytesAxis(Math.max(...profiles.map(axisBytes)));
+  const axis = bytesAxis(maximum(profiles.map(axisBytes)));
   const bytesY = (bytes: number): number => Math.round(pen.y(axisShare(axis, bytes)));
   return {
     ...pen,

@@ -4,6 +4,7 @@ import { indexedTimeline, type Store } from '../../base/store';
 import { clamp, fitAll, type Extent, type Viewport } from '../../base/viewport';
 import { findCounterpart } from './counterpart';
 import { comparisonSettings, type ComparisonViewSettings, type SideId } from './settings';
+import { maximum } from '../../../src/core/numbers';
 
 export const sides = ['a', 'b'] as const;
 export const otherSide = { a: 'b', b: 'a' } as const;
@@ -57,7 +58,7 @@ export function comparedSides(store: Store): ComparedSides {
   const operations = (side: SideId): Operations | null => sideOperations(answer(), side);
   const settings = (): ComparisonViewSettings => store.get(comparisonSettings);
   const most = (of: (each: Operations) => number, least: number): number =>
-    Math.max(least, ...sides.flatMap((side) => operations(side) ?? []).map(of));
+    Math.max(least, maximum(sides.flatMap((side) => operations(side) ?? []).map(of)));
   return {
     answer,
     operations,

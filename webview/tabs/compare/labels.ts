@@ -6,6 +6,7 @@ import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import type { SideId } from './settings';
 import { say } from '../../../src/core/sentence';
+import { own } from '../../../src/core/records';
 
 /** What the sides are called in tables and captions. */
 export function badges({ reported }: Pick<ComparisonAnswer, 'reported'>): Readonly<Record<SideId, string>> {
@@ -58,7 +59,7 @@ export function requestName(key: string): string {
     microBatches: t('chunks of the batch'),
     chunksPerStage: t('chunks of layers per stage'),
   };
-  return names[key] ?? key;
+  return own(names, key) ?? key;
 }
 
 /** A difference with its sign: `+3.2 ms`, `-12 GiB`; what rounding leaves of nothing has none. */

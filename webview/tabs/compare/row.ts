@@ -12,6 +12,7 @@ import { makeLaneBuffers } from '../../charts/lanes/draw-lanes';
 import { drawWholeStep } from '../../charts/lanes/whole-step';
 import { plotIn } from '../../charts/plot';
 import { say } from '../../../src/core/sentence';
+import { maximum } from '../../../src/core/numbers';
 
 /** What the rows of one plan are measured against. */
 interface Scale {
@@ -26,7 +27,7 @@ export function timeScale(plan: Plan): Scale {
   const { candidates } = plan;
   return {
     baseline: candidates.find(({ id }) => id === '1f1b') ?? chosenCandidate(plan),
-    longestMs: Math.max(...candidates.map(({ pipelineMs }) => pipelineMs)),
+    longestMs: maximum(candidates.map(({ pipelineMs }) => pipelineMs)),
   };
 }
 

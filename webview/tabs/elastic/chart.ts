@@ -10,6 +10,7 @@ import { drawEpochs, drawMark } from './draw';
 import { changeFrom, epochAt, epochCount, spanBoxes, epochBox, type EpochWidth, type SpanBox } from './epochs';
 import { epochPlot, chartRows, zoneAt } from './layout';
 import { tooltipLines } from './labels';
+import { own } from '../../../src/core/records';
 
 /** Props of the chart. */
 interface EpochChartProps {
@@ -93,7 +94,7 @@ export function makeEpochChart(props: EpochChartProps): { readonly element: HTML
       PageUp: () => changeFrom(chartBoxes(elastic), here, -1),
       PageDown: () => changeFrom(chartBoxes(elastic), here, 1),
     };
-    const to = moves[event.key]?.();
+    const to = own(moves, event.key)?.();
     if (to === undefined && event.key !== 'Enter') return;
     event.preventDefault();
     if (to === undefined) props.onOpen(here);

@@ -7,6 +7,7 @@ import { t } from '../../base/strings';
 import { epochCount } from './epochs';
 import { variantMeaning, variantName } from './labels';
 import { say } from '../../../src/core/sentence';
+import { maximum } from '../../../src/core/numbers';
 
 /** Speed-up, time and frozen layers in large: the tooltip of each has what it rests on. */
 export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
@@ -60,7 +61,7 @@ const addedTo: ReadonlyMap<VariantId, VariantId> = new Map(additions);
 
 /** What each mechanism gains, as a waterfall of the run's time: each bar reaches from the time without it to the time with it. */
 export function mechanismBars({ plan: { variants } }: PageElastic): HTMLElement {
-  const most = Math.max(...variants.map(({ totalMs }) => totalMs));
+  const most = maximum(variants.map(({ totalMs }) => totalMs));
   const before = ({ id }: ElasticVariant): number => variants.find((other) => other.id === addedTo.get(id))?.totalMs ?? 0;
   return h(
     'table',

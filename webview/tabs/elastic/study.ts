@@ -7,6 +7,7 @@ import { fill, h } from '../../base/dom';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
+import { maximum } from '../../../src/core/numbers';
 
 /** A value that a slider can take: where it lies on the curve, and the text on it. */
 interface Choice {
@@ -166,7 +167,7 @@ function lengthCurve({ study, plan }: PageElastic): Curve {
     ],
   }));
   const values = choices.map(({ x, value }) => ({ value: x, text: formatNumber(value) }));
-  const x: Axis = { scale: 'linear', min: -0.2, max: Math.max(1, ...choices.map((choice) => choice.x)) + 0.2, marks: () => values };
+  const x: Axis = { scale: 'linear', min: -0.2, max: Math.max(1, maximum(choices.map((choice) => choice.x))) + 0.2, marks: () => values };
   return { choices, current: plan.request.firstLength, x, y: ratioAxis(most(choices)) };
 }
 
@@ -180,9 +181,14 @@ function microBatchCurve({ study, spans }: PageElastic): Curve {
     lines: [t('{0} micro-batches: {1} samples/s', formatNumber(microBatches), formatCount(samplesPerSecond))],
   }));
   const current = study.microBatches.length === 0 ? null : (spans[0]?.epoch.microBatches ?? null);
-  return { choices, current, x: linearAxis(0, 1.05 * Math.max(1, ...choices.map(({ x }) => x)), formatNumber), y: rateAxis(most(choices)) };
+  return {
+    choices,
+    current,
+    x: linearAxis(0, 1.05 * Math.max(1, maximum(choices.map(({ x }) => x))), formatNumber),
+    y: rateAxis(most(choices)),
+  };
 }
 
 function most(choices: readonly Choice[]): number {
-  return Math.max(0, ...choices.map(({ y }) => y));
+  return Math.max(0, maximum(choices.map(({ y }) => y)));
 }

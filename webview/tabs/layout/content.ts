@@ -8,6 +8,7 @@ import { t } from '../../base/strings';
 import { sizesText } from './labels';
 import { tieMs, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
+import { maximum, minimum } from '../../../src/core/numbers';
 
 /** The plot extends past the usable memory by this share of it. */
 const beyondUsable = 1.12;
@@ -19,9 +20,9 @@ const beyondUsable = 1.12;
 export function planContent(answer: LayoutAnswer, rows: readonly LayoutRow[]): ChartContent {
   const { usableBytes, notFitting } = answer;
   const times = [...rows.map(({ plan }) => plan.iterationMs), ...notFitting.map(({ iterationMs }) => iterationMs)];
-  const most = Math.max(...rows.map(({ plan }) => plan.peakBytes));
+  const most = maximum(rows.map(({ plan }) => plan.peakBytes));
   const x = bytesAxis(Math.max(beyondUsable * usableBytes, Math.min(1.05 * most, 2 * usableBytes)));
-  const y = stretchedTimeAxis(Math.min(...times), Math.max(...times));
+  const y = stretchedTimeAxis(minimum(times), maximum(times));
   const best = answer.plans[answer.best]?.iterationMs ?? 0;
   const inside = (bytes: number): number => Math.min(bytes, x.max);
   return {

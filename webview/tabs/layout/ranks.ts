@@ -8,6 +8,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { groupLoads, groupKinds, peerLinks, linksOfKind, nodeLoads, type GroupLoad, type LinkClass } from './rank-loads';
 import { gpusUsed } from '../../../src/core/domain/request';
+import { maximum } from '../../../src/core/numbers';
 
 /** Ranks of a larger cluster are not drawn one by one, nor more nodes than these. */
 const mostRanks = 16_384;
@@ -145,8 +146,8 @@ function rankGrid({ ranks, ofNodes, loads }: Placed, kind: RankGroup, picked: Pl
   const nodes = [...ofNodes.keys()];
   const byNode = new Map(nodes.map((node) => [node, [] as PlacedRank[]]));
   for (const rank of ranks) byNode.get(rank.node)?.push(rank);
-  const widest = Math.max(...[...byNode.values()].map((own) => Math.max(...own.map(({ gpu }) => gpu + 1))));
-  const heaviest = Math.max(...loads.map(({ share }) => share ?? 0), 1e-9);
+  const widest = maximum([...byNode.values()].map((own) => maximum(own.map(({ gpu }) => gpu + 1))));
+  const heaviest = Math.max(maximum(loads.map(({ share }) => share ?? 0)), 1e-9);
   const header = (text: string, about: string | null = null, className = ''): HTMLElement =>
     h('th', { scope: 'col', title: about, class: className }, text);
   return [
@@ -241,7 +242,7 @@ function linksText(links: ReadonlySet<LinkClass>): string {
 }
 
 function linkTable({ plan, ranks, loads }: Placed): HTMLElement[] {
-  const heaviest = Math.max(...loads.map(({ share }) => share ?? 0), 1e-9);
+  const heaviest = Math.max(maximum(loads.map(({ share }) => share ?? 0)), 1e-9);
   const joined = joinedGpus(plan.request.cluster);
   const rows = loads.map(({ kinds, ms, share }) => {
     const links = new Set(kinds.flatMap((kind) => [...linksOfKind(ranks, kind)]));

@@ -4,6 +4,7 @@ import { sizesText } from './labels';
 import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
 import { gpusUsed } from '../../../src/core/domain/request';
+import { own } from '../../../src/core/records';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
 export interface LayoutRow {
@@ -135,6 +136,6 @@ const suffixes: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, b: 1
 /** Reads `15T`, `300 B`, `1.5e12`, `2,000,000`; null for anything else. */
 export function parseTokens(text: string): number | null {
   const match = /^([\d,]*\.?\d+(?:e\+?\d+)?)\s*([kmbgt]?)$/i.exec(text.trim());
-  const count = Number(match?.[1]?.replaceAll(',', '')) * (suffixes[match?.[2]?.toLowerCase() ?? ''] ?? 1);
+  const count = Number(match?.[1]?.replaceAll(',', '')) * (own(suffixes, match?.[2]?.toLowerCase() ?? '') ?? 1);
   return Number.isFinite(count) && count > 0 ? count : null;
 }

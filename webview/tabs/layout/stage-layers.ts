@@ -8,6 +8,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../../shared/tried';
 import { openedLayout } from '../../shared/opened-layout';
+import { own } from '../../../src/core/records';
 
 /** Keys on a boundary and by how many layers they move it. */
 const moves: Readonly<Record<string, number>> = {
@@ -197,7 +198,7 @@ function makeHandle(stage: number, { cut, request, onChange, onEscape }: StripPr
     if (known !== null) onChange(withBoundary(known, from, stage, sum(from.slice(0, stage + 1)) + by));
   };
   handle.addEventListener('keydown', (event) => {
-    const by = moves[event.key];
+    const by = own(moves, event.key);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (by === undefined && !(event.key === 'Escape' && onEscape())) return;
     event.preventDefault();

@@ -14,6 +14,7 @@ import { readMemory, type Readout } from '../../charts/memory/readout';
 import { partName, peakPartName, presentParts, findStage, worstStage } from '../../charts/memory/summary';
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
+import { own } from '../../../src/core/records';
 
 /**
  * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
@@ -109,7 +110,7 @@ function makeChart(
   const caption = h('h2', { class: 'memory-caption' });
   const chart = h('div', { class: 'memory-chart', role: 'img', tabindex: 0 }, bars.canvas, tooltip.element);
   chart.addEventListener('keydown', (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const by = own({ ArrowLeft: -1, ArrowRight: 1 }, event.key);
     const stages = profile()?.stages.length ?? 0;
     if (by === undefined || stages === 0) return;
     event.preventDefault();

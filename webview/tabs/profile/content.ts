@@ -20,6 +20,7 @@ import {
   type Point,
 } from './points';
 import { pointLines, ratioLines } from './labels';
+import { maximum } from '../../../src/core/numbers';
 
 const longestFaint = 0.6;
 const moreContexts = 3;
@@ -90,7 +91,7 @@ export function throughputContent(profile: Profile, part: ProfilePart): ChartCon
           ...directions.map((direction) => curve(direction, directionWord(direction), (length) => times[direction](length, 0))),
           curve('both', t('both'), (length) => bothMs(times, length)),
         ];
-  const highest = Math.max(...points.map(rate), ...curves.flatMap((line) => line.points.map(([, y]) => y)));
+  const highest = Math.max(maximum(points.map(rate)), maximum(curves.flatMap((line) => line.points.map(([, y]) => y))));
   return {
     x: tokensAxis('log', tokens.least, tokens.greatest),
     xName: t('tokens'),
@@ -114,7 +115,7 @@ export function errorContent(profile: Profile, part: ProfilePart): ChartContent 
   const points = judgedPoints(profile, part);
   const rows = valueRange(points.map(({ rows }) => rows));
   if (rows === null) return null;
-  const greatest = Math.max(...points.map(({ errorPercent }) => Math.abs(errorPercent ?? 0)));
+  const greatest = maximum(points.map(({ errorPercent }) => Math.abs(errorPercent ?? 0)));
   return {
     x: tokensAxis('log', rows.least, rows.greatest),
     xName: t('tokens'),
@@ -150,7 +151,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
   return {
     x: tokensAxis('log', tokens.least, tokens.greatest),
     xName: t('tokens'),
-    y: ratioAxis(Math.max(...dots.map(({ y }) => y))),
+    y: ratioAxis(maximum(dots.map(({ y }) => y))),
     curves: directions.map((direction) => ({
       tone: direction,
       faint: 0,

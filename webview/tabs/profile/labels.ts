@@ -3,6 +3,7 @@ import type { FitError, Profile, ProviderName } from '../../../src/core/domain/p
 import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
 import { signedPercent, percentText } from '../../charts/ticks';
+import { maximum, minimum } from '../../../src/core/numbers';
 
 /** The text of a tooltip on a point; the first line is its title. */
 export function pointLines({ sample, direction, measuredMs, fittedMs, errorPercent }: Point): string[] {
@@ -93,7 +94,7 @@ export function attentionText({ attention }: Profile): string {
 export function ratioSentence(name: string, ratios: readonly Ratio[]): string {
   const span = (direction: Direction): string => {
     const values = ratios.map((ratio) => ratio[direction]);
-    const [least, most] = [formatNumber(Math.min(...values)), formatNumber(Math.max(...values))];
+    const [least, most] = [formatNumber(minimum(values)), formatNumber(maximum(values))];
     return least === most ? `${least}×` : t('{0} to {1}×', least, most);
   };
   return t('{0} takes {1} the time forward and {2} backward.', name, span('forward'), span('backward'));

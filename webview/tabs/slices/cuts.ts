@@ -1,6 +1,7 @@
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import type { Candidate, Certificate, BaselineSlicing } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
+import { maximum, minimum } from '../../../src/core/numbers';
 
 /** One way to cut the batch and what it takes by the objective that was solved for. */
 export interface CutRow {
@@ -22,7 +23,7 @@ export function cutRows({ cuts, optimumMs }: Certificate, scheme: Candidate['sch
       latencyMs,
       longer: latencyMs / optimumMs - 1,
     })),
-    { rule: 'solved', slices: [Math.min(...counts), Math.max(...counts)], latencyMs: optimumMs, longer: 0 },
+    { rule: 'solved', slices: [minimum(counts), maximum(counts)], latencyMs: optimumMs, longer: 0 },
   ];
 }
 

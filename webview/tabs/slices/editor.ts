@@ -13,6 +13,7 @@ import { busiestStage, sliceRows, type SliceRow } from './groups';
 import { makeCutHandles } from './handles';
 import { addCut, cutAlike, cutGrid, knownCuts, recut, tryScheme, workShares, type KnownSlices, type Lengths } from './trial';
 import { costText, inFlightText } from './words';
+import { maximum } from '../../../src/core/numbers';
 
 /** Schedules of more operations are simulated when a cut is let go, not while it is dragged; of rules none is before it is picked. */
 const quickOperations = 60_000;
@@ -45,7 +46,7 @@ export function makeCutEditor(store: Store): CutEditor {
     onClick: () => {
       if (trial === null) return;
       const { lengths, plan } = trial;
-      const longest = lengths.indexOf(Math.max(...lengths));
+      const longest = lengths.indexOf(maximum(lengths));
       change(addCut(lengths, longest, cutGrid(plan.request, lengths)), false);
     },
   });

@@ -2,6 +2,7 @@ import { formatTokens } from '../../../src/core/format';
 import { h, setAttributes } from '../../base/dom';
 import { t } from '../../base/strings';
 import { addCut, moveCut, removeCut, type Lengths } from './trial';
+import { own } from '../../../src/core/records';
 
 interface HandleProps {
   readonly lengths: () => Lengths;
@@ -59,7 +60,7 @@ function makeHandle(index: number, { lengths, unit, onChange }: HandleProps, tot
     title: t('Drag it, or move it with the arrow keys; Delete removes it.'),
   });
   handle.addEventListener('keydown', (event) => {
-    const by = moves[event.key];
+    const by = own(moves, event.key);
     const removes = event.key === 'Delete' || event.key === 'Backspace';
     if (by === undefined && !removes) return;
     event.preventDefault();

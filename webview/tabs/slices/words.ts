@@ -4,6 +4,7 @@ import type { Candidate } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
 import { worstStage } from '../../charts/memory/summary';
 import type { SliceRow } from './groups';
+import { maximum, minimum } from '../../../src/core/numbers';
 
 /** Slices of one length but the last, which takes the rest. */
 function areEqual(rows: readonly SliceRow[]): boolean {
@@ -24,7 +25,7 @@ export function whyText(rows: readonly SliceRow[]): string {
       formatTokens(first.tokens),
     );
   }
-  const [least, most] = [formatDuration(Math.min(...times)), formatDuration(Math.max(...times))];
+  const [least, most] = [formatDuration(minimum(times)), formatDuration(maximum(times))];
   const isFalling = rows.every(({ tokens }, index) => tokens <= (rows[index - 1]?.tokens ?? tokens));
   if (isFalling)
     return t(

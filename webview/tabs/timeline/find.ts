@@ -1,6 +1,7 @@
 import { operationKind, type OperationKind } from '../../../src/core/schedules/schedule';
 import { operationPart } from '../../../src/core/schedules/parts';
 import { at, stageRows, type Operations } from '../../base/operations';
+import { own } from '../../../src/core/records';
 
 /** What to look for; a field left out matches everything. */
 interface Query {
@@ -57,7 +58,7 @@ export function parseQuery(text: string, ofFile = false): Query | null {
     else if (/^(?:w|weight|weights)$/.test(token)) found.kind = operationKind.backwardWeight;
     else if (token === 'gradient') continue;
     else {
-      const field = Object.hasOwn(names, token) ? names[token] : undefined;
+      const field = own(names, token);
       if (field === undefined) return null;
       pending = field;
     }

@@ -6,6 +6,7 @@ import { gutters } from '../../charts/lanes/draw-frame';
 import type { Pane, Pointer } from '../../charts/lanes/pane';
 import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow, RowList } from '../../charts/lanes/rows';
+import { own } from '../../../src/core/records';
 
 /** Props of the buttons of rows. */
 interface RowButtonProps {
@@ -75,7 +76,7 @@ export function makeRowButtons(pane: Pane, props: RowButtonProps): RowButtons {
     const button = buttons[at]?.element;
     if (button === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const moves: Readonly<Record<string, number>> = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 };
-    const to = moves[event.key];
+    const to = own(moves, event.key);
     if (to !== undefined) buttons[Math.min(buttons.length - 1, Math.max(0, to))]?.element.focus({ preventScroll: true });
     else if (event.key === 'ArrowRight' || event.key === 'ArrowLeft') {
       if (button.getAttribute('aria-expanded') === String(event.key === 'ArrowLeft')) button.click();

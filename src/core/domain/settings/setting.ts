@@ -1,5 +1,6 @@
 import type { Sentence } from '../../sentence';
 import type { ReadType, Rule } from './rules';
+import { own } from '../../records';
 
 /**
  * One setting of a run: what files call it in their own ways, under the one name that all of our code has for it. The type of its value,
@@ -102,23 +103,23 @@ export function keyRules<Table extends SettingTable>(table: Table): KeyRules<Tab
 
 /** Names of the settings of a section that a run takes over as its files give them. */
 export function sharedNames<Table extends SettingTable>(table: Table): readonly SharedName<Table>[] {
-  return Object.keys(table).filter((name): name is SharedName<Table> => table[name]?.type !== undefined);
+  return Object.keys(table).filter((name): name is SharedName<Table> => own(table, name)?.type !== undefined);
 }
 
 /** Names of the settings of a section that a plan has only where a file gives them. */
 export function openNames<Table extends SettingTable>(table: Table): readonly OpenName<Table>[] {
-  return Object.keys(keyRules(table)).filter((name): name is OpenName<Table> => table[name]?.assumed === undefined);
+  return Object.keys(keyRules(table)).filter((name): name is OpenName<Table> => own(table, name)?.assumed === undefined);
 }
 
 /** Names of the settings of a section that a file written for a plan has to give again. */
 export function comparedNames<Table extends SettingTable>(table: Table): readonly ComparedName<Table>[] {
-  return Object.keys(table).filter((name): name is ComparedName<Table> => table[name]?.compared !== undefined);
+  return Object.keys(table).filter((name): name is ComparedName<Table> => own(table, name)?.compared !== undefined);
 }
 
 /** Names of the settings of a section that files of launchers and models give. */
 export function readNames<Table extends SettingTable>(table: Table): readonly (keyof ReadValues<Table> & string)[] {
   return Object.keys(table).filter((name): name is keyof ReadValues<Table> & string => {
-    const setting = table[name];
+    const setting = own(table, name);
     return setting?.type !== undefined || setting?.read !== undefined;
   });
 }

@@ -37,9 +37,9 @@ export function settingTitle(name: SettingName): Sentence {
 
 /** The section of a setting. */
 export function settingSection(name: SettingName): Section {
-  if (name in settings.layout) return 'layout';
-  if (name in settings.training) return 'training';
-  return name in settings.cluster ? 'cluster' : 'model';
+  if (Object.hasOwn(settings.layout, name)) return 'layout';
+  if (Object.hasOwn(settings.training, name)) return 'training';
+  return Object.hasOwn(settings.cluster, name) ? 'cluster' : 'model';
 }
 
 /** The key of a setting in terapipe.json, or what it would be called there: `training.microBatch`. */

@@ -3,6 +3,7 @@ import { memoryParts, optimizerStepName, type MemoryPart, type MemoryProfile, ty
 import { limitText, usedText, memoryVerdict } from '../../memory-model/verdict';
 import { element, section, text } from './markup';
 import { say } from '../../sentence';
+import { maximum } from '../../numbers';
 
 /** Bars of one page; of more stages than that every n-th is shown, ends included. */
 const maximumBars = 48;
@@ -26,7 +27,7 @@ export function memorySection(memory: MemoryProfile): string {
   const groups = sparse(grouped(memory.stages));
   const parts = memoryParts.filter((part) => memory.stages.some((stage) => stage.parts[part] > 0));
   const key = parts.map((part) => `<span class="swatch part-${part}"></span>${partNames[part]}`).join(' ');
-  const largestBytes = Math.max(...memory.stages.map(({ capacityBytes }) => capacityBytes));
+  const largestBytes = maximum(memory.stages.map(({ capacityBytes }) => capacityBytes));
   const rows = groups.map(({ label, stage }) => {
     const segments = parts.map((part) => {
       const bytes = stage.parts[part];

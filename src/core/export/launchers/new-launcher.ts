@@ -106,6 +106,10 @@ export function checkedNewLauncher(step: PlannedStep, writer: NewFileWriter, rea
 /** The first way for which the format has words; null: there is none. */
 function firstSpelledAlternative({ alternatives: ways }: DesiredSetting, { keys, takesFlags }: NewFile): Alternative | null {
   const isSpelled = ({ fact, value, flag }: SettingEdit): boolean =>
-    value === undefined || value === false || fact === 'precision' || fact in keys || (flag !== undefined && takesFlags === true);
+    value === undefined ||
+    value === false ||
+    fact === 'precision' ||
+    Object.hasOwn(keys, fact) ||
+    (flag !== undefined && takesFlags === true);
   return ways(newFile).find((alternative) => alternative.every(isSpelled)) ?? null;
 }

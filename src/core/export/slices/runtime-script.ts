@@ -7,6 +7,8 @@ import { plannedStep } from '../launchers/launch-settings';
 import { checkedNewLauncher, newFileWriter, type NewFileWriter } from '../launchers/new-launcher';
 import { refused, runnableBy } from './runs';
 import type { WrittenSlices } from './slice-export';
+import { minimum } from '../../numbers';
+import { own } from '../../records';
 
 /** A launch script with the flags of a runtime of slices. @param shell the reader of scripts. @throws ExpectedError `export-slices`. */
 export async function runtimeScript(plan: Plan, runtime: SliceRuntime, shell: () => Promise<LauncherReader>): Promise<WrittenSlices> {
@@ -27,7 +29,7 @@ function written(plan: Plan, runtime: SliceRuntime, writer: NewFileWriter, read:
 function requireHardware(plan: Plan, { name, hardware }: SliceRuntime): void {
   if (hardware === null) return;
   const { gpu } = plan.request.cluster;
-  const shortest = Math.min(...chosenCandidate(plan).scheme.flatMap(({ tokens }) => tokens));
+  const shortest = minimum(chosenCandidate(plan).scheme.flatMap(({ tokens }) => tokens));
   const place = sentence`its token slices run on ${hardware.name}, started by ${hardware.launcher}, and this plan is for ${gpu.name}`;
   const length = sentence`they gain from ${formatCount(hardware.shortest)} tokens a slice, and the shortest here has ${formatCount(shortest)}`;
   throw refused(
@@ -48,7 +50,7 @@ function requireKnown(text: string, { name, lacks, takes }: SliceRuntime): void 
     ...new Set(
       written.flatMap(([, flag = '', value = '']) => {
         if (Object.hasOwn(lacks, flag)) return [`--${flag}`];
-        return takes[flag]?.includes(value) === false ? [`--${flag} ${value}`] : [];
+        return own(takes, flag)?.includes(value) === false ? [`--${flag} ${value}`] : [];
       }),
     ),
   ];

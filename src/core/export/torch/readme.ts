@@ -4,6 +4,7 @@ import { remarkLine, type Remark } from '../../launchers/writing/launch-settings
 import { say } from '../../sentence';
 import { capitalised, printable } from '../../text';
 import type { TorchPlan } from './schema';
+import { maximum } from '../../numbers';
 
 /** What is in the folder and how to start it, on one screen. */
 export function readmeText(
@@ -14,7 +15,7 @@ export function readmeText(
   const { pipeline, tensor, context, data } = layout;
   const sizes = Object.entries({ tensor, context, data, pipeline }).flatMap(([name, size]) => (size > 1 ? [`${name} ${size}`] : []));
   const processes = nodes * gpusPerNode;
-  const peak = Math.max(...predicted.peakBytes);
+  const peak = maximum(predicted.peakBytes);
   return `# ${printable(title)}
 
 ${capitalised(schedule)}: ${plural(stages.length, 'stage')} on ${plural(processes, 'process', 'processes')}${sizes.length === 0 ? '' : ` (${sizes.join(', ')})`}, ${plural(units.length, 'slice or micro-batch', 'slices or micro-batches')} a step on each replica, ${training.precision}.

@@ -7,6 +7,7 @@ import { sameWord, type Rule } from '../../domain/settings/rules';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import { closest } from '../../suggest';
 import { describeNode, nodePlace, type JsonDocument } from './document';
+import { own } from '../../records';
 
 /**
  * The value of a node, judged by a rule.
@@ -43,7 +44,7 @@ function valueError<T>(rule: Rule<T>, key: string, written: Value, value: unknow
 function correctionHint(rule: Rule<unknown>, value: unknown): Sentence | null {
   if (typeof value !== 'string') return null;
   const { words = [], meant = {} } = rule;
-  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  const other = own(meant, value.toLowerCase());
   if (typeof other === 'object') return other;
   if (rule.type === 'number' && words.length === 0) {
     const amount = parseAmount(value, 'binary');
@@ -68,6 +69,6 @@ function plainValue(node: Node): unknown {
 /** The word of a rule that another spelling of it means (`1f1b`, `float16`); any other value as it is. */
 function canonicalWord({ words = [], meant = {} }: Rule<unknown>, value: unknown): unknown {
   if (typeof value !== 'string' || words.includes(value)) return value;
-  const other = Object.hasOwn(meant, value.toLowerCase()) ? meant[value.toLowerCase()] : undefined;
+  const other = own(meant, value.toLowerCase());
   return typeof other === 'string' ? other : (words.find((word) => sameWord(word, value)) ?? value);
 }

@@ -1,5 +1,6 @@
 import type { PythonPlain, PythonValue } from './values';
 import { truthiness } from './values';
+import { own } from '../../records';
 
 /** A string that is doubled line by line would not fit memory. */
 const longestString = 10_000;
@@ -30,9 +31,9 @@ export function applied(operator: string, left: PythonValue, right: PythonValue)
   if (operator === '+' && typeof left.value === 'string' && typeof right.value === 'string')
     return left.value.length + right.value.length > longestString ? undefined : left.value + right.value;
   if (typeof left.value !== 'number' || typeof right.value !== 'number') return undefined;
-  const compare = Object.hasOwn(comparisons, operator) ? comparisons[operator] : undefined;
+  const compare = own(comparisons, operator);
   if (compare !== undefined) return compare(left.value, right.value);
-  const result = Object.hasOwn(arithmetic, operator) ? arithmetic[operator]?.(left.value, right.value) : undefined;
+  const result = own(arithmetic, operator)?.(left.value, right.value);
   return result !== undefined && Number.isFinite(result) ? result : undefined;
 }
 

@@ -2,6 +2,7 @@ import { arithmetic } from './arithmetic';
 import { expandText, type Scope } from './expand';
 import type { ShellNode } from './parser';
 import { valueText } from './words';
+import { own } from '../../records';
 
 /** Whether a condition holds; null where that is only known when the script runs. */
 export function conditionHolds(scope: Scope, node: ShellNode | undefined): boolean | null {
@@ -78,7 +79,7 @@ function binary(scope: Scope, node: ShellNode): boolean | null {
     return joined(scope, asList(node, left, right, operator));
   const [a, b] = [expandText(scope, left), expandText(scope, right)];
   if (a === null || b === null) return null;
-  const compare = Object.hasOwn(numeric, operator) ? numeric[operator] : undefined;
+  const compare = own(numeric, operator);
   if (compare !== undefined) return /^\s*-?\d{1,15}\s*$/.test(a) && /^\s*-?\d{1,15}\s*$/.test(b) ? compare(Number(a), Number(b)) : null;
   const isPattern = right.type !== 'string' && right.type !== 'raw_string' && /[*?[]/.test(b);
   if (isPattern) return null;

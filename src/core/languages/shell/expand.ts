@@ -2,6 +2,7 @@ import type { TextRange } from '../../domain/located';
 import { arithmetic } from './arithmetic';
 import type { ShellNode } from './parser';
 import { valueText, type Element, type Part, type RefPart, type TextPart, type Value } from './words';
+import { append } from '../../records';
 
 /** A variable as the script has left it so far. */
 export interface Variable {
@@ -54,10 +55,11 @@ export function mixedParts(scope: Scope, start: number, end: number, children: r
   const parts: Part[] = [];
   let at = start;
   for (const child of children.filter(({ type }) => expansions.has(type))) {
-    parts.push(...literal(scope.text, at, child.start, style), ...expandParts(scope, child, true));
+    append(parts, literal(scope.text, at, child.start, style));
+    append(parts, expandParts(scope, child, true));
     at = child.end;
   }
-  parts.push(...literal(scope.text, at, end, style));
+  append(parts, literal(scope.text, at, end, style));
   return parts;
 }
 
@@ -174,10 +176,11 @@ function wordParts(scope: Scope, start: number, end: number, children: readonly 
   const parts: Part[] = [];
   let at = start;
   for (const child of children) {
-    parts.push(...literal(scope.text, at, child.start, 'bare'), ...expandParts(scope, child, true));
+    append(parts, literal(scope.text, at, child.start, 'bare'));
+    append(parts, expandParts(scope, child, true));
     at = child.end;
   }
-  parts.push(...literal(scope.text, at, end, 'bare'));
+  append(parts, literal(scope.text, at, end, 'bare'));
   return parts;
 }
 

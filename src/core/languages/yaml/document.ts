@@ -4,6 +4,7 @@ import { printable, quoted } from '../../text';
 import { ExpectedError, configError } from '../../errors';
 import { fileStart } from '../json/document';
 import { sentence, type Sentence } from '../../sentence';
+import { own } from '../../records';
 
 /** A value in no collection. `text` is without quotes; empty for a key without a value. */
 export interface YamlScalar {
@@ -286,7 +287,7 @@ const syntaxSentences: Readonly<Record<string, readonly [what: Sentence, remedy:
 };
 
 function syntaxError(file: string, text: string, code: string, message: string, [from, to]: readonly [number, number]): Error {
-  const [what, remedy] = syntaxSentences[code] ?? [sentence`${printable(message.split('\n', 1)[0] ?? '')}`, sentence`fix the syntax`];
+  const [what, remedy] = own(syntaxSentences, code) ?? [sentence`${printable(message.split('\n', 1)[0] ?? '')}`, sentence`fix the syntax`];
   const contentEnd = Math.max(text.trimEnd().length, 1);
   const start = Math.min(from, contentEnd - 1);
   const lineEnd = text.indexOf('\n', start);

@@ -1,4 +1,5 @@
 import { entryAt, type YamlMap, type YamlScalar } from './document';
+import { own } from '../../records';
 
 export type Plain = string | number | boolean | null;
 
@@ -131,7 +132,7 @@ function apply(name: string, args: readonly Resolution[]): Resolution {
   const [left, right] = values;
   if (name === 'oc.env') return values.length === 2 && right !== undefined ? known(right) : unknown;
   if (name === 'int') return typeof left === 'number' && Number.isFinite(left) ? known(Math.trunc(left)) : unknown;
-  const operation = Object.hasOwn(arithmetic, name) ? arithmetic[name] : undefined;
+  const operation = own(arithmetic, name);
   if (operation === undefined || values.length !== 2 || typeof left !== 'number' || typeof right !== 'number') return unknown;
   const result = operation(left, right);
   return Number.isFinite(result) ? known(result) : unknown;

@@ -24,6 +24,7 @@ import type { Editor } from '../writing/editor';
 import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
 import { deepspeedKeys } from './settings';
 import { jsonSyntax } from './json-syntax';
+import { own } from '../../records';
 
 /** A precision has an object of its own. */
 const names: KeyNames = namesIn(deepspeedKeys, [
@@ -191,7 +192,7 @@ function deepspeedJson({ precision }: LaunchSettings, edits: readonly SettingEdi
   for (const [path, value] of settingsByPath(edits, names)) {
     const [section = '', key] = path.split('.');
     if (key === undefined) root[section] = value;
-    else root[section] = { ...(root[section] as object | undefined), [key]: value };
+    else root[section] = { ...(own(root, section) as object | undefined), [key]: value };
   }
   if (precision !== 'fp32') root[precision] = { enabled: true };
   return `${JSON.stringify(root, null, 2)}\n`;

@@ -1,3 +1,4 @@
+import { own } from '../../records';
 /** Layers, hidden size, heads, query groups and feed-forward width. */
 type Sizes = readonly [layers: number, hidden: number, heads: number, groups: number, ffn: number];
 
@@ -24,7 +25,7 @@ const vocabularies = { llama2: 32000, llama3: 128256 };
  */
 export function bridgeClassConfig(name: string): string | null {
   const family = Object.hasOwn(llama2, name) ? 'llama2' : 'llama3';
-  const sizes = family === 'llama2' ? llama2[name] : Object.hasOwn(llama3, name) ? llama3[name] : undefined;
+  const sizes = family === 'llama2' ? own(llama2, name) : own(llama3, name);
   if (sizes === undefined) return null;
   const [layers, hidden, heads, groups, ffn] = sizes;
   return JSON.stringify({

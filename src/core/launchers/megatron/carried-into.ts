@@ -59,7 +59,7 @@ export function carriedInto({ keys, defaults }: CarryTarget, { names, settings }
   for (const { setting, flags } of [...ofSilent, ...translated]) {
     const found = flags?.map(([flag, word]) => keysOfFlag(own(keys, flag), word, given)) ?? [null];
     const isDefault = ([path, word]: readonly [string, string]): boolean =>
-      own(defaults, path) !== undefined && sameWord(defaults[path], word);
+      own(defaults, path) !== undefined && sameWord(own(defaults, path), word);
     for (const [path, word] of found.flatMap((each) => each ?? []))
       if (setting !== null || !isDefault([path, word])) values.set(path, valueText(word));
     const isOpen = flags !== null || setting === null || !setting.isPlanned || knownFlags.has(flagKey(setting.name));

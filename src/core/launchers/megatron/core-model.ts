@@ -7,6 +7,7 @@ import { isFixedLlama3, scalingText } from './attention-parts';
 import { isOther, mixedLayers } from './expert-parts';
 import { hasLatent, isBiased } from './model-part';
 import { modelParts } from './model-flags';
+import { own } from '../../records';
 
 /** A key of Megatron Core's `TransformerConfig` or of Megatron-Bridge's providers, and its value as YAML. */
 type Rows = readonly (readonly [key: string, value: string])[];
@@ -145,7 +146,7 @@ function networkRows(model: ModelSpec): Rows {
   return rows({
     ffn_hidden_size: experts === null ? ffn : (denseFfn ?? ffn),
     gated_linear_unit: gatedMlp,
-    activation_func: Object.hasOwn(activations, activation) ? activations[activation] : undefined,
+    activation_func: own(activations, activation),
     // the fusion computes GELU's tanh form
     bias_activation_fusion: activation === 'gelu' && !gatedMlp && isBiased(model) ? false : undefined,
     activation_func_clamp_value: details.activationClamp,

@@ -1,3 +1,4 @@
+import { maximum } from '../../numbers';
 /**
  * Flags that Megatron-LM takes since a release of its core after 0.11, by its minor number; with a value where older releases take the flag
  * without it. 0.11 is the oldest that takes our scripts: older ones have no `--attention-backend`. From the argparse of each release, which
@@ -106,5 +107,5 @@ export function oldestCore(flags: readonly string[]): number {
   const together = refusedBefore.filter(
     ({ flags: all, without }) => all.every((flag) => written.has(flag)) && (without === undefined || !written.has(without)),
   );
-  return Math.max(oldestMinor, ...ofFlags, ...together.map(({ minor }) => minor));
+  return Math.max(oldestMinor, maximum(ofFlags), maximum(together.map(({ minor }) => minor)));
 }

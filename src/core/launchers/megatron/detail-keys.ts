@@ -2,6 +2,7 @@ import { routerScores } from '../../domain/settings/model-details';
 import { choice, fixed, on, positiveNumber, type FlagRead } from '../../languages/reads';
 import { lenient, row, type FlagTable, type Table } from '../tables/table';
 import { anyOf } from '../tables/reads';
+import { own } from '../../records';
 
 /*
  * What makes two models of equal sizes different, in flags of Megatron-LM (`megatron/training/arguments.py` at d98e8a64) and keys of
@@ -38,7 +39,7 @@ const activations: Readonly<Record<string, string>> = {
   'quick-geglu': 'quick_gelu',
   quick_gelu: 'quick_gelu',
 };
-const activation = anyOf((written) => activations[written.split('.').at(-1) ?? '']);
+const activation = anyOf((written) => own(activations, written.split('.').at(-1) ?? ''));
 
 /** On by one of several words; the others set nothing. */
 const isWord = (word: string) => anyOf((written) => (written === word ? true : undefined));

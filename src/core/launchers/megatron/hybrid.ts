@@ -1,6 +1,7 @@
 import { stateKinds, type StateMixer } from '../../domain/model';
 import type { Facts, FactValues } from '../../run/facts';
 import { frequencyPattern, type Hybrid } from '../../run/traits';
+import { own } from '../../records';
 
 /*
  * Hybrids as Megatron-LM's flags write them. Source: `mamba_hybrid_layer_allocation`, `MambaMixer`, `GatedDeltaNet` and the
@@ -114,7 +115,7 @@ export function readHybridRun(facts: Facts): HybridRun | null {
         : parseHybridPattern(patternOfRatios(layers, facts.hybridAttentionRatio?.value ?? 0, facts.hybridMlpRatio?.value ?? 0));
   // States of two kinds in one model have no word here.
   if (read === null || (read.letters.includes('M') && read.letters.includes('G'))) return null;
-  const kinds = Array.from(read.letters, (letter) => letterNames[letter] ?? 'mamba');
+  const kinds = Array.from(read.letters, (letter) => own(letterNames, letter) ?? 'mamba');
   return { hybrid: { state, isSingleSublayer: true }, layers: kinds.length, kinds, depths: read.depths };
 }
 

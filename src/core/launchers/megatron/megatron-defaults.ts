@@ -88,7 +88,7 @@ export function megatronDefaults(facts: Facts): Facts {
     ...widths(facts),
     ...detailDefaults(facts),
   };
-  const missing = Object.entries(values).filter(([name]) => !(name in facts));
+  const missing = Object.entries(values).filter(([name]) => !Object.hasOwn(facts, name));
   return Object.fromEntries(
     missing.map(([name, value]) => [name, byDefault(value, sentence`Megatron-LM takes it when the flag is not given`)]),
   );

@@ -39,6 +39,7 @@ import {
   type FlagRead,
 } from '../../languages/reads';
 import { anyOf, sentence, type Value } from '../../sentence';
+import { own } from '../../records';
 
 const granularities = ['full', 'selective', 'none'] as const;
 /** An activation with a gate, by its name: `geglu`, `swiglu`. */
@@ -280,7 +281,7 @@ export function megatronRemarks(flags: ReadonlyMap<string, LocatedFlag>, fork: M
 function expectedValue(key: string, flag: LocatedFlag, { choices }: MegatronFork): Value | null {
   if (flag.words.some((entry) => entry.text !== null && placeholder.test(entry.text))) return null;
   if (flagsThatDiffer.has(key)) {
-    const allowed = Object.hasOwn(choices, key) ? choices[key] : undefined;
+    const allowed = own(choices, key);
     const [word] = flag.words;
     return allowed === undefined || word?.text === null || allowed.includes(word?.text ?? '') ? null : anyOf(allowed);
   }

@@ -2,6 +2,7 @@ import type { ModelSpec } from '../../domain/model';
 import { sentence } from '../../sentence';
 import { defaultInitStd, megatronDefaultValues } from './megatron-defaults';
 import { hasLatent, inexpressible, inexpressibleDetail, isBiased, takes, valued, when, wordsIf, type ModelPart } from './model-part';
+import { own } from '../../records';
 
 /** The dense feed-forward network. */
 export const networkParts: readonly ModelPart[] = [
@@ -96,7 +97,7 @@ function activationFlags(model: ModelSpec): readonly string[] | null {
   const { gatedMlp, details } = model;
   const isUnfused = when(isBiased(model), '--no-bias-gelu-fusion');
   if (details?.activation === undefined) return when(gatedMlp, '--swiglu');
-  if (gatedMlp) return { silu: ['--swiglu'], quick_gelu: ['--quick-geglu'] }[details.activation] ?? null;
+  if (gatedMlp) return own({ silu: ['--swiglu'], quick_gelu: ['--quick-geglu'] }, details.activation) ?? null;
   if (details.activation === 'gelu_pytorch_tanh') return isBiased(model) ? [] : null;
-  return { gelu: isUnfused, relu2: ['--squared-relu', ...isUnfused] }[details.activation] ?? null;
+  return own({ gelu: isUnfused, relu2: ['--squared-relu', ...isUnfused] }, details.activation) ?? null;
 }

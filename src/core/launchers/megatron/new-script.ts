@@ -11,6 +11,7 @@ import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags } from './written-keys';
 import type { SettingEdit } from '../writing/desired-setting';
+import { own } from '../../records';
 
 /** How layers are issued, and how tokens get to their experts. */
 function issueFlags({
@@ -182,14 +183,14 @@ function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
   const [flag = '', value] = written.split(' ');
   const lacks = lackedBy(plan);
   const key = flag.replace(/^--/, '');
-  return Object.hasOwn(lacks, key) && lacks[key] === value;
+  return own(lacks, key) === value;
 }
 
 /** A flag in the words of the runtime of slices. */
 function spelled({ sliced }: LaunchSettings, written: string): string {
   const { spells = {} } = findSliceRuntime(sliced?.runtime ?? '') ?? {};
   const [flag = '', ...values] = written.replace(/^--/, '').split(' ');
-  return [`--${spells[flag] ?? flag}`, ...values].join(' ');
+  return [`--${own(spells, flag) ?? flag}`, ...values].join(' ');
 }
 
 /** Flags that the runtime of slices does not know, with the value that is as good as none. */
@@ -203,9 +204,9 @@ function lines(flags: readonly string[]): string {
 
 const narrowFlags: Readonly<Record<string, string>> = { fp8: '--fp8-format hybrid', nvfp4: '--fp4-format e2m1' };
 
-function spellFlag({ fact, value, flag: own }: SettingEdit): string | null {
-  if (fact === 'precision') return narrowFlags[String(value)] ?? `--${String(value)}`;
-  const flag = own ?? megatronFlags[fact]?.[0];
+function spellFlag({ fact, value, flag: written }: SettingEdit): string | null {
+  if (fact === 'precision') return own(narrowFlags, String(value)) ?? `--${String(value)}`;
+  const flag = written ?? megatronFlags[fact]?.[0];
   if (flag === undefined || value === false) return null;
   return value === true ? flag : `${flag} ${shellValue(value)}`;
 }

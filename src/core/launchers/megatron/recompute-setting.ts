@@ -3,6 +3,7 @@ import { countOf } from '../counts';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { never, removed, type DesiredSetting, type SettingEdit } from '../writing/desired-setting';
 import type { LaunchSettings } from '../writing/launch-settings';
+import { maximum } from '../../numbers';
 
 /** `recompute full of 8 layers a stage, 2 layers together`. */
 export function recomputeName(
@@ -29,7 +30,7 @@ export function recomputes({ recomputeModules }: Facts, modules: readonly string
  */
 export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, wholeFlag?: string): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
-  const most = Math.max(...stageLayers);
+  const most = maximum(stageLayers);
   const parts = layers === undefined || layers >= most ? undefined : layers;
   return {
     what: recomputeName(granularity, { modules, parts, group }),

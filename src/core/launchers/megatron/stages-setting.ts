@@ -2,7 +2,7 @@ import type { Facts } from '../../run/facts';
 import { parseHybridPattern } from './hybrid';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatCount } from '../../format';
-import { sum } from '../../numbers';
+import { maximum, sum } from '../../numbers';
 import { without } from '../../records';
 import { countOf, sameStageLayers } from '../counts';
 import { counted, sentence } from '../../sentence';
@@ -115,7 +115,7 @@ function listedAlternatives(plan: LaunchSettings, traits: LauncherTraits, dialec
 function emptiedAlternatives(plan: LaunchSettings, dialect: MegatronDialect, facts: Facts): readonly Alternative[] {
   const { stageLayers, virtualStages } = plan;
   const stages = stageLayers.length;
-  const most = Math.max(...stageLayers);
+  const most = maximum(stageLayers);
   const given = sum(stageLayers) + new Set(facts.emptyLayers?.value).size;
   const sizes = given % stages === 0 && given / stages > most ? [given / stages, most] : [most];
   return sizes.map((each) => {

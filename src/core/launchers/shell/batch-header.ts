@@ -1,6 +1,7 @@
 import { flagKey } from '../megatron/megatron-flags';
 import type { LaunchFlag } from './launch';
 import type { Piece, Value } from '../../languages/shell/words';
+import { own } from '../../records';
 
 /** What Slurm sets for the options of a `#SBATCH` line. */
 const environmentNames: ReadonlyMap<string, readonly string[]> = new Map([
@@ -25,7 +26,7 @@ function options(text: string): readonly Option[] {
   const found = text.slice(0, 20_000).matchAll(/^#SBATCH[ \t]+(--[\w-]+|-[Nn])[= \t]*([\w:.-]+)/gm);
   return [...found].flatMap((match) => {
     const [line, written = '', value = ''] = match;
-    const name = (Object.hasOwn(shortNames, written) ? shortNames[written] : undefined) ?? written;
+    const name = own(shortNames, written) ?? written;
     return environmentNames.has(flagKey(name))
       ? [{ name, nameStart: match.index + line.indexOf(written), value, start: match.index + line.length - value.length }]
       : [];

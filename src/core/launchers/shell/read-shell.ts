@@ -31,6 +31,7 @@ import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-re
 import type { ShellNode, ShellParser } from '../../languages/shell/parser';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts } from '../deepspeed/trainer-files';
 import { sentence } from '../../sentence';
+import { append } from '../../records';
 
 /** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
 const shellPrograms: readonly ShellProgram[] = [verlProgram, trainerProgram];
@@ -247,7 +248,7 @@ function firstError(root: ShellNode): ShellNode | null {
   const open = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (node.type === 'ERROR') return node;
-    for (let index = node.children.length - 1; index >= 0; index -= 1) open.push(...node.children.slice(index, index + 1));
+    for (let index = node.children.length - 1; index >= 0; index -= 1) append(open, node.children.slice(index, index + 1));
   }
   return null;
 }

@@ -193,21 +193,21 @@ export function flavorDetails(name: string, flavor: string): ModelDetails {
 
 /** The flavour of a model that a misspelt one is closest to, as `70B` to `70b`; null for none. */
 export function closestFlavor(name: string, flavor: string): string | null {
-  return Object.hasOwn(registry, name) ? closest(flavor, Object.keys(registry[name] ?? {})) : null;
+  return Object.hasOwn(registry, name) ? closest(flavor, Object.keys(own(registry, name) ?? {})) : null;
 }
 
 /** The model and flavour that the name of a file means: `deepseek_v3_16b`, `llama3.1_70B`; null for none of the registry. */
 export function flavorOfPreset(file: string): readonly [name: string, flavor: string] | null {
   const [, name = '', size = ''] = /^(.+?)(?:\.\d)?_(\d[\w.-]*)$/.exec(file.replace(/\.ya?ml$/, '')) ?? [];
   if (!Object.hasOwn(registry, name)) return null;
-  const flavor = Object.keys(registry[name] ?? {}).find((each) => each.toLowerCase() === size.toLowerCase());
+  const flavor = Object.keys(own(registry, name) ?? {}).find((each) => each.toLowerCase() === size.toLowerCase());
   return flavor === undefined ? null : [name, flavor];
 }
 
 /** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
 export function flavorConfig(name: string, flavor: string): string | null {
   const known = registeredFlavor(name, flavor);
-  return known === null ? null : JSON.stringify(registry[name]?.[known]);
+  return known === null ? null : JSON.stringify(own(own(registry, name) ?? {}, known));
 }
 
 /** The name by which a flavor is in the registry above. */

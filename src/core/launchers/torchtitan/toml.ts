@@ -5,6 +5,7 @@ import { quoted } from '../../text';
 import type { Setting, Settings } from '../tables/values';
 import { refuseUnfitToml } from './toml-limits';
 import { lowerFirst, sentence, type Sentence } from '../../sentence';
+import { own } from '../../records';
 
 /**
  * Every setting of a TOML 1.0 text by its dotted name (`training.seq_len`), with places; tables inside arrays are left out, and keys that
@@ -130,7 +131,7 @@ function syntaxError(file: string, text: string, { message, index }: ParseError)
   const place = { file, range: { start, end: start + (atEnd ? 1 : Math.max(word.length, 1)) } };
   if (message.startsWith('Defining a key'))
     return configError('config-duplicate-key', sentence`${quoted(word)} is defined twice`, sentence`keep one of the two`, place);
-  const [what, remedy] = sentences[message] ?? [lowerFirst(sentence`${message}`), sentence`fix the syntax`];
+  const [what, remedy] = own(sentences, message) ?? [lowerFirst(sentence`${message}`), sentence`fix the syntax`];
   return new ExpectedError(
     'config-toml-syntax',
     atEnd ? sentence`The file ends too early: ${what}` : sentence`TOML error: ${what}`,

@@ -3,6 +3,7 @@ import type { Facts } from '../../run/facts';
 import type { ModelOfLauncher } from '../../huggingface/hub-models';
 import { flagKey } from '../megatron/megatron-flags';
 import { sentence } from '../../sentence';
+import { own } from '../../records';
 
 /** Layers, width, heads, tokens of a batch, tensor size: OPT's (metaseq/launcher/opt_job_constants.py at f7ffa5f; table 1 of the paper). */
 type Size = readonly [layers: number, hidden: number, heads: number, batchTokens: number, tensor: number];
@@ -28,7 +29,7 @@ const reason = sentence`opt_baselines of metaseq sets it for this size`;
 
 function metaseqSize({ flavor }: Facts): Size | null {
   if (flavor === undefined || flagKey(flavor.name ?? '') !== 'model-size') return null;
-  return Object.hasOwn(sizes, flavor.value) ? (sizes[flavor.value] ?? null) : null;
+  return own(sizes, flavor.value) ?? null;
 }
 
 /** What `opt_baselines.py` computes of `--model-size` and the GPUs: one pass of a replica takes its whole share of the batch. */
@@ -61,7 +62,7 @@ export function modelOfMetaseq(name: string, facts: Facts): ModelOfLauncher | nu
 /** OPT by its name on the hub; but the one of 350M, which has norms elsewhere and a narrower embedding. */
 export function optOfHub(name: string): ModelOfLauncher | null {
   const size = /^facebook\/opt-(?:iml-)?(\d[\d.]*[mb])$/.exec(name)?.[1] ?? '';
-  const known = size !== '350m' && Object.hasOwn(sizes, size) ? sizes[size] : undefined;
+  const known = size === '350m' ? undefined : own(sizes, size);
   return known === undefined ? null : { name, home: 'hub', config: optConfigJson(known) };
 }
 

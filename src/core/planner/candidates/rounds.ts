@@ -6,6 +6,7 @@ import { counted, sentence, type Sentence } from '../../sentence';
 import type { Pipeline } from '../predict/pipeline';
 import type { CandidateSpec } from '../predict/predict';
 import { bestSlices, type BestSlices, type SlicingListener } from './terapipe-slices';
+import { maximum } from '../../numbers';
 
 /** Every number of sequences up to this many is a round that is tried; of more, only even splits of the batch. */
 const mostSizes = 8;
@@ -44,7 +45,7 @@ export function roundsSpec(
   const chosen = cheapest(rounds, batch);
   if (chosen === null) return null;
   const optimumMs = sumOver(chosen, ({ best }) => best.certificate.optimumMs);
-  const largest = Math.max(...rounds.map(({ sequences }) => sequences));
+  const largest = maximum(rounds.map(({ sequences }) => sequences));
   const isWhole = rounds.length === largest;
   // At once is a bound as well: it fills and drains once.
   const boundMs = isWhole ? roundsBound(rounds, batch) : 0;

@@ -8,7 +8,7 @@ import type { ScheduleOnLayout } from '../../schedules/on-layout';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 import { solvedAlike } from './terapipe-slices';
-import { leastCommonMultiple, sum } from '../../numbers';
+import { leastCommonMultiple, maximum, minimum, sum } from '../../numbers';
 import { formatCount } from '../../format';
 import { counted, sentence, type Sentence } from '../../sentence';
 
@@ -108,7 +108,7 @@ export function bestSplit(
   const byRule = (rules.length === 0 ? splitRules : rules).flatMap((rule) => splitsBy(request, rule, runtime, ffn));
   const listed = runtime.lengths === null ? [] : solvedSplits(request, pipeline, runtime.id, listener);
   const shortest = runtime.hardware?.shortest ?? 1;
-  const tried = [...byRule, ...listed].filter(({ lengths }) => Math.min(...lengths) >= shortest);
+  const tried = [...byRule, ...listed].filter(({ lengths }) => minimum(lengths) >= shortest);
   return fastestSplit(predictedSplits(request, pipeline, tried, listener));
 }
 
@@ -177,14 +177,14 @@ function fastestSplit(found: readonly PredictedSplit[]): PredictedSplit | null {
   const fitting = found.filter(({ prediction }) => prediction.fits);
   if (fitting.length === 0)
     return found.reduce<PredictedSplit | null>((best, each) => (best === null || splitPeak(each) < splitPeak(best) ? each : best), null);
-  const leastMs = Math.min(...fitting.map(({ prediction }) => prediction.iterationMs));
+  const leastMs = minimum(fitting.map(({ prediction }) => prediction.iterationMs));
   return fitting
     .filter(({ prediction }) => prediction.iterationMs <= leastMs * (1 + alike))
     .reduce((best, each) => (each.split.slices < best.split.slices ? each : best));
 }
 
 function splitPeak({ prediction }: PredictedSplit): number {
-  return Math.max(...prediction.memory.stages.map(({ peakBytes }) => peakBytes));
+  return maximum(prediction.memory.stages.map(({ peakBytes }) => peakBytes));
 }
 
 /** Slices as the given split's runtime cannot be asked for by flags, and its own rules': what a plan of given slices is compared with. */

@@ -3,6 +3,7 @@ import type { SliceMs } from '../../slicing/problem';
 import type { PlanRequest } from '../../domain/request';
 import type { Pipeline } from '../predict/pipeline';
 import { blockingSends } from '../predict/transfers';
+import { maximum, minimum } from '../../numbers';
 
 /** What the dynamic program knows of the stages. */
 export interface SlicingStages {
@@ -116,11 +117,11 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
   if (distinct.length === 1) return equal;
   const { sequenceLength } = pipeline.inputs.training;
   const whole = distinct.map((cost) => cost(1, sequenceLength, 0));
-  const reference = distinct[whole.indexOf(Math.max(...whole))] ?? first;
+  const reference = distinct[whole.indexOf(maximum(whole))] ?? first;
   const samples = sampleSlices(sequenceLength, unit, largestChunk);
   const ranges = new Map(distinct.map((cost) => [cost, ratioRange(samples.map((slice) => cost(...slice) / reference(...slice)))]));
   const factors = costs.map((cost) => ranges.get(cost)?.middle ?? 1);
-  const apart = Math.max(...[...ranges.values()].map(({ apart: own }) => own));
+  const apart = maximum([...ranges.values()].map(({ apart: own }) => own));
   const stage = costs.indexOf(reference);
   if (apart <= exactly && factors.every((factor) => Math.abs(factor - 1) <= exactly)) return { ...equal, cost: reference, stage };
   if (apart <= exactly) return { kind: 'proportional', cost: reference, factors, stage, apart: 0 };
@@ -129,7 +130,7 @@ export function slicingStages(pipeline: Pipeline, unit: number, largestChunk: nu
 
 /** The middle of ratios, and how far the outermost are from it; all of it by factors. */
 function ratioRange(ratios: readonly number[]): { readonly middle: number; readonly apart: number } {
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)];
+  const [least, most] = [minimum(ratios), maximum(ratios)];
   return { middle: Math.sqrt(least * most), apart: Math.sqrt(most / least) - 1 };
 }
 

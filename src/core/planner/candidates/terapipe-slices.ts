@@ -16,7 +16,7 @@ import { fitsOn } from '../../partition/chunk-order';
 import { keptTimes } from './kept-times';
 import { slicesGrow, slicingStages, type SlicingStages } from './terapipe-cost';
 import { slicedStepTime } from './terapipe-time';
-import { leastCommonMultiple } from '../../numbers';
+import { leastCommonMultiple, maximum, minimum } from '../../numbers';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { joinClauses, counted, sentence, type Sentence } from '../../sentence';
 
@@ -173,8 +173,8 @@ export function solvedAlike(
       },
       { signal },
     );
-    const own = [scheme[0]?.tokens ?? [], baselines.uniform.tokens, baselines.equalTime.tokens];
-    lists.push(...own, ...(baselines.equalWork === null ? [] : [baselines.equalWork.tokens]));
+    lists.push(scheme[0]?.tokens ?? [], baselines.uniform.tokens, baselines.equalTime.tokens);
+    if (baselines.equalWork !== null) lists.push(baselines.equalWork.tokens);
   }
   return lists.filter((lengths) => lengths.every((length) => length % multiple === 0));
 }
@@ -368,7 +368,7 @@ function certificateNote(
 ): Sentence {
   const multiples = sentence`slices in multiples of ${unit} tokens`;
   const limits = largestChunk < batch ? sentence`${multiples}, at most ${counted(largestChunk, 'sequence')} at a time` : multiples;
-  const [least, most] = [Math.min(...(factors ?? [1])), Math.max(...(factors ?? [1]))];
+  const [least, most] = [minimum(factors ?? [1]), maximum(factors ?? [1])];
   const inProportion = sentence`stages that take ${formatNumber(least)} to ${formatNumber(most)} times as long`;
   const isEven = new Set(stages.map(({ contents }) => contents.layers)).size === 1 && nodeKinds.length === 1;
   const found = !exact

@@ -5,6 +5,7 @@ import { schemeUnits, type WorkUnit } from '../../schedules/schedule';
 import type { Scheme } from '../../domain/scheme';
 import type { Pipeline } from '../predict/pipeline';
 import { scheduleTransfers } from '../predict/transfers';
+import { maximum } from '../../numbers';
 
 /** What cuts are compared by: the time of a step of TeraPipe's schedule, ms, without the parts that all cuts share. */
 interface SlicedStepTime {
@@ -27,8 +28,8 @@ export function slicedStepTime(pipeline: Pipeline): SlicedStepTime {
   const { training } = pipeline.inputs;
   const overlaps = training.overlapGradReduce === true || training.overlapParamGather === true;
   const collectiveMs = (step: DrainedStep): number =>
-    Math.max(
-      ...stages.map(({ inputs, contents }, stage) =>
+    maximum(
+      stages.map(({ inputs, contents }, stage) =>
         gradientExchangeTime(inputs, contents, {
           weights: { share: 1, ms: step.firstForwardMs },
           gradients: [{ share: 1, ms: step.pipelineMs - (step.lastStartMs[stage] ?? 0) }],

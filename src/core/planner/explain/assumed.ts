@@ -11,6 +11,7 @@ import type { Candidate } from '../plan';
 import { buildPipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { worthSaying } from './slower';
+import { maximum } from '../../numbers';
 
 /*
  * What a plan assumes, by what it moves. See docs/model/time.md, What is assumed.
@@ -29,7 +30,7 @@ export function weighedAssumptions(request: PlanRequest, chosen: WeighedWay, sig
     moves: assumedMoves(request, chosen, assumption.key, signal),
   }));
   const isDeciding = ({ key }: Assumption): boolean => (deciding as readonly string[]).includes(key);
-  const weight = ({ moves }: WeighedAssumption): number => Math.max(0, ...moves.map(({ slower }) => Math.abs(Math.log1p(slower))));
+  const weight = ({ moves }: WeighedAssumption): number => Math.max(0, maximum(moves.map(({ slower }) => Math.abs(Math.log1p(slower)))));
   return [
     ...weighed.filter(isDeciding).toSorted((a, b) => weight(b) - weight(a)),
     ...weighed.filter((assumption) => !isDeciding(assumption)),
@@ -52,7 +53,7 @@ export function coveringAssumed(cost: CostProvenance, request: PlanRequest, chos
     .filter((key) => assumed.has(key))
     .map((key) => ({ key, times: assumedMoves(request, chosen, key, signal).map(({ slower }) => 1 + slower) }));
   const end = (sign: 1 | -1, own: number): number => {
-    const logs = [own, ...moves.map(({ times }) => Math.max(1, ...times.map((each) => each ** sign)) ** sign)].map(Math.log);
+    const logs = [own, ...moves.map(({ times }) => Math.max(1, maximum(times.map((each) => each ** sign))) ** sign)].map(Math.log);
     return Math.exp(sign * Math.hypot(...logs.map((log) => Math.max(0, sign * log))));
   };
   const [low, high] = cost.range;

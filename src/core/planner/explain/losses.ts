@@ -1,4 +1,4 @@
-import { mean, sum } from '../../numbers';
+import { maximum, mean, sum } from '../../numbers';
 import type { IdleCause } from '../../schedules/simulate/gaps';
 import { stepCosts } from './limit-labels';
 import type { Candidate, Plan } from '../plan';
@@ -34,7 +34,7 @@ const worthNaming = 0.1;
  */
 export function largestLoss(plan: Pick<Plan, 'chosen' | 'partsByStage'>, candidate: Candidate): Loss | null {
   const { busyMs, idle } = candidate;
-  const stage = busyMs.indexOf(Math.max(...busyMs));
+  const stage = busyMs.indexOf(maximum(busyMs));
   const costs = stepCosts(plan, candidate);
   const compute = costs.find(([part]) => part === 'math')?.[1] ?? 0;
   for (const [part, share] of costs) {

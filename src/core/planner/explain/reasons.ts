@@ -5,6 +5,7 @@ import type { ScheduleName } from '../../domain/schedule-names';
 import type { Scheme } from '../../domain/scheme';
 import { chosenCandidate, candidatePeakBytes, type AnalyticPlan, type Candidate, type CandidateId, type Plan } from '../plan';
 import { counted, sentence, type Sentence, type Value } from '../../sentence';
+import { maximum } from '../../numbers';
 
 /**
  * Of schedules this close in time the one with the least memory is chosen: choosing by a smaller predicted difference gains nothing on
@@ -28,7 +29,7 @@ export const sameMemory = 1.02;
 export function againstAnalytic(chosen: Candidate, candidates: readonly Candidate[], analytic: AnalyticPlan): Sentence {
   const ratio = analytic.iterationMs / chosen.iterationMs;
   const apart = ratio >= 1 ? sentence`${formatNumber(ratio)}x of this` : sentence`${formatPercent(1 - ratio)} less`;
-  const slices = (scheme: Scheme): Sentence => counted(Math.max(...scheme.map(({ tokens }) => tokens.length)), 'slice');
+  const slices = (scheme: Scheme): Sentence => counted(maximum(scheme.map(({ tokens }) => tokens.length)), 'slice');
   const same = chosen.id === analytic.id && JSON.stringify(chosen.scheme) === JSON.stringify(analytic.scheme);
   const measured = candidates.find(({ id }) => id === analytic.id);
   const instead =

@@ -1,6 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { memoized } from '../../records';
-import { sum } from '../../numbers';
+import { maximum, sum } from '../../numbers';
 import type { PlanRequest } from '../../domain/request';
 import type { BatchSlice, Scheme, LengthShare } from '../../domain/scheme';
 import { scheduleOfChunks } from '../../partition/chunk-order';
@@ -130,8 +130,8 @@ function policyEvaluator(
     );
     const verdicts = held.map(memoryVerdict);
     return {
-      ms: Math.max(...times),
-      peakBytes: Math.max(...verdicts.map(({ peakBytes }) => peakBytes)),
+      ms: maximum(times),
+      peakBytes: maximum(verdicts.map(({ peakBytes }) => peakBytes)),
       fits: verdicts.every(({ fits }) => fits),
       mayFit: verdicts.every(mayFit),
     };
@@ -180,7 +180,7 @@ function policyEvaluator(
       tokensPerSecond: (1e3 * meanTokens) / expectedMs,
       microBatches: mean((step) => step.microBatches),
       filled: mean((step) => step.filled) / mean((step) => step.computed),
-      peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
+      peakBytes: maximum(steps.map(({ peakBytes }) => peakBytes)),
       fits,
       tight: !fits && steps.every((step) => step.mayFit),
     };

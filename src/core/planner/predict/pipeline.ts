@@ -15,6 +15,7 @@ import { scheduleOn, schedulesOn, type ScheduleOnLayout, type SchedulesOnLayout 
 import { stageGpuMemory, inputsByStage } from '../../partition/place-stages';
 import { pipelineSends, type Sends } from '../../partition/sends';
 import { cutContents, usualCut } from '../../partition/stages';
+import { memoized } from '../../records';
 
 /** A stage of a pipeline. */
 export interface Stage {
@@ -114,11 +115,11 @@ export function buildPipeline(request: PlanRequest): Pipeline {
   const inputs = { model, training, layout, cluster, constants };
   const differ = endsTakeTime(request);
   const costsOn = (own: CostInputs): PartCosts => {
-    const known: Record<string, SliceCost> = {};
+    const known = new Map<string, SliceCost>();
     const sliceCost = partCosts(request, own);
     return (contents, share) => {
       const alike = differ ? contents : { ...contents, first: false, last: false };
-      return (known[`${contentsKey(alike)},${costTable === null ? 1 : share}`] ??= sliceCost(contents, share));
+      return memoized(known, `${contentsKey(alike)},${costTable === null ? 1 : share}`, () => sliceCost(contents, share));
     };
   };
   const stageLayers = layout.stageLayers ?? null;

@@ -5,7 +5,7 @@ import { throwIfCancelled, type ExpectedError, type CancelSignal } from '../../e
 import { countMemory } from '../../memory-model/count';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
-import { mean } from '../../numbers';
+import { maximum, mean } from '../../numbers';
 import { roundingShare } from '../../schedules/simulate/gaps';
 import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle';
 import type { ScheduleKind } from '../../schedules/kind';
@@ -154,7 +154,7 @@ function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, 
   const timeline = simulate(schedule, durations, transfers, signal);
   throwIfCancelled(signal);
   const { busyMs, spanMs } = busyTimes(timeline);
-  const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? Math.max(...spanMs) : timeline.makespanMs;
+  const pipelineMs = isPostValidated(kind, pipeline.inputs.training) ? maximum(spanMs) : timeline.makespanMs;
   const after = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + after.gradientExchangeMs + after.optimizerMs;
   const times = { iterationMs, pipelineMs, ...after, bubbleRate: bubbleOfStep(busyMs, pipelineMs, iterationMs), busyMs };
@@ -208,7 +208,7 @@ function afterwards(
 ): Pick<Prediction, 'gradientExchangeMs' | 'hiddenExchangeMs' | 'optimizerMs'> {
   const windows = overlapWindows(timeline);
   const slowest = (timeMs: (stage: Stage, contents: StageContents, index: number) => number): number =>
-    Math.max(...stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
+    maximum(stages.map((stage, index) => timeMs(stage, stageContents[index] ?? stage.contents, index)));
   const gradientExchangeMs = slowest(({ inputs }, contents, index) => gradientExchangeTime(inputs, contents, windows[index]));
   const { overlapGradReduce, overlapParamGather } = inputs.training;
   const exposed = { overlapGradReduce: false, overlapParamGather: false };

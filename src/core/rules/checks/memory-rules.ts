@@ -5,7 +5,7 @@ import { launcherTraits } from '../../launchers/registry';
 import { formatCount, formatNumber } from '../../format';
 import { embeddingParameters, layerParameters, rankMatrixParameters } from '../../model/parameters';
 import type { ModelSpec } from '../../domain/model';
-import { listDivisors } from '../../numbers';
+import { listDivisors, maximum } from '../../numbers';
 import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
 import { titanAssignedLayers } from '../../launchers/torchtitan/stage-layers';
@@ -77,7 +77,7 @@ function fullestStages(
   if (facts.pipelineLayout !== undefined || facts.emptyLayers !== undefined || facts.partitionMethod !== undefined) return null;
   if (facts.stageLayers !== undefined) {
     const own = facts.stageLayers.value;
-    return { end: Math.max(own[0] ?? 0, own.at(-1) ?? 0), middle: Math.max(...own.slice(1, -1)) };
+    return { end: Math.max(own[0] ?? 0, own.at(-1) ?? 0), middle: maximum(own.slice(1, -1)) };
   }
   if (launcherTraits(format).countsEndsAsLayers) {
     const middle = (titanAssignedLayers(facts) ?? layers) / stages;
@@ -90,7 +90,7 @@ function fullestStages(
   const fixed = given.filter((count) => count !== null);
   if (fixed.length > 0) {
     const middle = (layers - fixed.reduce((sum, count) => sum + count, 0)) / (stages - fixed.length);
-    return { middle, end: fixed.length === 2 ? Math.max(...fixed) : Math.max(...fixed, middle) };
+    return { middle, end: fixed.length === 2 ? maximum(fixed) : Math.max(maximum(fixed), middle) };
   }
   const counted = [facts.embeddingAsLayer, facts.lossAsLayer].filter((fact) => fact?.value === true).length;
   const middle = (layers + counted) / stages;

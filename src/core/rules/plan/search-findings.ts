@@ -6,6 +6,7 @@ import { type FoundPlan, type SearchResult, type StepPart, stepPartNames, stepPa
 import { sentence, type Sentence } from '../../sentence';
 import { crossingText, layoutText } from '../../layout-search/labels';
 import { findingAt, settingAt } from '../settings';
+import { own } from '../../records';
 
 /** From here on a layout is slow enough for a warning: as many times the best's step time. */
 const worthAWarning = 1.25;
@@ -82,7 +83,7 @@ function blamed(run: Run, launched: FoundPlan, best: FoundPlan, keys: readonly s
 function valueAt({ point }: FoundPlan, key: string): unknown {
   const [section, name = ''] = key.split('.');
   const group: object = section === 'layout' ? point.layout : section === 'training' ? point.training : point;
-  const value = (group as Readonly<Record<string, unknown>>)[name === '' ? key : name];
+  const value = own(group as Readonly<Record<string, unknown>>, name === '' ? key : name);
   return key === 'training.recompute' ? recomputeValue(point.training) : value;
 }
 
@@ -98,8 +99,8 @@ function causeText({ point }: FoundPlan, { part, ms, key }: Cause, cluster: Clus
   const more = sentence`spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
   const [, name = ''] = (key ?? '').split('.');
   const sizes = layout as unknown as Readonly<Record<string, unknown>>;
-  const size = sizes[name];
-  if (typeof size === 'number') return sentence`${words[name] ?? name} ${formatCount(size)} ${more}`;
+  const size = own(sizes, name);
+  if (typeof size === 'number') return sentence`${own(words, name) ?? name} ${formatCount(size)} ${more}`;
   if (key === 'training.microBatch') return sentence`Micro-batch ${formatCount(training.microBatch)} ${more}`;
   if (key === 'training.recompute')
     return training.recompute === 'full'

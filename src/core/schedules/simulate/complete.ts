@@ -2,6 +2,7 @@ import { ExpectedError } from '../../errors';
 import { operationKind, type OperationKind, type Schedule } from '../schedule';
 import { kindText, operationText, unitText } from './deadlock';
 import { sentence, type Sentence } from '../../sentence';
+import { append } from '../../records';
 
 /** What is wrong with the operations of a schedule, whatever their order. */
 type Fault =
@@ -56,7 +57,7 @@ function scheduleFaults(schedule: Schedule): Fault[] {
 }
 
 function add(faults: Fault[], ...more: readonly Fault[]): void {
-  if (faults.length < mostFaults) faults.push(...more);
+  if (faults.length < mostFaults) append(faults, more);
 }
 
 function missingPasses(done: number, chunk: number, unit: number): Fault[] {

@@ -1,6 +1,7 @@
 // Lower bound on the span that arXiv 2401.10241 (zero bubble), section 3, minimises.
 import { countedFromMs, stageOrigins } from './order-times';
 import type { Pipeline } from './pipeline';
+import { maximum, minimum } from '../../numbers';
 
 /**
  * docs/model/schedules.md, Planned orders. A time, ms, that the longest stage span of no order can go below, whatever the order:
@@ -43,7 +44,7 @@ export function spanBoundMs(pipeline: Pipeline): number {
     bound = Math.max(bound, room > 0 ? (microBatches * held) / room : 0);
     let lastMs = origin + work - weightsLeftMs;
     for (let before = stage; before >= 0; before--) {
-      const lastWeightMs = Math.min(...Array.from({ length: slots }, (_, slot) => cost(before, 2 * slots + slot)));
+      const lastWeightMs = minimum(Array.from({ length: slots }, (_, slot) => cost(before, 2 * slots + slot)));
       bound = Math.max(bound, lastMs + lastWeightMs - (fromMs[before] ?? 0));
       const link = linkOfOperation[before * operationCount + slots] ?? 0;
       if (link + 1 < links) lastMs += (lagMs[link + 1] ?? 0) + passMs(link + 1);
@@ -69,10 +70,10 @@ export function spanBoundMs(pipeline: Pipeline): number {
     const count = (each: number, left: number): number => (each > 0 ? Math.floor(left / each) : Infinity);
     const last = slots === 1 ? 0 : taken(stage, 1);
     const ahead = Math.min(microBatches, count(taken(stage, 0), room - last));
-    const leastKept = Math.min(...own.map((slot) => kept(stage, slot)));
-    const leastTaken = Math.min(...own.map((slot) => taken(stage, slot)));
+    const leastKept = minimum(own.map((slot) => kept(stage, slot)));
+    const leastTaken = minimum(own.map((slot) => taken(stage, slot)));
     const left = Math.min(slots * microBatches, count(leastKept, room - leastTaken) + 1);
-    return { room, ahead, weightsLeftMs: left * Math.max(...own.map((slot) => cost(stage, 2 * slots + slot))) };
+    return { room, ahead, weightsLeftMs: left * maximum(own.map((slot) => cost(stage, 2 * slots + slot))) };
   }
 
   function passMs(link: number): number {

@@ -16,6 +16,7 @@ import {
 } from './layers';
 import { solveGame, type GameValue } from './matrix-game';
 import type { SliceTimes } from './slice-times';
+import { append } from '../../records';
 
 /** The costs of slices, exact and by cells of two sizes. */
 export interface Grids {
@@ -166,7 +167,8 @@ function forget({ paths, cuts }: Count, shares: Float64Array | null): void {
   if (cuts.length > mostKept) cuts.splice(0, cuts.length - mostKept);
   if (paths.length <= mostKept) return;
   const kept = paths.filter((_, index) => (shares?.[index] ?? 1) > 0 || index >= paths.length - mostKept / 2);
-  paths.splice(0, paths.length, ...kept);
+  paths.length = 0;
+  append(paths, kept);
 }
 
 function isSame(a: Int32Array, b: Int32Array): boolean {

@@ -4,7 +4,7 @@ import { flopsAgainst, type FlopsAgainst } from './logs/flops';
 import { logFormats } from './logs/registry';
 import type { LogProgram, RunLog } from './logs/run-log';
 import type { SteadySteps } from './logs/steady';
-import { lowMedian } from '../../../core/numbers';
+import { lowMedian, maximum } from '../../../core/numbers';
 import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
 import type { PlanRequest } from '../../../core/domain/request';
@@ -102,9 +102,11 @@ function memoryAgainst(plan: Plan, { memory, facts, program }: RunLog): MemoryAg
   const predicted = (stage: number | null): number =>
     Math.max(
       0,
-      ...stages
-        .filter((one) => stage === null || one.stage === stage)
-        .map((one) => (of === 'allocated' ? one.peakBytes : one.reservedBytes)),
+      maximum(
+        stages
+          .filter((one) => stage === null || one.stage === stage)
+          .map((one) => (of === 'allocated' ? one.peakBytes : one.reservedBytes)),
+      ),
     );
   return [...highest]
     .map(([stage, measuredBytes]) => ({ stage, of, measuredBytes, predictedBytes: predicted(stage) }))

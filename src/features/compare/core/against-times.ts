@@ -9,6 +9,7 @@ import type { SteadySteps } from './logs/steady';
 import { steadyTimes, type MeasuredTimes } from './times';
 import { isWithin, ratioText } from './trace-labels';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
+import { append } from '../../../core/records';
 
 /** Mean times of the passes of one stage, predicted and measured. */
 interface StageTimesAgainst {
@@ -92,7 +93,7 @@ export function timesSentences({ steady, step, within, errorPercent, straggler, 
     sentences.push(
       steady.warmUp === 0 ? sentence`${median}.` : sentence`${median}; the first ${formatCount(steady.warmUp)} left out as warm-up.`,
     );
-    if (log !== null) sentences.push(...logSentences(log));
+    if (log !== null) append(sentences, logSentences(log));
   }
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow !== undefined)

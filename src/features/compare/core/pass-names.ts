@@ -1,4 +1,5 @@
 import { operationKind, type OperationKind } from '../../../core/schedules/schedule';
+import { own } from '../../../core/records';
 
 /** The pass that the name of an event stands for; null: unknown. */
 interface NamedPass {
@@ -38,18 +39,18 @@ export function passOfName(name: string): NamedPass | null {
   const action = /^(PP:)?(\d{1,7})([FBIW])(\d{1,7})$/.exec(name);
   if (action !== null)
     return {
-      kind: actionKinds[action[3] ?? ''] ?? operationKind.forward,
+      kind: own(actionKinds, action[3] ?? '') ?? operationKind.forward,
       chunk: Number(action[2]),
       microBatch: action[1] === undefined ? null : Number(action[4]),
       slice: null,
     };
-  const own = /^(forward|backward|backward input|backward weight) (\d{1,7})(?:\.(\d{1,7}))?$/.exec(name);
-  if (own !== null)
+  const ours = /^(forward|backward|backward input|backward weight) (\d{1,7})(?:\.(\d{1,7}))?$/.exec(name);
+  if (ours !== null)
     return {
-      kind: ownKinds[own[1] ?? ''] ?? operationKind.forward,
+      kind: own(ownKinds, ours[1] ?? '') ?? operationKind.forward,
       chunk: null,
-      microBatch: Number(own[2]),
-      slice: own[3] === undefined ? 0 : Number(own[3]),
+      microBatch: Number(ours[2]),
+      slice: ours[3] === undefined ? 0 : Number(ours[3]),
     };
   const single = /^(Forward|Backward) (\d{1,7})$/.exec(name);
   if (single !== null)

@@ -1,7 +1,7 @@
 import { indexParts, part, operationPart, findRow, type Parts } from '../../../core/schedules/parts';
 import type { OperationKind, Timeline } from '../../../core/schedules/schedule';
 import { traceError } from './events';
-import { lowMedian } from '../../../core/numbers';
+import { lowMedian, maximum } from '../../../core/numbers';
 import { warmUpSteps } from './logs/steady';
 import type { MeasuredTrace } from './trace';
 import { stagesOfTracks } from './trace-stages';
@@ -41,7 +41,7 @@ export function placePasses(file: string, trace: MeasuredTrace, predicted: Timel
   const { stageByTrack, replicas } = stagesOfTracks(file, trace, predicted.stageOfChunk, predicted.stages);
   const parts = indexParts(predicted);
   const { steps, foreign } = placeSteps(trace, predicted, parts, stageByTrack);
-  const most = Math.max(0, ...steps.map(({ length }) => length));
+  const most = Math.max(0, maximum(steps.map(({ length }) => length)));
   const whole = steps.flatMap((passes, index) => (passes.length === most && most > 0 ? [{ passes, index }] : []));
   const warmUp = trace.torch === null ? warmUpSteps(whole.length) : 0;
   const steady = whole.slice(warmUp);

@@ -3,6 +3,7 @@ import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 import { joinClauses, counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
 import { isAsFast, worthSaying } from '../../../core/planner/explain/slower';
+import { own } from '../../../core/records';
 
 /** Peaks this close are alike. */
 const sameMemory = 0.02;
@@ -110,7 +111,7 @@ function differenceCause({ part, aMs, bMs }: PartDifference, requestDiff: readon
     })
     .find((difference) => difference !== undefined);
   if (found === undefined) return null;
-  const counts = countTexts[found.key];
+  const counts = own(countTexts, found.key);
   return counts === undefined ? sentence`${found.key} is ${found.b}, not ${found.a}` : counts(Number(found.b), Number(found.a));
 }
 

@@ -6,7 +6,7 @@ import { makeLogReader } from './logs/read-log';
 import { logNames, hasStepLines } from './logs/registry';
 import type { RunLog } from './logs/run-log';
 import { steadyOfLog, steadySteps, type SteadySteps } from './logs/steady';
-import { isRecord } from '../../../core/records';
+import { isRecord, own } from '../../../core/records';
 import { sentence } from '../../../core/sentence';
 
 /** Measured times of one pass of one stage, means in ms. */
@@ -107,7 +107,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
     stages: stages.map((stage: unknown) => {
       if (!isRecord(stage) || !isStage(stage['stage']))
         throw traceError('times-value', file, sentence`A stage has no number`, sentence`give "stage": 0, 1, ...`);
-      const of = (key: string): number | null => (stage[key] === undefined || stage[key] === null ? null : time(stage[key]));
+      const of = (key: string): number | null => (own(stage, key) === undefined || own(stage, key) === null ? null : time(own(stage, key)));
       return { stage: stage['stage'], forwardMs: of('forwardMs'), backwardMs: of('backwardMs') };
     }),
   };

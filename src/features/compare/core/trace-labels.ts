@@ -3,6 +3,7 @@ import type { PredictedMeasured, TraceComparison, TransferAgainst, PassPlace } f
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { isAsFast } from '../../../core/planner/explain/slower';
 import { operationKind, type OperationKind, type Timeline } from '../../../core/schedules/schedule';
+import { maximum, minimum } from '../../../core/numbers';
 
 /** Differences under this share of the step are not worth a sentence. */
 const worthSaying = 0.02;
@@ -56,7 +57,7 @@ function stragglerSentence({ straggler, stages }: TraceComparison): Sentence[] {
   const slow = stages.find(({ stage }) => stage === straggler);
   if (slow === undefined) return [];
   const others = stages.filter(({ stage }) => stage !== straggler).map(({ ratio }) => ratio);
-  const [low, high] = [Math.min(...others), Math.max(...others)].map((ratio) => formatNumber(ratio)) as [string, string];
+  const [low, high] = [minimum(others), maximum(others)].map((ratio) => formatNumber(ratio)) as [string, string];
   const those = low === high ? `${low}x` : sentence`${low} to ${high}x`;
   return [
     sentence`Stage ${formatCount(slow.stage)} is the straggler: its passes take ${formatNumber(slow.ratio)}x their predicted time, those of the others ${those}.`,

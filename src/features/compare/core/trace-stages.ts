@@ -1,6 +1,7 @@
 import { traceError } from './events';
 import type { MeasuredTrace, TraceTrack } from './trace';
 import { counted, sentence } from '../../../core/sentence';
+import { maximum } from '../../../core/numbers';
 
 /** For each track of a trace the stage it shows; -1 for tracks that are not used. */
 interface TrackStages {
@@ -102,7 +103,7 @@ function stagesByChunk(trace: MeasuredTrace, used: readonly number[], stageOfChu
     if (seen[stage] === 0) stageByTrack[track] = stage;
     seen[stage] = (seen[stage] ?? 0) + 1;
   }
-  return { stageByTrack, replicas: Math.max(...seen) };
+  return { stageByTrack, replicas: maximum(seen) };
 }
 
 function stageOfRank({ rank, ranks }: MeasuredTrace, stages: number): number | null {

@@ -1,6 +1,6 @@
 import type { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
-import { isRecord } from '../../../core/records';
+import { isRecord, own } from '../../../core/records';
 import { makeEventScanner, traceError } from './events';
 import { mayNamePass, passOfName } from './pass-names';
 import { makeTorchTraceReader, type TorchTrace } from './torch-trace';
@@ -227,5 +227,5 @@ function indexOrNull(value: unknown): number | null {
 
 /** An argument that counts from 0, else -1. */
 function indexIn(args: Readonly<Record<string, unknown>>, key: string): number {
-  return indexOrNull(args[key]) ?? -1;
+  return indexOrNull(own(args, key)) ?? -1;
 }

@@ -4,6 +4,7 @@ import type { Compared, ComparisonHost, ComparisonState } from './comparison-hos
 import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
 import type { SessionState } from '../../../extension/sessions/session-state';
 import { sentence } from '../../../core/sentence';
+import { maximum } from '../../../core/numbers';
 
 /** The comparison of one config. */
 export interface ConfigComparison {
@@ -92,7 +93,7 @@ export function openComparison(
       void run();
       return;
     }
-    const staleEdits = Math.max(best?.staleEdits ?? 0, ...settled.map((each) => each.staleEdits));
+    const staleEdits = Math.max(best?.staleEdits ?? 0, maximum(settled.map((each) => each.staleEdits)));
     const broken = settled.find(({ progress, error }) => progress === null && error !== null)?.error ?? state.error;
     if (staleEdits !== state.staleEdits || broken !== state.error) update({ staleEdits, error: broken });
   };

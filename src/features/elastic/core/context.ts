@@ -15,6 +15,7 @@ import { samplesInFlight, simulateStep, stageTimes, type PipelineStep } from './
 import type { BalanceName, ElasticRequest } from './request';
 import { analyticCosts, profiledCosts, type UnitCosts } from './unit-costs';
 import { frozenUnits, elasticUnits, type Unit } from './units';
+import { maximum } from '../../../core/numbers';
 
 /** What an epoch runs: the same numbers give the same step. */
 export interface StepQuestion {
@@ -87,7 +88,7 @@ function newCut(context: ElasticContext, balance: BalanceName, frozenLayers: num
   const parameters = active.map((unit) => unit.parameters);
   if (balance === 'time') return timedCut(context, active, frozenLayers, stages, batch);
   const units = balance === 'greedy' ? greedyBalance(parameters, stages) : exactParameters(parameters, stages);
-  return { units, largest: Math.max(...stageSums(parameters, units)) };
+  return { units, largest: maximum(stageSums(parameters, units)) };
 }
 
 function exactParameters(parameters: readonly number[], stages: number): StageUnits {
@@ -115,8 +116,8 @@ function timedCut(
   );
   if (units === null) return null;
   let from = 0;
-  const largest = Math.max(
-    ...units.map((count) => {
+  const largest = maximum(
+    units.map((count) => {
       from += count;
       return held(from - count, from);
     }),
@@ -176,7 +177,7 @@ function newStep(context: ElasticContext, question: StepQuestion): ModelledStep 
 }
 
 function largestBytes(context: ElasticContext, question: StepQuestion, step: ModelledStep): number {
-  return Math.max(...stepStageBytes(context, question, step).map(totalBytes));
+  return maximum(stepStageBytes(context, question, step).map(totalBytes));
 }
 
 /** What passes through a pipeline, cut into stages. */
@@ -227,7 +228,7 @@ const searchedSlices = [1, 2, 3, 4, 6, 8] as const;
 function triedPassings(request: ElasticRequest, { pipelineLength, batch }: StepQuestion) {
   const { microBatches, schedule, tokenSlices, training, model } = request;
   const tried = searchedMicroBatches(pipelineLength, batch);
-  const affordable = Math.floor(mostOperations / (2 * pipelineLength * Math.max(...tried)));
+  const affordable = Math.floor(mostOperations / (2 * pipelineLength * maximum(tried)));
   const kinds = tokenSlices === 'search' ? searchedSlices.length : 1;
   const stride = Math.ceil(tried.length / Math.max(1, Math.min(mostTried / kinds, affordable)));
   const counts =
@@ -269,7 +270,7 @@ function gradientExchange(
 ): Pick<ModelledStep, 'allReduceMs' | 'optimizerMs'> {
   const { training, cluster, constants } = inputs;
   const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
-  const largest = Math.max(0, ...stageParameters);
+  const largest = Math.max(0, maximum(stageParameters));
   const replicasJoined = (joinedGpus(cluster) / cluster.gpusPerNode) * replicasPerNode;
   const reach = { links: { ...cluster.links, nvlinkDomain: replicasJoined }, gpusPerNode: replicasPerNode };
   const crossing = replicas > replicasJoined ? stageParameters.reduce((sum, count) => sum + count, 0) : largest;

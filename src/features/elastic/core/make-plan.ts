@@ -13,6 +13,7 @@ import type { ElasticRequest } from './request';
 import { allMechanisms, runEpochs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, elasticContext, stepTimeline, type ElasticContext } from './context';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
+import { maximum, minimum } from '../../../core/numbers';
 
 /** The policy that a request names. @throws ExpectedError as the policies. */
 function freezePolicy({ freezing, model }: ElasticRequest): FreezePolicy {
@@ -108,7 +109,7 @@ function epochBalances(context: ElasticContext, epoch: ElasticEpoch): BalanceCho
   return balanceNames.flatMap((name) => {
     if (cutUnits(context, name, frozenLayers, pipelineLength, batch) === null) return [];
     const { stageUnits, pipelineMs } = modelledStep(context, { ...epoch, balance: name, isFrozenInside: false });
-    const largestParameters = Math.max(...stageSums(parameters, stageUnits));
+    const largestParameters = maximum(stageSums(parameters, stageUnits));
     return [{ name, stageUnits, largestParameters, pipelineMs: pipelineMs * epoch.calibration }];
   });
 }
@@ -184,7 +185,7 @@ function balanceReason(epochs: readonly ElasticEpoch[], balances: ElasticPlan['b
   const total = (pick: (choices: readonly BalanceChoice[]) => number) =>
     epochs.reduce((sum, { steps }, index) => sum + steps * pick(balances[index] ?? []), 0);
   const greedyMs = total((choices) => choices.find(({ name }) => name === 'greedy')?.pipelineMs ?? 0);
-  const bestMs = total((choices) => Math.min(...choices.map(({ pipelineMs }) => pipelineMs)));
+  const bestMs = total((choices) => minimum(choices.map(({ pipelineMs }) => pipelineMs)));
   const share = 1 - bestMs / greedyMs;
   return share < 0.005
     ? sentence`The greedy balance is as fast as the exact ones`

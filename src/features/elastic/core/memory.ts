@@ -5,6 +5,7 @@ import { verdictOfPeak, type MemoryVerdict } from '../../../core/memory-model/ve
 import { masterBytes, stateBytes } from '../../../core/domain/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
+import { maximum } from '../../../core/numbers';
 
 /** Bytes of a GPU by what they hold. */
 export interface StageBytes {
@@ -62,6 +63,6 @@ export function totalBytes({ weights, gradients, optimizer, activations, frozen 
 /** The verdict on the stages of an epoch, whose GPUs are alike: that of the fullest one. */
 export function epochVerdict(stageBytes: readonly StageBytes[], { memoryBytes }: Pick<GpuSpec, 'memoryBytes'>): MemoryVerdict {
   const totals = stageBytes.map(totalBytes);
-  const peakBytes = Math.max(...totals);
+  const peakBytes = maximum(totals);
   return verdictOfPeak({ peakBytes, capacityBytes: memoryBytes, stage: totals.indexOf(peakBytes), stages: totals.length });
 }

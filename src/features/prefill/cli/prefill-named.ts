@@ -7,6 +7,7 @@ import { readLengths } from '../../../cli/problems/lengths';
 import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
 import type { Terminal } from '../../../cli/terminal';
 import { prefillAnswer, type PrefillExport } from './answer';
+import { maximum } from '../../../core/numbers';
 
 /** What `prefill` is asked for, as its options say. */
 interface AskedPrefill {
@@ -24,7 +25,7 @@ export async function prefillNamed(line: Line, wanted: AskedPrefill, terminal: T
   const { prompt, capMs, to } = wanted;
   const lengths = wanted.lengths === undefined ? null : readLengths(await readInto(texts, wanted.lengths));
   const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
-  const tokens = prompt ?? (lengths === null ? usualPrompt(run) : Math.max(...lengths.map((each) => each.tokens)));
+  const tokens = prompt ?? (lengths === null ? usualPrompt(run) : maximum(lengths.map((each) => each.tokens)));
   const request = servedRequest(run, { tokens, stages: null }, line.defaults);
   const prefill = planPrefill(request, capMs, terminal.signal);
   const { timeToFirstTokenMs: ms } = prefill;

@@ -12,6 +12,7 @@ import { scheduleTransfers } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/scheme';
 import { chunkTimes, firstTokenMs, servedCuts, type ChunkedPrompt, type ServedCut } from './serving';
 import { sliceWork } from '../../../core/slicing/chunk-rules';
+import { maximum } from '../../../core/numbers';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends ChunkedPrompt {
@@ -193,7 +194,7 @@ function prefillMemory(request: PlanRequest, pipeline: Pipeline): PrefillMemory 
   /** Weights of this many layers, with the embedding or the head of an end, or both on one stage. */
   const weightBytes = (layers: number, stages: number): number =>
     Math.ceil((element * (layers * ofLayers + (stages === 1 && !model.tiedEmbeddings ? 2 : 1) * end)) / layout.tensor);
-  const layers = Math.max(...pipeline.stages.map(({ contents }) => contents.layers));
+  const layers = maximum(pipeline.stages.map(({ contents }) => contents.layers));
   const usableBytes = usableShare * cluster.gpu.memoryBytes;
   const weightsBytes = weightBytes(layers, layout.pipeline);
   const fitsOn = (stages: number): boolean => {

@@ -1,5 +1,6 @@
 import { dynamicChunks, sglangRule, type DynamicRule } from '../../../core/slicing/chunk-rules';
 import type { LengthShare } from '../../../core/domain/scheme';
+import { maximum } from '../../../core/numbers';
 
 /** Serving engines that run chunks of a prompt down a pipeline. */
 export const servingRuntimes = ['sglang', 'vllm', 'vllm-ascend'] as const;
@@ -99,7 +100,7 @@ export function servedCuts(judge: Judge, prompts: readonly LengthShare[]): reado
 function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly LengthShare[]): ServedCut | null {
   const { rule, smoothings, takesLeast } = engines[runtime];
   const { multiple, leastShare } = rule;
-  const longest = Math.max(...prompts.map(({ tokens }) => tokens));
+  const longest = maximum(prompts.map(({ tokens }) => tokens));
   const total = prompts.reduce((sum, { count }) => sum + count, 0);
   const firsts = new Set(numbersOfChunks.map((count) => Math.ceil(longest / count / multiple) * multiple));
   let best: ServedCut | null = null;

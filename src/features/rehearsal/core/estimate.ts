@@ -1,6 +1,7 @@
 import { operationKind, type Schedule } from '../../../core/schedules/schedule';
 import type { LayerShape } from '../../../core/domain/profile';
 import { peakHeldBytes, type Item } from './handling';
+import { maximum } from '../../../core/numbers';
 
 /** Layers of a chunk: this many from `first` on. */
 export interface ChunkLayers {
@@ -38,7 +39,7 @@ export function stageBytes(sizes: RehearsedSizes, stage: number): number {
   const { schedule } = sizes;
   const own = [...schedule.stageOfChunk.keys()].filter((chunk) => schedule.stageOfChunk[chunk] === stage);
   const weights = own.reduce((sum, chunk) => sum + chunkWeights(sizes, chunk), 0);
-  const largest = Math.max(...own.map((chunk) => (hasEnd(sizes, chunk) ? endWeights(sizes) : 0)), layerWeights(sizes.shape));
+  const largest = Math.max(maximum(own.map((chunk) => (hasEnd(sizes, chunk) ? endWeights(sizes) : 0))), layerWeights(sizes.shape));
   const reference = weights;
   const held = peakHeldBytes(schedule, stage, (item) => itemBytes(sizes, item));
   return processBytes + elementBytes * (weightCopies * weights + reference + largest) + held + 2 * workingBytes(sizes);

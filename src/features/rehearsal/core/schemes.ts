@@ -1,5 +1,5 @@
 import { ExpectedError } from '../../../core/errors';
-import { lowMedian } from '../../../core/numbers';
+import { lowMedian, maximum, minimum } from '../../../core/numbers';
 import { generateSchedule, toScheduleProblem, scheduleKind } from '../../../core/schedules/registry';
 import { operationKind, type Schedule } from '../../../core/schedules/schedule';
 import { uniformLengths } from '../../../core/slicing/baselines';
@@ -100,7 +100,7 @@ export function schemesToRank(design: RehearsalDesign, cellTime: CellTime): Name
     stages: schedule.stages,
     maximumBatchSlice: 1,
     oneScheme: true,
-    cost: (sequences, length, context) => Math.max(...chunks.map((chunk) => passMs(chunk, { batch: sequences, tokens: length, context }))),
+    cost: (sequences, length, context) => maximum(chunks.map((chunk) => passMs(chunk, { batch: sequences, tokens: length, context }))),
   });
   const solved = solution.scheme[0]?.tokens ?? [tokens];
   const equalWork = equalWorkLengths(tokens, Math.max(3, solved.length), unit, forwardWork({ ...shape, layers }));
@@ -133,7 +133,7 @@ export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes
     .sort((a, b) => a.predictedMs - b.predictedMs);
   return {
     schemes: ranked,
-    waitedShare: Math.max(...ranked.map(({ waitedShare }) => waitedShare)),
+    waitedShare: maximum(ranked.map(({ waitedShare }) => waitedShare)),
     ...rankSchemes(ranked.map(({ predictedMs, stepMs }) => ({ predictedMs, stepMs }))),
     worked: rankSchemes(ranked.map(({ predictedMs, workedStepMs }) => ({ predictedMs, stepMs: workedStepMs }))),
   };
@@ -142,7 +142,7 @@ export function rankedSchemes(schemes: readonly MeasuredScheme[]): RankedSchemes
 /** @param cuts in the order of their predictions. */
 function rankSchemes(cuts: readonly Pick<MeasuredScheme, 'predictedMs' | 'stepMs'>[]): RankedSchemes['worked'] {
   const measured = cuts.map(({ stepMs }) => lowMedian(stepMs));
-  const noise = Math.max(...cuts.map(({ stepMs }, at) => (Math.max(...stepMs) - Math.min(...stepMs)) / (measured[at] ?? NaN)));
+  const noise = maximum(cuts.map(({ stepMs }, at) => (maximum(stepMs) - minimum(stepMs)) / (measured[at] ?? NaN)));
   let [apart, right] = [0, 0];
   for (const [at, slower] of measured.entries())
     for (const faster of measured.slice(0, at)) {

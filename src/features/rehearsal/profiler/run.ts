@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { formatBytes } from '../../../core/format';
-import { lowMedian, median } from '../../../core/numbers';
+import { lowMedian, maximum, median } from '../../../core/numbers';
 import type { Plan } from '../../../core/planner/plan';
 import { neededBytes, type RehearsalDesign, type Scale } from '../core/design';
 import { clockFor, preparedRehearsal, type PreparedRehearsal, type RehearsalRoom } from '../core/prepare';
@@ -199,7 +199,7 @@ async function runSteps(
 }
 
 function largestBatch(schedules: readonly Schedule[]): number {
-  return Math.max(...schedules.flatMap(({ units }) => units.map(({ batch }) => batch)));
+  return maximum(schedules.flatMap(({ units }) => units.map(({ batch }) => batch)));
 }
 
 function isDisturbed({ waitedShare }: Course): boolean {
@@ -217,12 +217,12 @@ function keepStep(
   const took = transfers.map(({ sentMs, arrivedMs }) => arrivedMs - sentMs);
   if (took.length > 0) course.transferMs = median(took);
   const all = [...course.steps, ran];
-  const worst = Math.max(...all.map(({ waitedShare }) => waitedShare));
+  const worst = maximum(all.map(({ waitedShare }) => waitedShare));
   const dropped = all.length > most ? all.findIndex(({ waitedShare }) => waitedShare === worst) : -1;
   if (dropped >= 0) course.repeatedSteps += 1;
   course.steps = all.filter((_, index) => index !== dropped);
-  course.waitedShare = Math.max(...course.steps.map(({ waitedShare }) => waitedShare));
-  course.othersShare = Math.max(...course.steps.map(({ othersShare }) => othersShare));
+  course.waitedShare = maximum(course.steps.map(({ waitedShare }) => waitedShare));
+  course.othersShare = maximum(course.steps.map(({ othersShare }) => othersShare));
   course.workedMs = lowMedian(course.steps.map(({ workMs }) => onClock(schedule, workMs, course.transfers).makespanMs));
   const middle = medianStep(course.steps);
   course.measured = middle === null ? null : measuredTimeline(schedule, middle);
@@ -268,7 +268,7 @@ export async function rehearseSchemes(design: RehearsalDesign, options: Rehearsa
         return {
           ...scheme,
           predictedMs: predictedStep(scheme.schedule, cellTime, transfers).makespanMs,
-          waitedShare: Math.max(...measured.map(({ waitedShare }) => waitedShare)),
+          waitedShare: maximum(measured.map(({ waitedShare }) => waitedShare)),
           stepMs: measured.map(({ makespanMs }) => makespanMs),
           workedStepMs: measured.map(({ workMs }) => onClock(scheme.schedule, workMs, transfers).makespanMs),
           gradients: measured.reduce((worst: GradientError | null, ran) => worse(worst, ran.gradients), null),
