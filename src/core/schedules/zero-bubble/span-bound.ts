@@ -10,7 +10,8 @@ import { maximum, minimum } from '../../numbers';
  *   limit lets it hold;
  * - what a micro-batch holds on a stage, for as long as it must at the least, is a share of the limit times the span;
  * - when a stage has run its last input gradient, no more weight gradients can be left than the limit lets it hold, and that gradient still
- *   has to go up to each stage before.
+ *   has to go up to each stage before;
+ * - between its last forward and that one's input gradient a stage with one chunk can have no more to do than the limit lets it hold.
  */
 export function spanBoundMs(pipeline: Pipeline): number {
   const { stages, slots, microBatches, operationCount, links, lagMs, linkOfOperation, durationMs, memory, limit } = pipeline;
@@ -32,7 +33,8 @@ export function spanBoundMs(pipeline: Pipeline): number {
     const from = fromMs[stage] ?? 0;
     const firstReturn = linkOfOperation[stage * operationCount + 1] ?? 0;
     const { room, ahead, weightsLeftMs } = holding(stage);
-    bound = Math.max(bound, origin - from + work, (reachedMs[firstReturn] ?? 0) - from + work - ahead * cost(stage, 0));
+    const waitsMs = ahead < microBatches ? lastReturnWaitsMs(stage, room) : 0;
+    bound = Math.max(bound, origin - from + work, (reachedMs[firstReturn] ?? 0) - from + work - ahead * cost(stage, 0) + waitsMs);
     let held = 0;
     for (let slot = 0; slot < slots; slot++) {
       const link = linkOfOperation[stage * operationCount + slot] ?? 0;
@@ -74,6 +76,25 @@ export function spanBoundMs(pipeline: Pipeline): number {
     const leastTaken = minimum(own.map((slot) => taken(stage, slot)));
     const left = Math.min(slots * microBatches, count(leastKept, room - leastTaken) + 1);
     return { room, ahead, weightsLeftMs: left * maximum(own.map((slot) => cost(stage, 2 * slots + slot))) };
+  }
+
+  /**
+   * What a stage waits at the least between the last forward and its input gradient: the way there and back, less all that the limit can
+   * have left to do by then. One chunk a stage only.
+   */
+  function lastReturnWaitsMs(stage: number, room: number): number {
+    if (slots > 1) return 0;
+    const link = linkOfOperation[stage * operationCount] ?? 0;
+    const back = links - 1 - link;
+    const [forward, waiting] = [taken(stage, 0), kept(stage, 0)];
+    const freed = Math.max(0, -waiting - (memory[stage * operationCount + 2] ?? 0));
+    const before = room + freed * microBatches - forward;
+    let busyMs = 0;
+    for (let inputs = 0; inputs < microBatches && inputs * forward <= before; inputs++) {
+      const weights = Math.min(microBatches - 1, inputs + (waiting > 0 ? Math.floor((before - inputs * forward) / waiting) : microBatches));
+      busyMs = Math.max(busyMs, (inputs + 1) * cost(stage, 1) + weights * cost(stage, 2));
+    }
+    return Math.max(0, (reachedMs[back] ?? 0) + passMs(back) - (reachedMs[link] ?? 0) - cost(stage, 0) - busyMs);
   }
 
   function passMs(link: number): number {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { busyTimes } from '../../../../src/core/schedules/simulate/idle';
 import { generateSchedule, scheduleKind } from '../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../src/core/schedules/schedule';
+import { toPipeline } from '../../../../src/core/schedules/zero-bubble/pipeline';
+import { spanBoundMs } from '../../../../src/core/schedules/zero-bubble/span-bound';
 import { equalTimes, longestSpanMs, peaks, rowMemory, timelineOf, wholeProblem } from '../../../property/planned';
 import { say } from '../../../../src/core/sentence';
 
@@ -29,6 +31,23 @@ describe('hand-made zero-bubble orders', () => {
   it('run with fewer micro-batches than stages', () => {
     for (const name of ['ZB-H1', 'ZB-H2', 'ZeroBubble', 'ZeroBubbleV'])
       for (const microBatches of [1, 2, 3]) timelineOf(name, wholeProblem(name, microBatches, equalTimes(5, 1, 1, 1, 0.1)));
+  });
+});
+
+describe('the lower bound of zero-bubble orders', () => {
+  it('is what ZB-H1 takes in the memory of 1F1B, so that the planner ends with it', () => {
+    for (const [stages, microBatches, forward, input, weight, send] of [
+      [4, 9, 10, 12, 7, 0],
+      [8, 16, 10, 16, 8, 0],
+      [32, 64, 10, 12, 7, 0],
+      [5, 40, 3, 3, 3, 0],
+      [6, 7, 12, 10, 9, 0],
+    ] as const) {
+      const problem = wholeProblem('ZeroBubble', microBatches, equalTimes(stages, forward, input, weight, send), rowMemory(stages));
+      const expected = microBatches * (forward + input + weight) + (stages - 1) * (forward + input - weight);
+      assert.equal(spanBoundMs(toPipeline(problem, 1)), expected);
+      assert.equal(longestSpanMs(timelineOf('ZeroBubble', problem)), expected);
+    }
   });
 });
 
