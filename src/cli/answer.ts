@@ -2,6 +2,7 @@ import type { Finding } from '../core/findings';
 import { lineColumnAt, printable } from '../core/text';
 import type { ExpectedError } from '../core/errors';
 import type { Place } from '../core/domain/located';
+import { remarkLine, remarkSeverity, type Remark } from '../core/launchers/writing/launch-settings';
 import { say } from '../core/sentence';
 
 /** The text of a command: the same in JSON and in words, and the exit status. */
@@ -76,6 +77,11 @@ export function printedFinding({ code, severity, place, message, remedy, fixes }
 /** `file:line:column: severity: what; what to do [code]`. */
 export function findingLine({ file, line, column, severity, message, remedy, code }: PrintedFinding): string {
   return printable(`${file}:${line}:${column}: ${severity}: ${message}; ${remedy} [${code}]`);
+}
+
+/** What a written file leaves out of a plan, by severity: `warning: not written: what: why`. */
+export function printedRemark(remark: Remark): string {
+  return printable(`${remarkSeverity(remark)}: ${say(remarkLine(remark))}`);
 }
 
 /** `file:line:column: what; what to do`, or `terapipe: what; what to do` for trouble that is in no file. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
-import { remarkLine, type Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
@@ -27,11 +27,11 @@ import { counted, say, sentence, type Sentence } from '../../core/sentence';
 import { overridden } from '../../core/domain/located';
 import type { PlanRequest } from '../../core/domain/request';
 import { printable } from '../../core/text';
-import { findingLine, printedFinding, type Answer } from '../answer';
+import { findingLine, printedFinding, printedRemark, type Answer } from '../answer';
 import { settingsOfLine } from '../common-options';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { exportFormatNamed } from '../export-formats';
-import { planRun, type Planned } from '../planned';
+import { exitCodeFor, planRun, type Planned } from '../planned';
 import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
 import { chosenLayout, type SearchChoice } from '../search-choice';
@@ -300,7 +300,8 @@ export async function exportBestAnswer(
     terminal.err(`${printable(`checkpoint: ${say(checkpointText(checkpoint))}; ${say(checkpointRemedy(checkpoint))}`)}\n`);
   const memory = `${usedText(found.verdict)}, ${say(verdictText(found.verdict))}`;
   const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step, ${memory}`;
-  return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode: 0 };
+  const exitCode = exitCodeFor(file.gaps.map((gap) => ({ severity: remarkSeverity(gap) })));
+  return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode };
 }
 
 /** Why no file is written. */
@@ -314,11 +315,11 @@ function nothingWritten({ best, gpus, request }: SearchResult, { choice }: BestO
 function remarksOn({ run }: RunConfig, { gaps, startOn }: WrittenBest, out: string): string[] {
   const isElsewhere = run.files.length > 1 && path.resolve(path.dirname(out)) !== path.resolve(path.dirname(run.file));
   return [
-    ...gaps.map((gap) => say(remarkLine(gap))),
+    ...gaps.map(printedRemark),
     ...(startOn === null
       ? []
       : [
-          `not written: the machine: start it on ${startOn.nodes} nodes of ${startOn.gpusPerNode} GPUs, and plan it with --nodes ${startOn.nodes}`,
+          `warning: not written: the machine: start it on ${startOn.nodes} nodes of ${startOn.gpusPerNode} GPUs, and plan it with --nodes ${startOn.nodes}`,
         ]),
     ...(isElsewhere ? [`${out} names other files by paths from ${path.dirname(run.file)}: keep it there`] : []),
   ].map(printable);
@@ -338,7 +339,7 @@ function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings)
             iterationMs: file.found.iterationMs,
             plannedAgainMs: again?.iterationMs ?? null,
             nodes: file.startOn?.nodes ?? null,
-            gaps: file.gaps.map(({ what, reason }) => ({ what: say(what), reason: say(reason) })),
+            gaps: file.gaps.map((gap) => ({ what: say(gap.what), reason: say(gap.reason), severity: remarkSeverity(gap) })),
             ...checkpointJson(file.checkpoint),
           },
     refused: tried.map(({ found, why }) => ({ layout: say(layoutText(found.point)), iterationMs: found.iterationMs, why: say(why) })),

@@ -3,7 +3,7 @@ import { closest } from '../../core/suggest';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, withSource } from '../../core/export/launchers/launch-settings';
-import { remarkLine, type Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
@@ -19,7 +19,7 @@ import { mayFit } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { withChosen } from '../../core/planner/candidates/virtual-stages';
 import { lineColumnAt, orList, printable, quoted } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
+import { findingLine, printedFinding, printedRemark, type Answer, type PrintedFinding } from '../answer';
 import { exportFormatNamed, exportNames } from '../export-formats';
 import type { ExportedFile } from '../export-writers';
 import { exitCodeFor, type Planned } from '../planned';
@@ -63,7 +63,7 @@ export async function exportAnswer(config: LoadedConfig, planned: Planned, optio
   const source = options.into === null ? null : await readNamedFile(options.into);
   if (source !== null) host.texts.set(source.file, source.text);
   const printed = findings.map((finding) => printedFinding(finding, host.texts));
-  const { json, text, pieces, remarks } = await (source === null
+  const { json, text, pieces, remarks, gaps } = await (source === null
     ? copyOrNewFile(config, plan, printed, options, host)
     : isSplitsSource(source.text)
       ? patched(plan, options, source)
@@ -71,7 +71,8 @@ export async function exportAnswer(config: LoadedConfig, planned: Planned, optio
   for (const line of [...remarks, ...printed.map(findingLine)]) host.err(`${line}\n`);
   const chosen = chosenCandidate(plan);
   const { id, schedule } = chosen;
-  const answer = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode: exitCodeFor(findings, mayFit(chosen)) };
+  const exitCode = exitCodeFor([...findings, ...gaps.map((gap) => ({ severity: remarkSeverity(gap) }))], mayFit(chosen));
+  const answer = { json: { version: 1, candidate: id, schedule, ...json }, text, exitCode };
   return pieces === undefined ? answer : { ...answer, pieces };
 }
 
@@ -81,6 +82,8 @@ interface ExportAnswer {
   readonly text: string;
   readonly pieces?: Iterable<string>;
   readonly remarks: readonly string[];
+  /** What the format does not express, which `remarks` lists too. */
+  readonly gaps: readonly Remark[];
 }
 
 /** A copy of the file that is planned where it is of the launcher that is exported to, else a new file. */
@@ -110,8 +113,8 @@ async function copied(plan: Plan, editable: EditableFile, { to, out, write }: Ex
   const json = { to, from: file, format, written: out, ...editJson(edited), runs: writtenRun(plan) };
   const remarks = editLines(plan, file, edited, out ?? file);
   return out === null
-    ? { json, text: '', pieces: [text], remarks }
-    : { json: { ...json, text: null }, text: `Wrote ${printable(out)}`, remarks };
+    ? { json, text: '', pieces: [text], remarks, gaps: edited.gaps }
+    : { json: { ...json, text: null }, text: `Wrote ${printable(out)}`, remarks, gaps: edited.gaps };
 }
 
 async function newFile(
@@ -126,17 +129,17 @@ async function newFile(
   const ran = { runs: writtenRun(plan, runs) };
   if (out === null) {
     const lengths = second === undefined ? {} : { beside: second.text };
-    return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks };
+    return { json: { to: name, written: null, gaps: gaps.map(gapJson), ...ran, ...lengths }, text: '', pieces, remarks, gaps };
   }
   const json = { to: name, text: null, written: out, gaps: gaps.map(gapJson), ...ran };
   if (files !== undefined) {
     const folder = new Map([...files, ...(await readFolder(torchFolder, runtimeFiles))]);
     await writeOutFolder(out, folder, write);
-    return { json: { ...json, files: [...folder.keys()] }, text: `Wrote ${printable(out)}: start it with run.sh`, remarks };
+    return { json: { ...json, files: [...folder.keys()] }, text: `Wrote ${printable(out)}: start it with run.sh`, remarks, gaps };
   }
   await writeOut(out, pieces, write);
   if (second !== undefined) await writeOut(out + second.ending, second.text, write);
-  return { json, text: `Wrote ${printable(out)}`, remarks };
+  return { json, text: `Wrote ${printable(out)}`, remarks, gaps };
 }
 
 /** What the written file runs: the chosen candidate, or what a launcher runs in its place. */
@@ -170,6 +173,7 @@ async function changed(plan: Plan, { to, write, out }: ExportOptions, source: So
     },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: editLines(plan, file, edited, written),
+    gaps: edited.gaps,
   };
 }
 
@@ -194,6 +198,7 @@ async function patched(plan: Plan, { to, write, out }: ExportOptions, { file, te
     json: { to, into: file, format: 'python', gaps: [], runs: writtenRun(plan, chosenCandidate(runs)), diff, written },
     text: written === null ? withoutLastBreak(diff) : `Wrote ${printable(written)}`,
     remarks: remarks.map(printable),
+    gaps: [],
   };
 }
 
@@ -260,13 +265,13 @@ function editJson({ set, kept, gaps }: EditedLauncher): object {
   return { set: set.map((each) => say(each)), kept: kept.map((each) => say(each)), gaps: gaps.map(gapJson) };
 }
 
-function gapJson({ what, reason }: Remark): object {
-  return withBecause({ what: say(what), reason });
+function gapJson(gap: Remark): object {
+  return { ...withBecause({ what: say(gap.what), reason: gap.reason }), severity: remarkSeverity(gap) };
 }
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */
 function gapLines(plan: Plan, gaps: readonly Remark[], runs?: ExportedFile['runs']): readonly string[] {
-  const lines = gaps.map((gap) => printable(say(remarkLine(gap))));
+  const lines = gaps.map(printedRemark);
   const chosen = chosenCandidate(plan);
   const instead = plan.candidates.find(({ id }) => id === '1f1b');
   const isMissing = gaps.some(({ what }) => say(what).includes(chosen.schedule)) && chosen.id !== instead?.id;

@@ -13,7 +13,7 @@ import { editedCopy } from '../../core/export/apply-layout';
 import { exportMenu } from '../../core/export/export-menu';
 import { editableFile } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../../core/export/launchers/launch-settings';
-import { remarkLine } from '../../core/launchers/writing/launch-settings';
+import { remarkLine, remarkSeverity, type Remark, type RemarkSeverity } from '../../core/launchers/writing/launch-settings';
 import { newFileLaunchers } from '../../core/export/launchers/new-file-launchers';
 import { checkedNewLauncher, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
@@ -28,7 +28,7 @@ import type { PlannerClient } from '../../worker/client';
 import { describePlace } from '../sessions/page-state';
 import type { SessionState } from '../sessions/session-state';
 import { displayPath } from '../sessions/sources';
-import { showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
+import { showErrorMessage, showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
 import { pickedLayout, type PickedLayout } from './apply-layout';
 import { exportTorchRun } from './export-torch';
 import { saveText } from './save';
@@ -167,12 +167,27 @@ async function askTarget({ launcher, plan }: SessionState): Promise<Target> {
 }
 
 async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, language: string): Promise<void> {
+  await requireAccepted(gaps);
   const known = await vscode.languages.getLanguages();
   const document = await vscode.workspace.openTextDocument({ content: text, ...(known.includes(language) ? { language } : {}) });
   await vscode.window.showTextDocument(document);
-  if (gaps.length === 0) return;
-  const left = gaps.map((gap) => say(remarkLine(gap), vscode.l10n.t)).join('; ');
+  const left = remarksText(gaps, 'warning');
+  if (left === '') return;
   void showWarningMessage(vscode.l10n.t('This launcher does not support all of it. {0}.', left));
+}
+
+/** Asks whether a file is wanted that trains another model than the plan's. @throws CancelledError where it is not. */
+async function requireAccepted(gaps: readonly Remark[]): Promise<void> {
+  const errors = remarksText(gaps, 'error');
+  const write = vscode.l10n.t('Write anyway');
+  if (errors !== '' && (await showErrorMessage(`${errors}.`, write)) !== write) throw new CancelledError();
+}
+
+function remarksText(gaps: readonly Remark[], severity: RemarkSeverity): string {
+  return gaps
+    .filter((gap) => remarkSeverity(gap) === severity)
+    .map((gap) => say(remarkLine(gap), vscode.l10n.t))
+    .join('; ');
 }
 
 /** Saves the report of what a page shows: of a plan, else of a run that is planned only as an elastic one. */

@@ -15,7 +15,7 @@ export function showWarningMessage(message: string, ...answers: readonly string[
   return vscode.window.showWarningMessage(inert(message), ...answers);
 }
 
-/** As `showInformationMessage`, for bugs. */
+/** As `showInformationMessage`, for bugs, and for what a person must not overlook. */
 export function showErrorMessage(message: string, ...answers: readonly string[]): Thenable<string | undefined> {
   return vscode.window.showErrorMessage(inert(message), ...answers);
 }

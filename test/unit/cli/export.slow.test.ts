@@ -62,8 +62,37 @@ describe('terapipe export', () => {
     assert.match(out, /--tensor-model-parallel-size 2\n {2}--pipeline-model-parallel-size 4\n/);
     assert.match(
       err,
-      /^not written: token slices \(TeraPipe\): .* this file runs Interleaved1F1B in its place, .* per step where the plan takes /,
+      /^warning: not written: token slices \(TeraPipe\): .* this file runs Interleaved1F1B in its place, .* per step where the plan takes /,
     );
+  });
+
+  it('reports a launcher that computes something else than the model as an error, and writes the file', async () => {
+    const alibi = at('alibi.json');
+    const sizes = { hidden_size: 1024, n_layer: 24, n_head: 16, vocab_size: 50_304 };
+    writeFileSync(alibi, JSON.stringify({ model_type: 'bloom', ...sizes }));
+    const asked = ['export', alibi, '--to', 'megatron', '--gpus', '8'];
+    const printed = await run(...asked);
+    assert.equal(printed.exitCode, 1);
+    assert.match(printed.err, /^error: Megatron-LM cannot express ALiBi: this file trains another model$/m);
+    assert.match(printed.out, /^# Error: Megatron-LM cannot express ALiBi: this file trains another model\.$/m);
+    const { gaps } = JSON.parse((await run(...asked, '--json')).out) as { gaps: { what: string; severity: string }[] };
+    assert.deepEqual(
+      gaps.filter(({ severity }) => severity === 'error').map(({ what }) => what),
+      ['ALiBi', 'the norm of the embedding'],
+    );
+    const written = await run('export', alibi, '--to', 'megatron', '--gpus', '8', '--search', '--out', at('alibi.sh'));
+    assert.deepEqual(
+      [written.exitCode, readFileSync(at('alibi.sh'), 'utf8').includes('Error: Megatron-LM cannot express ALiBi')],
+      [1, true],
+    );
+    assert.match(written.err, /^error: Megatron-LM cannot express ALiBi/m);
+  });
+
+  it('warns of what a config leaves open, which is not an error', async () => {
+    const { err, exitCode } = await run('export', plan, '--to', 'deepspeed');
+    assert.equal(exitCode, 0);
+    assert.match(err, /^warning: DeepSpeed's JSON has no model/m);
+    assert.doesNotMatch(err, /^error:/m);
   });
 
   it('lets what a launcher derives from a size follow the size that is set, and writes nothing that check refuses', async () => {
@@ -118,11 +147,12 @@ describe('terapipe export', () => {
   });
 
   it('writes what inspect reads back, and never over a file that exists', async () => {
-    for (const [to, name] of [
-      ['megatron', 'a.sh'],
-      ['nemo', 'a.yaml'],
-      ['torchtitan', 'a.toml'],
-      ['deepspeed', 'a.json'],
+    for (const [to, name, exitCode] of [
+      ['megatron', 'a.sh', 0],
+      ['nemo', 'a.yaml', 0],
+      // without a flavor TorchTitan trains its smallest Llama
+      ['torchtitan', 'a.toml', 1],
+      ['deepspeed', 'a.json', 0],
     ] as const) {
       const args = ['export', plan, '--to', to, '--out', at(name), '--set', 'schedule=1F1B'];
       assert.equal((await run(...args)).out, `Wrote ${name}\n`);
@@ -135,7 +165,7 @@ describe('terapipe export', () => {
         [again.exitCode, again.err],
         [2, `terapipe: ${name} exists already; name another file, or give --write to replace it\n`],
       );
-      assert.equal((await run(...args, '--write')).exitCode, 0);
+      assert.equal((await run(...args, '--write')).exitCode, exitCode);
     }
   });
 

@@ -15,7 +15,7 @@ export interface NewLauncher {
   /** A name that the reader of the format knows it by. */
   readonly fileName: string;
   readonly gaps: readonly Remark[];
-  /** Those of them in which the file trains another model. */
+  /** Those of them about the model. */
   readonly modelGaps: readonly ModelGap[];
 }
 
@@ -64,7 +64,12 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
     firstSpelledAlternative(setting, writer) !== null || setting.isMet(newFile, '') || setting.facts.some((fact) => sets.includes(fact));
   const gaps = settings.filter((setting) => !isWritten(setting)).map(({ what, reason }) => ({ what, reason }));
   const otherModel = lacks(plan);
-  const missing = otherModel.map(({ what, reason }): Remark => ({ what, reason, isWhole: true }));
+  const missing = otherModel.map(({ what, reason, severity }): Remark => ({
+    what,
+    reason,
+    isWhole: true,
+    ...(severity === 'error' ? { isOtherModel: true } : {}),
+  }));
   const carried = carriedBy(plan, writer);
   const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps, ...notCarried(plan, carried)];
   return { text: write(plan, edits, all, carried), fileName, gaps: all, modelGaps: otherModel };

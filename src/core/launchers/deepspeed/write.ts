@@ -44,6 +44,7 @@ function modelOfScript(model: ModelSpec): ModelGap {
   const sizes = sentence`${modelType}, ${counted(layers, 'layer')}, hidden size ${formatCount(hidden)}`;
   return {
     fields: [...modelFields(model).keys()],
+    severity: 'warning',
     what: sentence`its model`,
     reason: sentence`DeepSpeed's JSON has no model: the training script builds it (${sizes})`,
   };

@@ -1,4 +1,4 @@
-import type { LaunchSettings, ModelGap } from '../writing/launch-settings';
+import { fieldsSeverity, type LaunchSettings, type ModelGap } from '../writing/launch-settings';
 import type { ModelSpec, RopeScaling } from '../../domain/model';
 import { yamlNumber } from '../../languages/yaml/number';
 import { sentence, type Sentence } from '../../sentence';
@@ -222,7 +222,16 @@ export function coreModelGaps({ model, sequenceLength }: LaunchSettings, name: s
   const { activation } = model.details ?? {};
   const scaling = model.positions === 'rotary' ? model.rotary?.scaling : undefined;
   const gap = (fields: readonly string[], what: Sentence | null): readonly ModelGap[] =>
-    what === null ? [] : [{ fields, what, reason: sentence`${name} cannot express ${what}: this file trains another model` }];
+    what === null
+      ? []
+      : [
+          {
+            fields,
+            severity: fieldsSeverity(fields),
+            what,
+            reason: sentence`${name} cannot express ${what}: this file trains another model`,
+          },
+        ];
   return [
     ...modelParts
       .filter(({ fields }) => !fields.some((field) => otherwise.has(field)))

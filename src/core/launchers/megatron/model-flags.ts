@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../domain/model';
 import { listOf, sentence } from '../../sentence';
-import type { ModelGap } from '../writing/launch-settings';
+import { fieldsSeverity, type ModelGap } from '../writing/launch-settings';
 import { attentionParts, positionParts, scoreParts } from './attention-parts';
 import { expertParts } from './expert-parts';
 import { stateFlags, statePart } from './hybrid-flags';
@@ -37,7 +37,9 @@ export function modelFlags(model: ModelSpec, isPatterned = false): readonly stri
 export function modelGaps(model: ModelSpec): readonly ModelGap[] {
   const lacking = modelParts.flatMap(({ fields, lacks }): readonly ModelGap[] => {
     const what = lacks?.(model) ?? null;
-    return what === null ? [] : [{ fields, what, reason: sentence`Megatron-LM cannot express ${what}: this file trains another model` }];
+    if (what === null) return [];
+    const severity = fieldsSeverity(fields);
+    return [{ fields, severity, what, reason: sentence`Megatron-LM cannot express ${what}: this file trains another model` }];
   });
   const open = !isOfConfig(model)
     ? []
@@ -51,6 +53,7 @@ export function modelGaps(model: ModelSpec): readonly ModelGap[] {
     ...lacking,
     {
       fields: open.flatMap(({ fields }) => fields),
+      severity: 'warning',
       what,
       reason: sentence`the config leaves open what Megatron-LM has a default for: ${what}`,
     },

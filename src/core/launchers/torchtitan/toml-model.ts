@@ -3,7 +3,7 @@ import { readHuggingFace } from '../../huggingface/reader';
 import { differentFields, modelFields } from '../../model/fields';
 import { toModelSpec, withDetails } from '../../run/written-model';
 import { sentence } from '../../sentence';
-import type { ModelGap } from '../writing/launch-settings';
+import { fieldsSeverity, type ModelGap } from '../writing/launch-settings';
 import { flavorConfig, flavorDetails } from './flavors';
 
 /** Flavors of v0.2.2, the last version that reads TOML, by `model.name`. */
@@ -60,6 +60,7 @@ export function flavorGaps(model: ModelSpec): readonly ModelGap[] {
     return [
       {
         fields: [...own.keys()],
+        severity: 'error',
         what: sentence`its model`,
         reason: sentence`TorchTitan has no flavor of this model: register one and name it in [model] (${text})`,
       },
@@ -73,7 +74,7 @@ export function flavorGaps(model: ModelSpec): readonly ModelGap[] {
     valueText(values.get(path === scalingField ? `${path}.kind` : path));
   const text = fields.map((path) => `${path} ${valueIn(there, path)} instead of ${valueIn(own, path)}`).join(', ');
   const what = sentence`this model`;
-  return [{ fields, what, reason: sentence`TorchTitan's ${name} ${flavor} is another model: ${text}` }];
+  return [{ fields, severity: fieldsSeverity(fields), what, reason: sentence`TorchTitan's ${name} ${flavor} is another model: ${text}` }];
 }
 
 const scalingField = 'rotary.scaling';

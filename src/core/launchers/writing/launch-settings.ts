@@ -90,12 +90,31 @@ export interface Remark {
   readonly isOfStart?: true;
   /** The reason is a whole sentence, which names what is left out. */
   readonly isWhole?: true;
+  /** The file computes something else than the plan's model. */
+  readonly isOtherModel?: true;
 }
 
 /** What of a model a launcher's new file does not set. */
 export interface ModelGap extends Pick<Remark, 'what' | 'reason'> {
+  /** A warning where the config leaves the fields open, another file sets them, or nothing reads them. */
+  readonly severity: RemarkSeverity;
   /** Fields of `ModelSpec`, dotted, in which the file trains another model. */
   readonly fields: readonly string[];
+}
+
+export type RemarkSeverity = 'error' | 'warning';
+
+/** An error is that the file computes something else than the plan's model. */
+export function remarkSeverity({ isOtherModel }: Remark): RemarkSeverity {
+  return isOtherModel === true ? 'error' : 'warning';
+}
+
+/** Rows of the position table that no token of a run has: no operation reads them. */
+const unread = ['unusedPositions', 'maxPositions'];
+
+/** How bad it is that a launcher has other values in these fields of `ModelSpec`. */
+export function fieldsSeverity(fields: readonly string[]): RemarkSeverity {
+  return fields.every((field) => unread.includes(field)) ? 'warning' : 'error';
 }
 
 /** A remark in one line. */
@@ -112,6 +131,6 @@ export function headerLines(plan: LaunchSettings, gaps: readonly Remark[]): read
       `${title}, as planned by TeraPipe: ${sizes}${expert > 1 ? `, expert ${expert}` : ''} on ${formatCount(gpusUsed(plan))} ${gpu}.`,
     ),
     printable(`Predicted: ${predicted}.`),
-    ...gaps.map((gap) => printable(`${capitalised(say(remarkLine(gap)))}.`)),
+    ...gaps.map((gap) => printable(`${gap.isOtherModel === true ? 'Error: ' : ''}${capitalised(say(remarkLine(gap)))}.`)),
   ];
 }

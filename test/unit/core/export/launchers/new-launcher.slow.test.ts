@@ -156,7 +156,7 @@ describe('a new launcher file', () => {
     assert.deepEqual(Object.fromEntries([...read, ['rotaryInterleaved', true]]), model.details);
     const alibi = newLauncher(planWith({ model: { ...model, details: { ...model.details, alibi: true } } }), writerOf('megatron-shell'));
     assert.deepEqual(alibi.gaps.map(({ reason }) => toText(reason)), ['Megatron-LM cannot express ALiBi: this file trains another model']); // prettier-ignore
-    assert.match(alibi.text, /^# Megatron-LM cannot express ALiBi: this file trains another model\.$/m);
+    assert.match(alibi.text, /^# Error: Megatron-LM cannot express ALiBi: this file trains another model\.$/m);
   });
 
   it('has the rotary base, its scaling and the epsilon of the norms, or reports that it trains another model', () => {

@@ -35,7 +35,7 @@ describe('a new TOML of TorchTitan', () => {
     // every version of Llama 3 has the scaling of 3.1 there
     const other = 'details.rotaryInterleaved true instead of none, rotary.scaling llama3 instead of none';
     assert.deepEqual(reasons, [`TorchTitan's llama3 8B is another model: ${other}`]);
-    assert.ok(text.includes(`\n# TorchTitan's llama3 8B is another model: ${other}.\n`));
+    assert.ok(text.includes(`\n# Error: TorchTitan's llama3 8B is another model: ${other}.\n`));
   });
 
   it('has no model where no flavor has its sizes, and lists what to register', () => {
