@@ -48,9 +48,11 @@ export function understand(args: readonly string[]): Understood {
     machine: parseMachine(common, sets),
     defaults,
     profile,
+    json: common.json === true,
+    options: written.map(({ name: option, value }) => ({ name: option, value })),
     beforePath: new Set(written.filter(({ index }) => index < fileIndex).map((option) => option.name)),
   };
-  return { json: common.json === true, run: command.start(line, given) };
+  return { json: line.json, run: command.start(line, given) };
 }
 
 function parseTokens(args: readonly string[]) {

@@ -43,6 +43,10 @@ export interface Line {
   readonly defaults: ResolveDefaults;
   /** A profile to plan with, overriding the files; `none`: none. */
   readonly profile: string | null;
+  /** Whether the answer is printed as JSON. */
+  readonly json: boolean;
+  /** Options as written, in order. */
+  readonly options: readonly { readonly name: string; readonly value?: string | undefined }[];
   /** Options that are before FILE. */
   readonly beforePath: ReadonlySet<string>;
 }

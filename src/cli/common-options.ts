@@ -27,6 +27,11 @@ export const configOptions = {
   profile: { value: 'PATH', help: 'plan with this profile; none: with none, though one is found' },
 } as const;
 
+/** Of the commands whose answer is short. */
+export const all = {
+  help: 'print everything: of plan the other schedules or layouts, why, and what is assumed; of check every information',
+} as const;
+
 /** Of the commands that plan one step. */
 export const measured = {
   value: 'STEP',

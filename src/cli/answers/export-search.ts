@@ -115,8 +115,7 @@ async function searchedWhereItFits(
   { defaults, free }: BestOptions,
   watcher: Parameters<typeof searchLayouts>[3],
 ): Promise<SearchResult> {
-  const searchedOn = (on: ResolveDefaults): Promise<SearchResult> =>
-    searchLayouts(config, on, { tokens: null, quick: true, free }, watcher);
+  const searchedOn = (on: ResolveDefaults): Promise<SearchResult> => searchLayouts(config, on, { improvements: false, free }, watcher);
   const result = await searchedOn(defaults);
   const { nodes, groups, layout } = config.run;
   if (result.best.fits || [nodes, groups, layout.data].some((given) => given !== undefined)) return result;

@@ -9,7 +9,6 @@ import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';
 import { ExpectedError, configError } from '../../core/errors';
 import { formatDuration, plural } from '../../core/format';
-import { withBecause } from '../../core/export/plan-json';
 import { isEditable, launcherFormats, launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { readComposed } from '../../core/config-files/compose';
@@ -266,7 +265,7 @@ function editJson({ set, kept, gaps }: EditedLauncher): object {
 }
 
 function gapJson(gap: Remark): object {
-  return { ...withBecause({ what: say(gap.what), reason: gap.reason }), severity: remarkSeverity(gap) };
+  return { what: say(gap.what), reason: say(gap.reason), severity: remarkSeverity(gap) };
 }
 
 /** What is missing, and what runs instead of a schedule that a launcher does not have. */

@@ -8,7 +8,6 @@ import { worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { LoadedConfig } from '../../core/config-files/load-config';
 import { lineColumnAt, printable } from '../../core/text';
-import { withOldNames } from '../../core/terapipe/renamed-keys';
 import type { Answer } from '../answer';
 import { indented, table } from '../table';
 import { adapterJson } from './adapter';
@@ -39,7 +38,7 @@ export function launcherAnswer(launcher: LauncherFile, { model, run }: LoadedCon
       format: launcher.format,
       ...json,
       model: { ...json['model'], parameters },
-      training: withOldNames({ ...json['training'], recompute: facts.recomputeGranularity?.value ?? null }),
+      training: { ...json['training'], recompute: facts.recomputeGranularity?.value ?? null },
       adapter,
       schedule: facts.schedule?.value ?? null,
       placeholders: launcher.placeholders,

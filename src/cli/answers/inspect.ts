@@ -1,5 +1,4 @@
 import { layoutFields, trainingFields } from '../../core/terapipe/fields';
-import { withOldNames } from '../../core/terapipe/renamed-keys';
 import { plain } from '../../core/terapipe/section';
 import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
@@ -58,8 +57,8 @@ export function inspectAnswer(run: Run): Answer {
       version: 1,
       format: run.format,
       ...sections,
-      layout: withOldNames(sections.layout),
-      training: withOldNames(sections.training),
+      layout: sections.layout,
+      training: sections.training,
       adapter: adapterJson(run.adapters),
       schedule: run.schedule?.value ?? null,
       files: run.files,

@@ -24,13 +24,15 @@ interface AskedPlan {
   readonly loss: Loss | null;
   /** What FILE is compared with. */
   readonly other: string | undefined;
+  /** Everything in words, not only the answer. */
+  readonly isAll: boolean;
   /** Of a search. */
-  readonly options: { readonly tokens: number | null; readonly quick: boolean; readonly free: readonly SearchKey[] | null };
+  readonly options: { readonly improvements: boolean; readonly free: readonly SearchKey[] | null };
 }
 
 /** `terapipe plan` of the config that the line names. @throws ExpectedError as what it asks for. */
 export async function planNamed(line: Line, wanted: AskedPlan, terminal: Terminal, texts: Map<string, string>): Promise<Answer> {
-  const { isSearch, choice, loss, other, options } = wanted;
+  const { isSearch, choice, loss, other, isAll, options } = wanted;
   const named = await withLengths(line, wanted.lengths, texts);
   const read = await measuredConfig(named, wanted.measured, terminal, texts, isSearch);
   const { config, line: asked, used } = read;
@@ -39,11 +41,11 @@ export async function planNamed(line: Line, wanted: AskedPlan, terminal: Termina
   const own = settingsOfLine(asked);
   if (choice !== null) {
     const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
-    return planAnswer(chosen.planned, texts, chosen.settings, used);
+    return planAnswer(chosen.planned, texts, { own: chosen.settings, used, all: isAll });
   }
-  if (isSearch) return searchAnswer(config, asked.defaults, { ...options, own }, terminal);
+  if (isSearch) return searchAnswer(config, asked.defaults, { ...options, own, all: isAll, line }, terminal);
   const planned = await planNearby(config, asked.defaults, terminal.status);
-  if (loss === null) return planAnswer(planned, texts, own, used);
+  if (loss === null) return planAnswer(planned, texts, { own, used, all: isAll, line });
   return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);
 }
 

@@ -1,56 +1,63 @@
-import { runtimeProfile, sendsText } from '../../core/domain/runtime';
+import type { UsedLog } from '../../features/compare/cli/measured-config';
+import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } from '../../features/compare/cli/measured-log';
 import { checkpointJson } from '../../core/export/checkpoint-json';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
+import { settingTexts } from '../../core/terapipe/overrides';
+import { gpusUsed, type CalibratedStep, type PlanRequest } from '../../core/domain/request';
 import { startErrors, type Finding } from '../../core/findings';
-import {
-  column,
-  formatCount,
-  formatDuration,
-  formatDurationRange,
-  formatNumber,
-  formatPercent,
-  formatTokens,
-  plural,
-} from '../../core/format';
-import { placementText } from '../../core/cluster/groups';
+import { formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
+import { layoutText, stageLayersText } from '../../core/layout-search/labels';
 import { tightestStage } from '../../core/memory-model/profile';
-import { mayFit, usedText, memoryVerdict, verdictText, verdictWord } from '../../core/memory-model/verdict';
-import { bestWay, drawsText, wayText } from '../../core/planner/lengths/length-reasons';
-import type { OverLengths } from '../../core/planner/lengths/lengths-result';
-import { chosenCandidate, candidatePeakBytes, type Plan } from '../../core/planner/plan';
+import { mayFit, memoryVerdict, usedText, verdictText } from '../../core/memory-model/verdict';
 import { mtpParameters } from '../../core/model/multi-token-prediction';
-import { scenarioText } from '../../core/plan-request/scenario';
-import { costsText, limitedBy, stepCosts } from '../../core/planner/explain/limit-labels';
-import { adapterLine } from './adapter';
-import type { UsedLog } from '../../features/compare/cli/measured-config';
-import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } from '../../features/compare/cli/measured-log';
-import { isTie } from '../../core/planner/explain/reasons';
 import { sum } from '../../core/numbers';
-import type { CalibratedStep } from '../../core/domain/request';
-import { stageLayersText } from '../../core/layout-search/labels';
 import { stacksText } from '../../core/partition/stack-cut';
-import { printable } from '../../core/text';
-import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
-import { exitCodeFor, type Planned } from '../planned';
-import type { Remedy } from '../../core/rules/plan/remedy';
+import { scenarioText } from '../../core/plan-request/scenario';
 import { weighedAssumptions } from '../../core/planner/explain/assumed';
-import { movesText, type WeighedAssumption } from '../../core/planner/explain/assumption-texts';
-import { slowdownText } from '../../core/planner/explain/slower';
+import { weightiestText, type WeighedAssumption } from '../../core/planner/explain/assumption-texts';
+import { costsText, stepCosts } from '../../core/planner/explain/limit-labels';
+import { throughputText } from '../throughput-text';
+import { bestWay, wayText } from '../../core/planner/lengths/length-reasons';
+import { chosenCandidate, type Candidate, type Plan } from '../../core/planner/plan';
+import { trainingCost, trainingCostText } from '../../core/planner/training-cost';
+import { say, sentence } from '../../core/sentence';
+import { printable } from '../../core/text';
+import { findingLine, printedFinding, type Answer, type PrintedFinding, type Texts } from '../answer';
+import type { Line } from '../command';
+import { nextCommand } from '../next-command';
+import { exitCodeFor, type Planned } from '../planned';
 import { schemeText } from '../scheme-text';
 import { indented, table } from '../table';
-import { say, sentence, type Value } from '../../core/sentence';
+import { adapterLine } from './adapter';
+import { planDetails, planLengths, remediesSection, remediesJson } from './plan-details';
 
-/** `terapipe plan`: the chosen way to run the step, compared with the others. */
+/** How a plan is printed. */
+interface PlanPrinting {
+  /** Settings that the command line gives. */
+  readonly own?: PlanSettings;
+  /** A log that calibrates the plan. */
+  readonly used?: UsedLog | null;
+  /** Everything in words, not only the answer. */
+  readonly all?: boolean;
+  /** The command line, from which the next one is made; absent: none is printed. */
+  readonly line?: Line;
+}
+
+/** `terapipe plan`: the answer in ten lines; with `all` how it compares with others, and what it rests on. */
 export function planAnswer(
   { plan, findings, remedies = [], checkpoint = null }: Planned,
   texts: Texts,
-  own: PlanSettings = {},
-  used: UsedLog | null = null,
+  { own = {}, used = null, all = false, line }: PlanPrinting = {},
 ): Answer {
   const chosen = chosenCandidate(plan);
   const log = comparedLog(plan, used);
   const printed = findings.map((finding) => printedFinding(finding, texts));
+  const assumed = weighedAssumptions(plan.request, chosen);
+  const next = line === undefined ? null : nextText(line, { plan, findings, remedies });
+  const sections = all
+    ? planDetails({ plan, remedies, assumed })
+    : [...remediesSection(remedies.slice(0, shownRemedies)), ...planLengths(plan)];
   return {
     json: {
       ...planJson(plan, own),
@@ -62,146 +69,84 @@ export function planAnswer(
     },
     text: [
       ...differencesLines(used),
-      planText(plan, findings, remedies, log),
-      ...(printed.length > 0 ? [printed.map(findingLine).join('\n')] : []),
+      titleText(plan),
+      indented(table([...answerRows(plan, findings, log), ...assumedRow(assumed), ...(next === null ? [] : [['next', next]])], [1])),
+      ...sections,
+      ...(printed.length > 0 ? [findingLines(printed, all).join('\n')] : []),
     ].join('\n\n'),
     exitCode: exitCodeFor(findings, mayFit(chosen)),
   };
 }
 
-function planText(plan: Plan, findings: readonly Finding[], remedies: readonly Remedy[], log: ComparedLog | null): string {
-  const chosen = chosenCandidate(plan);
-  const { request, cost, parameters } = plan;
-  const { layout, model, training } = request;
-  const verdict = memoryVerdict(chosen.memory);
-  const { gpu } = tightestStage(chosen.memory.stages) ?? {};
-  const sizes = (['tensor', 'pipeline', 'data', 'context'] as const)
-    .filter((size) => size !== 'context' || layout.context > 1)
-    .map((size) => `${size} ${formatCount(layout[size])}`)
-    .join(' x ');
-  const parts = [
-    ['pipeline', chosen.pipelineMs],
-    ['gradient exchange', chosen.gradientExchangeMs],
-    ['optimizer', chosen.optimizerMs],
-  ] as const;
-  const exchange = parts.filter(([, ms]) => ms > 0).map(([name, ms]) => `${name} ${formatDuration(ms)}`);
-  const limits = limitedBy(plan.limits);
+/** Of what is printed without `--all`. */
+const shownRemedies = 3;
+const shownWarnings = 3;
+
+function titleText({ request, parameters }: Plan): string {
+  const { model, title } = request;
   const further = mtpParameters(model);
-  const facts = [
-    ...startsLine(findings),
-    ['step', `${formatDuration(chosen.iterationMs)} (${formatDurationRange(chosen.iterationMs, cost.range)})`],
-    ...(exchange.length > 1 ? [['', exchange.join(' + ')]] : []),
-    ...lengthsLine(plan),
-    ...calibrationLines(plan),
-    ...logLines(log),
-    ['bubble', bubbleText(chosen.bubbleRate)],
-    ['throughput', `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`],
-    [
-      'memory',
-      `${usedText(verdict)} on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}, ${say(verdictText(verdict))}`,
-    ],
-    ...adapterLine(training),
-    ...stagesLine(request),
-    ...placementLines(request),
-    ['costs most', say(costsText(stepCosts(plan, chosen)))],
-    ...(limits === null ? [] : [['limited by', say(limits)]]),
-    ['schedule', say(chosen.name)],
-    ...(layout.pipeline > 1 ? [['sends', `${say(sendsText[runtimeProfile(training).sends])}: ${runtimeProfile(training).name}`]] : []),
-    ['slices', schemeText(chosen.scheme)],
-  ];
-  const compared = plan.candidates.map((candidate) => [
-    `${candidate.id === plan.chosen ? '*' : isTie(plan, candidate) ? '~' : ' '} ${say(candidate.name)}`,
-    column.duration(candidate.iterationMs),
-    bubbleText(candidate.bubbleRate, column.percent),
-    column.bytes(candidatePeakBytes(candidate)),
-    candidate.fits ? '' : say(verdictWord(candidate)),
-  ]);
-  const tied = plan.candidates.some((candidate) => isTie(plan, candidate));
-  const assumed = weighedAssumptions(request, chosen).map((assumption) => [
-    printable(assumption.key),
-    printable(assumption.value),
-    printable(say(assumptionSentence(assumption))),
-  ]);
-  const section = (title: string, body: string) => `${title}\n${indented(body)}`;
+  const mtp = further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : '';
+  const size = `${formatCount(parameters)} parameters${mtp}${model.vocab === 0 ? ' without embedding and head' : ''}`;
+  return printable(`${title}: ${plural(model.layers, 'layer')}, ${size} on ${say(scenarioText(request))}`);
+}
+
+/** What runs, how long a step takes, whether it fits, and what that makes of the whole run. */
+function answerRows(plan: Plan, findings: readonly Finding[], log: ComparedLog | null): (readonly string[])[] {
+  const chosen = chosenCandidate(plan);
+  const { request, cost } = plan;
+  const run = trainingCost(request, chosen.tokensPerSecond);
   return [
-    printable(
-      [
-        `${request.title}: ${plural(model.layers, 'layer')}, ${formatCount(parameters)} parameters${further > 0 ? ` and ${formatCount(further)} for multi-token prediction` : ''}${model.vocab === 0 ? ' without embedding and head' : ''} on ${say(scenarioText(request))}:`,
-        `${sizes}${expertText(plan.request)}`,
-      ].join(' '),
-    ),
-    indented(table(facts, [1])),
-    ...(remedies.length === 0 ? [] : [section('Fits with, cheapest first', remediesTable(remedies))]),
-    section('Compared', table([['', 'step', 'bubble', 'memory', ''], ...compared], [4])),
-    ...(plan.overLengths === undefined ? [] : [section(...lengthsSection(plan.overLengths))]),
-    ...(plan.reasons.length > 0 ? [section('Why', plan.reasons.map((reason) => printable(say(reason))).join('\n'))] : []),
-    section(
-      'Times',
-      `${printable(say(cost.description))}
-±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
-    ),
-    ...(assumed.length > 0 ? [section('Assumed', table(assumed, [1, 2]))] : []),
-  ].join('\n\n');
+    ...startsRow(findings),
+    ['runs', runsText(request, chosen)],
+    ...stagesRow(request),
+    ...(chosen.scheme.some(({ tokens }) => tokens.length > 1) ? [['slices', schemeText(chosen.scheme)]] : []),
+    ['step', `${formatDuration(chosen.iterationMs)} (${formatDurationRange(chosen.iterationMs, cost.range)})`],
+    ...lengthsRow(plan),
+    ...calibrationRows(plan),
+    ...logLines(log),
+    ['memory', memoryText(plan, chosen)],
+    ...adapterLine(request.training),
+    ['throughput', throughputText(chosen, gpusUsed(request.layout))],
+    ...(run === null ? [] : [['training', say(trainingCostText(run))]]),
+    ['costs most', say(costsText(stepCosts(plan, chosen)))],
+  ];
 }
 
-/** Why a value is assumed, and what others would make of the step. */
-function assumptionSentence(assumption: WeighedAssumption): Value {
-  const moves = movesText(assumption);
-  return moves === null ? assumption.reason : sentence`${assumption.reason}; ${moves}`;
+/** First of all that it does not start: a step whose files a launcher refuses is planned all the same, so that one sees what it takes. */
+function startsRow(findings: readonly Finding[]): string[][] {
+  const errors = startErrors(findings).length;
+  return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];
 }
 
-function remediesTable(remedies: readonly Remedy[]): string {
-  return table(
-    remedies.map(({ label, iterationMs, slower }) => [printable(say(label)), column.duration(iterationMs), say(slowdownText(slower))]),
-    [0],
-  );
-}
-
-/** Changes with which the plan fits, cheapest first: what to set, and the step; nothing for a plan that fits. */
-function remediesJson(remedies: readonly Remedy[]): object {
-  if (remedies.length === 0) return {};
-  return {
-    remedies: remedies.map(({ label, sets, iterationMs, slower }) => ({
-      change: say(label),
-      set: Object.fromEntries(sets),
-      iterationMs,
-      slower,
-    })),
-  };
-}
-
-/** `, expert 8`: which GPUs of the others share out the experts; nothing for dense models. */
-function expertText({ model, layout: { tensor, expert, expertTensor = tensor } }: Plan['request']): string {
-  if (model.experts === null) return '';
-  return `, expert ${formatCount(expert)}${expertTensor === tensor ? '' : `, expert tensor ${formatCount(expertTensor)}`}`;
+/** `TP4 PP4 DP4, micro-batch 1, ZeRO 1, 1F1B`. The order of ranks is shown where a file sets it. */
+function runsText({ layout, training, assumptions }: PlanRequest, { name }: Candidate): string {
+  const { order, ...sizes } = layout;
+  const isAssumed = order === undefined || assumptions.some(({ key }) => key === 'layout.order');
+  return say(sentence`${layoutText({ layout: isAssumed ? sizes : layout, training })}, ${name}`);
 }
 
 /** The cut, where the files give one or the layers are of two stacks. */
-function stagesLine(request: Plan['request']): string[][] {
+function stagesRow(request: PlanRequest): string[][] {
   const { stageLayers } = request.layout;
   const stages = stacksText(request) ?? (stageLayers === undefined ? null : stageLayersText({ stageLayers }));
   return stages === null ? [] : [['stages', say(stages)]];
 }
 
-/** Which nodes the stages are on, where there are several kinds. */
-function placementLines({ cluster, layout }: Plan['request']): string[][] {
-  const text = placementText(cluster, layout);
-  return text === null ? [] : [['placed', say(text)]];
+function memoryText({ request: { layout } }: Plan, { memory }: Candidate): string {
+  const verdict = memoryVerdict(memory);
+  const { gpu } = tightestStage(memory.stages) ?? {};
+  const stage = `on stage ${formatCount(verdict.stage)} of ${formatCount(layout.pipeline)}${gpu === undefined ? '' : `, ${gpu}`}`;
+  return `${usedText(verdict)} ${stage}, ${say(verdictText(verdict))}`;
 }
 
-/** First of all that it does not start: a step whose files a launcher refuses is planned all the same, so that one sees what it takes. */
-function startsLine(findings: readonly Finding[]): [string, string][] {
-  const errors = startErrors(findings).length;
-  return errors === 0 ? [] : [['starts', `not as written: ${plural(errors, 'error')}, below; times are of this layout once it runs`]];
-}
-
-/** A share of idle time; what zero-bubble schedules leave of it is less than can be predicted. */
-function bubbleText(rate: number, format = formatPercent): string {
-  return rate > 0 && rate < 0.001 ? '< 0.1 %' : format(rate);
+/** What a step takes in the best way to train documents of many lengths: the plan's own is of sequences that are all as long. */
+function lengthsRow({ overLengths }: Pick<Plan, 'overLengths'>): string[][] {
+  const best = bestWay(overLengths?.ways ?? []);
+  return best === null ? [] : [['by lengths', `${formatDuration(best.expectedMs)} expected: ${say(wayText(best))}`]];
 }
 
 /** What measured steps made of the machine's constants, and what was predicted without them. */
-function calibrationLines({ request: { calibration } }: Plan): string[][] {
+function calibrationRows({ request: { calibration } }: Plan): string[][] {
   if (calibration === undefined) return [];
   const { iterationMs, predictedMs, before, gemmEfficiency, steps } = calibration;
   const gemms = `GEMMs at ${formatNumber(gemmEfficiency)} of peak, not ${formatNumber(before)}`;
@@ -223,32 +168,29 @@ function stepErrors(steps: readonly CalibratedStep[], of: 'predictedMs' | 'calib
   return formatPercent(sum(steps.map((one) => Math.abs(one[of] / one.iterationMs - 1))) / steps.length);
 }
 
-/** What a step takes in the best way to train documents of many lengths: the plan's own is of sequences that are all as long. */
-function lengthsLine({ overLengths }: Pick<Plan, 'overLengths'>): string[][] {
-  const best = bestWay(overLengths?.ways ?? []);
-  return best === null ? [] : [['by lengths', `${formatDuration(best.expectedMs)} expected: ${say(wayText(best))}`]];
+/** The two assumptions that move the step most. */
+function assumedRow(assumed: readonly WeighedAssumption[]): string[][] {
+  const text = weightiestText(assumed);
+  return text === null ? [] : [['assumes', printable(say(text))]];
 }
 
-/** Title and body of what steps of documents of many lengths take: a line for each way. */
-function lengthsSection(over: OverLengths): [string, string] {
-  const { lengths, meanTokens, longestTokens, trainingTokens, cutShare, ways } = over;
-  const best = bestWay(ways);
-  const worst = over.exact || over.draws >= 100 ? '99 of 100' : 'longest';
-  const rows = ways.map((way) => [
-    `${way === best ? '*' : ' '} ${say(wayText(way))}`,
-    column.duration(way.expectedMs),
-    column.duration(way.worstMs),
-    `${formatCount(way.tokensPerSecond)} tokens/s`,
-    formatPercent(way.filled),
-    column.bytes(way.peakBytes),
-    way.fits ? '' : say(verdictWord(way)),
-  ]);
-  const cut = cutShare > 0 ? `; ${formatPercent(cutShare)} are longer than ${formatTokens(trainingTokens)} and cut` : '';
-  return [
-    'Lengths',
-    [
-      `${plural(lengths, 'length')} of documents, ${formatTokens(Math.round(meanTokens))} on average, ${formatTokens(longestTokens)} at most${cut}; ${say(drawsText(over))}`,
-      table([['', 'expected', worst, 'throughput', 'filled', 'memory', ''], ...rows], [6]),
-    ].join('\n'),
-  ];
+/** What to do next, and the command that does it. */
+function nextText(line: Line, { plan, findings, remedies = [] }: Pick<Planned, 'plan' | 'findings' | 'remedies'>): string | null {
+  const [refused] = startErrors(findings);
+  if (refused !== undefined) return printable(say(refused.remedy));
+  const [remedy] = remedies;
+  if (remedy !== undefined) {
+    const sets = settingTexts(remedy.sets).flatMap((set) => ['--set', set]);
+    return nextCommand(line, 'plan', sets);
+  }
+  return plan.request.cluster.groups === undefined ? nextCommand(line, 'plan', ['--search']) : null;
+}
+
+/** Findings in lines; in a short answer informations and most warnings are only counted. */
+function findingLines(printed: readonly PrintedFinding[], all: boolean): string[] {
+  if (all) return printed.map(findingLine);
+  const warnings = printed.filter(({ severity }) => severity === 'warning').slice(0, shownWarnings);
+  const shown = printed.filter((finding) => finding.severity === 'error' || warnings.includes(finding));
+  const left = printed.length - shown.length;
+  return [...shown.map(findingLine), ...(left === 0 ? [] : [`${plural(left, 'more finding')}: --all shows them`])];
 }

@@ -2,11 +2,17 @@ import { parseAmount } from '../../core/amounts';
 import { quoted } from '../../core/text';
 import { compareOptions, comparedFiles, isSearchedSide } from '../../features/compare/cli/option';
 import { parseLoss, recoveryOptions } from '../../features/recovery/cli/options';
-import { defineCommand, refuseBoth, usage } from '../command';
+import { defineCommand, refuseBoth, usage, type Given, type Line } from '../command';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
-import { configOptions, measured, schedule, withSchedule } from '../common-options';
+import { all, configOptions, measured, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
+
+/** What the whole run is, for its days, GPU hours and cost. */
+const runCost = {
+  tokens: { value: 'N', help: 'tokens that the whole run trains on (15.6e12, 15T), for days and GPU hours (training.tokens)' },
+  price: { value: 'N', help: 'price of one GPU for an hour, for the cost of the run (cluster.pricePerGpuHour)' },
+} as const;
 
 export const planCommand = defineCommand({
   takes: 'FILE',
@@ -26,13 +32,14 @@ export const planCommand = defineCommand({
       value: 'PATH',
       help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
     },
-    tokens: { value: 'N', help: 'with --search, tokens to train on (15.6e12, 15T), for GPU hours' },
-    quick: { help: 'with --search, without what would help most' },
+    ...runCost,
+    all,
+    quick: { help: 'with --search, without what would help most, which is searched for --all and --json' },
     ...compareOptions,
   },
   start: (plainLine, given) => {
-    const line = withSchedule(withSchedules(plainLine, given.schedules), given.schedule);
-    const { compare, search, free: written, tokens, quick = false } = given;
+    const line = withPrices(withSchedule(withSchedules(plainLine, given.schedules), given.schedule), given);
+    const { compare, search, free: written, quick = false, all: isAll = false } = given;
     refuseBoth(given, 'search', 'compare');
     refuseBoth(given, 'measured', 'compare');
     refuseBoth(given, 'without', 'slow');
@@ -41,20 +48,31 @@ export const planCommand = defineCommand({
     const loss = parseLoss(given.without, given.slow);
     const isFreeCompared = compare !== undefined && isSearchedSide(compare);
     const choice = parseSearchChoice(given);
-    const searched = (['quick', 'tokens', 'free', 'row', 'candidate'] as const).filter((option) => option !== 'free' || !isFreeCompared);
+    const searched = (['quick', 'free', 'row', 'candidate'] as const).filter((option) => option !== 'free' || !isFreeCompared);
     const misplaced = search === true ? undefined : searched.find((option) => given[option] !== undefined);
     if (misplaced !== undefined) throw usage(sentence`--${misplaced} is an option of plan --search`, sentence`give --search too`);
     const free = written === undefined ? null : parseFreeKeys(written);
-    const options = { tokens: parseTokenCount(tokens), quick, free };
+    const options = { improvements: !quick && (isAll || line.json), free };
     const [path, other] = comparedFiles(line, compare);
-    const asked = { lengths: given.lengths, measured: given.measured, isSearch: search === true, choice, loss, other, options };
+    const asked = { lengths: given.lengths, measured: given.measured, isSearch: search === true, choice, loss, other, isAll, options };
     return async (terminal, texts) => (await import('../answers/plan-named')).planNamed({ ...line, path }, asked, terminal, texts);
   },
 });
 
-function parseTokenCount(written: string | undefined): number | null {
+/** The line with the tokens of the run and the price of a GPU as settings. @throws ExpectedError `usage`. */
+function withPrices(line: Line, { tokens, price }: Given<typeof runCost>): Line {
+  const count = parsed('--tokens', tokens, [1, 1e18], 'as 15T or 15.6e12');
+  const perHour = parsed('--price', price, [1e-6, 1e6], 'as 2.5');
+  const sets = [
+    ...(count === null ? [] : [`training.tokens=${count}`]),
+    ...(perHour === null ? [] : [`cluster.pricePerGpuHour=${perHour}`]),
+  ];
+  return { ...line, sets: [...line.sets, ...sets] };
+}
+
+function parsed(option: string, written: string | undefined, [least, most]: readonly [number, number], example: string): number | null {
   if (written === undefined) return null;
-  const count = parseAmount(written, 'decimal');
-  if (count !== null && count >= 1 && count <= 1e18) return count;
-  throw usage(sentence`--tokens is ${quoted(written)}`, sentence`give it a number from 1 to 1e18, as 15T or 15.6e12`);
+  const number = parseAmount(written, 'decimal');
+  if (number !== null && number >= least && number <= most) return number;
+  throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a number from ${least} to ${most}, ${example}`);
 }

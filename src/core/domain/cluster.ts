@@ -81,6 +81,8 @@ export interface ClusterSpec extends NodeGroup {
    * else is in the section is the first group's.
    */
   readonly groups?: readonly NodeGroup[];
+  /** Price of one GPU for an hour, in the user's currency; absent: not known. */
+  readonly pricePerGpuHour?: number;
 }
 
 /**

@@ -10,9 +10,9 @@ import { bestWay, wayText } from '../planner/lengths/length-reasons';
 import type { OverLengths } from '../planner/lengths/lengths-result';
 import { weighedAssumptions } from '../planner/explain/assumed';
 import { isTie } from '../planner/explain/reasons';
+import { trainingCost } from '../planner/training-cost';
 import { meanParts } from '../planner/explain/step-part-names';
-import { withOldNames } from '../terapipe/renamed-keys';
-import { say, type Sentence } from '../sentence';
+import { say } from '../sentence';
 import { scenarioJson, settingsOfPlan, type PlanSettings } from './settings-of-plan';
 import type { Assumption } from '../domain/request';
 
@@ -40,8 +40,6 @@ export interface StageJson {
   readonly usableBytes: number;
   readonly reservedBytes: number;
   readonly inUseBytes: number;
-  /** `inUseBytes` by its old name. */
-  readonly cardBytes: number;
   readonly capacityBytes: number;
   /** The GPU that the stage is on; left out where all are alike. */
   readonly gpu?: string;
@@ -65,7 +63,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       title: request.title,
       scenario: scenarioJson(request),
       set: settingsOfPlan(plan, own),
-      layout: withOldNames(request.layout),
+      layout: request.layout,
       schedule: chosen.schedule,
       chunksPerStage: chosen.chunksPerStage,
       runtime: id,
@@ -79,6 +77,7 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       bubbleRate: chosen.bubbleRate,
       tokensPerSecond: chosen.tokensPerSecond,
       mfu: chosen.mfu,
+      budget: trainingCost(request, chosen.tokensPerSecond),
       fits: mayFit(chosen),
       tight: chosen.tight,
       memory: {
@@ -122,10 +121,9 @@ export function planJson(plan: Plan, own: PlanSettings = {}): PlanJson {
       certificate: chosen.certificate === null ? null : { ...chosen.certificate, note: say(chosen.certificate.note) },
       parameters,
       mtpParameters: mtpParameters(request.model),
-      furtherParameters: mtpParameters(request.model),
       model: request.model,
-      training: withOldNames(request.training),
-      cluster: withOldNames(request.cluster),
+      training: request.training,
+      cluster: request.cluster,
     },
   };
 }
@@ -175,7 +173,6 @@ export function stagesJson({ stages }: MemoryProfile): StageJson[] {
       usableBytes,
       reservedBytes,
       inUseBytes,
-      cardBytes: inUseBytes,
       capacityBytes,
       ...(gpu === undefined ? {} : { gpu }),
       peakOperation,
@@ -183,15 +180,7 @@ export function stagesJson({ stages }: MemoryProfile): StageJson[] {
   });
 }
 
-/** An entry of JSON with its reason in English, also as `because`, the name it had first. */
-export function withBecause<T extends { readonly reason: Sentence | string }>(
-  entry: T,
-): Omit<T, 'reason'> & { readonly reason: string; readonly because: string } {
-  const reason = typeof entry.reason === 'string' ? entry.reason : say(entry.reason);
-  return { ...entry, reason, because: reason };
-}
-
 /** What no file set, with its reason. */
 export function assumptionJson({ key, value, reason }: Assumption): object {
-  return withBecause({ key, value, reason });
+  return { key, value, reason: say(reason) };
 }

@@ -2,10 +2,10 @@ import { iterationRange, assumptionJson } from './plan-json';
 import { scenarioJson, settingsOfFound, type PlanSettings } from './settings-of-plan';
 import { launchedAgainstBest } from '../layout-search/launched';
 import { optimalityGap, type FoundPlan, type SearchResult } from '../layout-search/result';
-import { withOldNames } from '../terapipe/renamed-keys';
 import { keptFreeText, layoutText, ruleOfBest } from '../layout-search/labels';
 import { neededFor } from '../schedules/runtimes';
 import type { PlanRequest } from '../domain/request';
+import { trainingCost } from '../planner/training-cost';
 import { mayFit } from '../memory-model/verdict';
 import { say, sentence } from '../sentence';
 
@@ -26,7 +26,6 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
   const against = launchedAgainstBest(result);
   const ofPlan = (found: FoundPlan): object => foundJson(found, request);
   const settable = (found: FoundPlan): object => ({ set: settingsOfFound(result, found, own), ...ofPlan(found) });
-  const front = paretoFront.map((found, index) => ({ row: index + 1, ...settable(found) }));
   return {
     version: 1,
     plan: {
@@ -34,6 +33,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       scenario: { ...scenarioJson(request), gpus: result.gpus },
       set: settingsOfFound(result, best, own),
       ...ofPlan(best),
+      budget: trainingCost({ ...request, layout: best.point.layout }, best.tokensPerSecond),
       rangeMs: iterationRange(best.iterationMs, cost.range),
       scheme: best.scheme,
       memory: {
@@ -62,9 +62,7 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
           ? null
           : { share: keptFree.share, best: keptFree.best, slowdown: keptFree.slowdown ?? null, says: free === null ? null : say(free) },
       launched: against === null ? null : { ...ofPlan(against.launched), speedup: against.speedup, says: say(against.summary) },
-      paretoFront: front,
-      // the name that it had first
-      front,
+      paretoFront: paretoFront.map((found, index) => ({ row: index + 1, ...settable(found) })),
       perSchedule: perSchedule.map(settable),
       runnersUp: runnersUp.map(({ plan, why }) => ({ ...settable(plan), why: say(why) })),
       notFitting: notFitting.map((large) => ({ ...large, layout: say(large.layout), why: say(large.why) })),
@@ -92,13 +90,13 @@ function foundJson(found: FoundPlan, request: PlanRequest): object {
   const needs = neededFor(point.schedule, request);
   return {
     name: say(name),
-    layout: withOldNames(layout),
+    layout,
     stageLayers,
     schedule,
     needs: needs === null ? null : say(needs),
     slices,
     microBatches: scheme.length,
-    training: withOldNames({
+    training: {
       microBatch,
       recompute,
       zeroStage,
@@ -109,7 +107,7 @@ function foundJson(found: FoundPlan, request: PlanRequest): object {
       offloadOptimizer: offloadOptimizer === true,
       activationOffloadLayers: activationOffloadLayers ?? 0,
       contextParallelComm: contextParallelComm ?? null,
-    }),
+    },
     ...plan,
     fits: mayFit(plan.verdict),
     tight: plan.verdict.tight,

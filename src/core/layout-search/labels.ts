@@ -6,22 +6,19 @@ import { runtimeProfile } from '../domain/runtime';
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
 import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
+import { sizesText } from '../plan-request/scenario';
 import type { SearchPoint } from './known';
 import type { SearchProblem } from './search-problem';
 import { fastestFound, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 
-/** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`: what distinguishes one layout from another, in a line. */
+/** `TP8 PP16 DP128, micro-batch 1, full recompute`: what distinguishes one layout from another, in a line. */
 export function layoutText({ layout, training }: Pick<CandidateGroup, 'layout' | 'training'>): Sentence {
-  const { tensor, pipeline, data, context, expert, expertTensor, order } = layout;
-  const three = sentence`tensor ${formatCount(tensor)} x pipeline ${formatCount(pipeline)} x data ${formatCount(data)}`;
-  const ring = training.contextParallelComm === 'ring';
-  const four = ring ? sentence`${three} x context ${formatCount(context)} (ring)` : sentence`${three} x context ${formatCount(context)}`;
+  const { context, order } = layout;
   return sentence`${listOf([
-    context > 1 ? four : three,
-    ...(expert > 1 ? [sentence`expert ${formatCount(expert)}`] : []),
-    ...(expertTensor !== undefined && expertTensor !== tensor ? [sentence`expert tensor ${formatCount(expertTensor)}`] : []),
+    sizesText(layout),
+    ...(context > 1 && training.contextParallelComm === 'ring' ? [sentence`ring attention`] : []),
     ...(order === undefined ? [] : [sentence`order ${order}`]),
     sentence`micro-batch ${formatCount(training.microBatch)}`,
     ...recomputeWords(training),

@@ -9,6 +9,7 @@ import { mixedLayout } from '../partition/mixed-layout';
 import { sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
 import type { PlannedModel } from './first-layout';
+import { priceGiven } from './resolve-cluster';
 import { requireCutGiven } from './resolve-layout';
 
 /**
@@ -33,7 +34,7 @@ export function mixedCluster(run: Run): ClusterSpec | null {
         sentence`remove ${key}; what is known of a GPU goes to its group, as cluster.groups[0].gpu.gemmEfficiency`,
         setting.source.kind === 'file' ? setting.source.place : undefined,
       );
-  return joinNodeGroups(run.groups.value);
+  return { ...joinNodeGroups(run.groups.value), ...priceGiven(run) };
 }
 
 /** Sizes, place and cut of the stages on nodes of several kinds. */

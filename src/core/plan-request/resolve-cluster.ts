@@ -31,7 +31,12 @@ export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault:
       value: links.nicGBps,
       reason: sentence`${formatNumber(8 * links.nicGBps)} Gbit/s a node, as nodes of this GPU usually have`,
     }));
-  return { gpu, links, nodes: 1, gpusPerNode };
+  return { gpu, links, nodes: 1, gpusPerNode, ...priceGiven(run) };
+}
+
+/** The price of a GPU's hour, where a file or flag gives it. */
+export function priceGiven({ pricePerGpuHour: price }: Pick<Run, 'pricePerGpuHour'>): Pick<ClusterSpec, 'pricePerGpuHour'> {
+  return price === undefined ? {} : { pricePerGpuHour: price.value };
 }
 
 /** Whose links a GPU without a preset is assumed to have: PCIe. */

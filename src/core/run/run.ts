@@ -48,6 +48,7 @@ export interface Run {
   readonly links?: Located<ClusterSpec['links']>;
   readonly nodes?: Located<number>;
   readonly gpusPerNode?: Located<number>;
+  readonly pricePerGpuHour?: Located<number>;
   /** Nodes of several kinds, in place of the four above. */
   readonly groups?: Located<readonly [NodeGroup, ...NodeGroup[]]>;
   readonly training: LocatedPartial<TrainingSettings>;

@@ -26,6 +26,9 @@ import { openChild, openSection, plain, readField, readFields, type Section } fr
 import { closest } from '../suggest';
 import { sentence, type Sentence } from '../sentence';
 
+/** The one key of `cluster` that holds for nodes of every kind. */
+const priceField = { pricePerGpuHour: clusterFields.pricePerGpuHour };
+
 /** Figures of a GPU given one by one. */
 interface GpuFigures extends Partial<GpuNumbers> {
   readonly peakTflops?: Partial<GpuSpec['peakTflops']>;
@@ -39,6 +42,7 @@ interface LinkFigures extends Partial<Pick<LinkSpec, 'nicGBps' | 'nicEfficiency'
 
 /** What a file sets for the cluster. `links` are those of the preset unless given. */
 export interface GivenCluster extends LocatedPartial<PlanValues<typeof settings.cluster>> {
+  readonly pricePerGpuHour?: Located<number>;
   readonly instance?: Located<InstanceName>;
   readonly gpu?: Located<GpuSpec>;
   readonly links?: Located<LinkSpec>;
@@ -48,7 +52,7 @@ export interface GivenCluster extends LocatedPartial<PlanValues<typeof settings.
 
 /** Keys of nodes that are all alike, in `cluster` itself or in one of its groups. */
 export const groupKeys = ['instance', 'gpu', 'nodes', 'gpusPerNode', 'links'] as const;
-export const clusterKeys = [...groupKeys, 'groups'] as const;
+export const clusterKeys = [...groupKeys, 'groups', 'pricePerGpuHour'] as const;
 export const gpuKeys = ['preset', 'memoryGB', 'peakTflops', 'memoryTBps', 'gemmEfficiency', 'powerWatts'] as const;
 export const linkKeys = [
   'intraNodeBusGBps',
@@ -68,7 +72,7 @@ export const linkKeys = [
 export function readCluster(root: Section): GivenCluster {
   const cluster = openChild(root, 'cluster', clusterKeys);
   if (cluster === undefined) return {};
-  if (cluster.members.has('groups')) return readGroups(cluster);
+  if (cluster.members.has('groups')) return { ...readFields(cluster, priceField), ...readGroups(cluster) };
   const { instance } = readFields(cluster, instanceFields);
   const gpu = readGpu(cluster, instance);
   const links = readLinks(cluster, usualLinks(gpu?.preset, instance));

@@ -107,6 +107,10 @@ const setters: ReadonlyMap<string, Setter> = new Map<string, Setter>([
   ],
   ['cost.profile', withoutProfile],
   ['cluster.instance', withInstance],
+  [
+    'cluster.pricePerGpuHour',
+    (run, written) => ({ ...run, pricePerGpuHour: overridden(parsed('cluster.pricePerGpuHour', written, clusterFields.pricePerGpuHour)) }),
+  ],
   ['cluster.gpu', (run, written) => withPreset(run, written)],
   ['cluster.gpu.preset', (run, written) => withPreset(run, written)],
   ...figureSetters('cluster.gpu', gpuFields, (run, figure, assumed) => ({

@@ -94,12 +94,3 @@ function remarkOn(document: JsonDocument, { name, key }: Member, now: string, re
   if (index < 0) remarks.push(finding);
   else remarks[index] = finding;
 }
-
-/** Plain data with every renamed field under its old name too, at any depth: JSON output keeps every field that it had. */
-export function withOldNames(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withOldNames);
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
-  const fields: Record<string, unknown> = Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withOldNames(field)]));
-  for (const [old, now] of oldLeaves) if (Object.hasOwn(fields, now)) fields[old] = own(fields, now);
-  return fields;
-}

@@ -1,6 +1,5 @@
-import { assumptionJson, withBecause } from '../../core/export/plan-json';
+import { assumptionJson } from '../../core/export/plan-json';
 import { totalBytes } from './core/memory';
-import { withOldNames } from '../../core/terapipe/renamed-keys';
 import type { ElasticEpoch, ElasticPlan } from './core/plan';
 import type { ElasticStudy } from './core/study';
 import { say } from '../../core/sentence';
@@ -32,8 +31,8 @@ export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
     reasons: reasons.map((reason) => say(reason)),
     parameters,
     model: request.model,
-    training: withOldNames(request.training),
-    cluster: withOldNames(request.cluster),
+    training: request.training,
+    cluster: request.cluster,
     datasetSize: request.datasetSize,
     pipelineLength: request.firstLength,
     balance: request.balance,
@@ -49,6 +48,6 @@ function epochJson(epoch: ElasticEpoch): object {
     ...rest,
     stageLayers: stageUnits,
     peakBytes: stageBytes.map(totalBytes),
-    cache: withBecause({ state, reason, hostBytes, diskBytes, sampleBytes, forwardMs, readMs: movedMs, fillMs }),
+    cache: { state, reason: say(reason), hostBytes, diskBytes, sampleBytes, forwardMs, readMs: movedMs, fillMs },
   };
 }

@@ -1,8 +1,11 @@
 import type { Answer } from '../../../src/cli/answer';
 import { searchAnswer } from '../../../src/cli/answers/search';
 import { planRun, type Planned } from '../../../src/cli/planned';
+import { requireRun } from '../../../src/cli/read-config';
 import { ExpectedError } from '../../../src/core/errors';
 import { loadConfig, type LoadedConfig } from '../../../src/core/config-files/load-config';
+import type { Run } from '../../../src/core/run/run';
+import { applyOverrides } from '../../../src/core/terapipe/overrides';
 import { sentence } from '../../../src/core/sentence';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 
@@ -48,20 +51,27 @@ export const numberedRuns = {
 
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
 
-function loadedOf([file, text]: NamedText): Promise<LoadedConfig> {
+export function loadedOf([file, text]: NamedText): Promise<LoadedConfig> {
   const place = { file, range: { start: 0, end: 0 } };
   const nothing = (): Promise<never> =>
     Promise.reject(new ExpectedError('config-not-found', sentence`There is no such file`, sentence`fix the path`, place));
   return loadConfig(file, text, { read: nothing, shell: () => shellReader() });
 }
 
-/** Plans a file as `terapipe plan` does. */
-export async function plannedOf(named: NamedText): Promise<Planned> {
-  return planRun(await loadedOf(named), defaults);
+/** Plans a file as `terapipe plan` does. @param run planned in place of its own. */
+export async function plannedOf(named: NamedText, run?: Run): Promise<Planned> {
+  const config = await loadedOf(named);
+  return planRun(run === undefined ? config : { ...config, run }, defaults);
 }
 
-/** Searches the layouts of a file as `terapipe plan --search --tokens 1e12` does. */
+/** Searches the layouts of a file as `terapipe plan --search --all --tokens 1e12` does. */
 export async function searchedOf(named: NamedText): Promise<Answer> {
   const watcher = { progress: () => undefined, clock: () => 0, signal: new AbortController().signal };
-  return searchAnswer(await loadedOf(named), defaults, { tokens: 1e12, quick: false, free: null }, watcher);
+  const config = await loadedOf(named);
+  return searchAnswer(
+    { ...config, run: applyOverrides(requireRun(config), ['training.tokens=1e12']) },
+    defaults,
+    { improvements: true, free: null, all: true },
+    watcher,
+  );
 }

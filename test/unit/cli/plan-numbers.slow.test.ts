@@ -14,6 +14,7 @@ import { numberedRuns, plannedOf } from './numbered-runs';
 /** A plan as `terapipe plan --json` prints it, as far as its numbers depend on each other. */
 interface PlanNumbers {
   readonly plan: {
+    readonly scenario: { readonly gpus: number };
     readonly iterationMs: number;
     readonly rangeMs: readonly [number, number];
     readonly pipelineMs: number;
@@ -57,7 +58,7 @@ describe('the numbers of a plan', () => {
   for (const [what, file] of Object.entries(numberedRuns))
     it(`agree with each other, in JSON and in words: ${what}`, async () => {
       const planned = await plannedOf(file);
-      const { json, text } = planAnswer(planned, new Map([file]));
+      const { json, text } = planAnswer(planned, new Map([file]), { all: true });
       const { plan, remedies = [] } = json as PlanNumbers;
       const { iterationMs, bubbleRate } = plan;
 
@@ -75,7 +76,9 @@ describe('the numbers of a plan', () => {
       const range = plan.rangeMs.map((ms) => ms / iterationMs) as [number, number];
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
       assert.equal(line(text, 'bubble'), bubbleRate > 0 && bubbleRate < 0.001 ? '< 0.1 %' : formatPercent(bubbleRate));
-      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s, MFU ${formatPercent(plan.mfu)}`);
+      const each = formatCount(Number((plan.tokensPerSecond / plan.scenario.gpus).toPrecision(3)));
+      const gpu = plan.scenario.gpus === 1 ? '' : ` (${each} a GPU)`;
+      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
       assert.ok(line(text, 'memory').startsWith(formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)), line(text, 'memory'));
       assert.equal(
         plan.fits,
@@ -144,7 +147,7 @@ describe('the numbers of a plan', () => {
   });
 
   it('put what decides first among the assumptions, the network and the kernel always among it', async () => {
-    const { json, text } = planAnswer(await plannedOf(numberedRuns['a dense model']), new Map());
+    const { json, text } = planAnswer(await plannedOf(numberedRuns['a dense model']), new Map(), { all: true });
     const { assumptions } = (json as PlanNumbers).plan;
     const keys = assumptions.map(({ key }) => key);
     for (const key of ['cluster.gpu', 'cluster.links.nicGBps', 'training.attentionKernel']) assert.ok(keys.indexOf(key) < 6, key);

@@ -29,7 +29,7 @@ const config = (virtualStages: number) =>
 describe('terapipe plan of what a launcher refuses', () => {
   it('shows before its times that it does not start as written', async () => {
     const refused = await planned('terapipe.json', config(4));
-    assert.match(refused.text, /\n {2}starts +not as written: 1 error, below; times are of this layout once it runs\n {2}step /);
+    assert.match(refused.text, /\n {2}starts +not as written: 1 error, below; times are of this layout once it runs\n {2}runs /);
     assert.match(refused.text, /\[vpp-layers-lost\]$/);
     assert.equal(refused.exitCode, 1);
     assert.equal((refused.json as { readonly starts: boolean }).starts, false);

@@ -107,10 +107,14 @@ describe('the numbers of a search', () => {
 
       const range = plan.rangeMs.map((ms) => ms / iterationMs) as [number, number];
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
-      assert.equal(line(text, 'bubble'), formatPercent(plan.bubbleRate));
-      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s, MFU ${formatPercent(plan.mfu)}`);
+      const each = formatCount(Number((plan.tokensPerSecond / scenario.gpus).toPrecision(3)));
+      const gpu = scenario.gpus === 1 ? '' : ` (${each} a GPU)`;
+      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
       assert.ok(line(text, 'memory').startsWith(`${formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)}, fits, `));
-      assert.equal(line(text, 'budget'), `${formatCount(search.tokenBudget)} tokens in ${formatCount(plan.gpuHours)} GPU hours`);
+      assert.match(
+        line(text, 'training'),
+        new RegExp(`^${formatCount(search.tokenBudget)} tokens in .* ${formatCount(Math.round(plan.gpuHours))} GPU hours$`, 'u'),
+      );
       for (const [, name = '', share = ''] of line(text, 'costs most').matchAll(/([a-zA-Z][a-zA-Z\-2 ]+?) ([\d.,]+ %)/gu)) {
         const part = stepParts.find((each) => say(stepPartNames[each]) === name.replace(/^of the step, /u, '').trim());
         assert.ok(part !== undefined, name);

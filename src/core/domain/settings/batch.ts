@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { namedSchedules } from '../schedule-names';
 import type { SplitRule } from '../scheme';
-import { count, flag, integer, list, numbers, choiceRule, text, texts, valueOf } from './rules';
+import { count, flag, integer, list, numbers, positive, choiceRule, text, texts, valueOf } from './rules';
 import { mostSequences, mostTokens, type SettingTable } from './setting';
 
 /** What a step trains on, and in which order. Lengths in tokens, batches in sequences. */
@@ -56,6 +56,12 @@ export const batch = {
     read: count(mostSequences),
     sets: ['globalBatch'],
     meaning: sentence`Micro-batches whose gradients are added up before a step: with a pipeline those that fill it.`,
+  },
+  /** Of the whole run, not of a step. */
+  tokens: {
+    key: positive(1e18),
+    meaning: sentence`Tokens that the whole run trains on. With them a plan has days, GPU hours and, with a price, the cost of the run.`,
+    fieldNames: ['traintokens'],
   },
   batchSchedule: {
     read: text,

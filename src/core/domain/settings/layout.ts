@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { sentence } from '../../sentence';
 import { rankOrders } from '../runtime';
-import { amount, count, flag, integer, list, numbers, choiceRule, text } from './rules';
+import { amount, count, flag, integer, list, numbers, positive, choiceRule, text } from './rules';
 import { mostLayers, mostRanks, type SettingTable } from './setting';
 
 /** Most groups that `cluster.groups` may have. */
@@ -223,6 +223,11 @@ export const cluster = {
     assumed: true,
     sets: ['data'],
     meaning: sentence`GPUs that reach each other over the fast links inside a node.`,
+  },
+  pricePerGpuHour: {
+    key: positive(1_000_000),
+    meaning: sentence`Price of one GPU for an hour, in a currency of yours. A run's cost is this times its GPU hours.`,
+    fieldNames: ['price', 'gpuhour'],
   },
   /** Where the file gives it itself. */
   world: { read: amount, sets: ['data'], meaning: sentence`GPUs in all: tensor x pipeline x context x data.` },

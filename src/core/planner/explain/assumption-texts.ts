@@ -1,6 +1,7 @@
 import { joinClauses, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
 import { reportedAssumptions, type Assumption } from '../../domain/request';
-import { slowdownText } from './slower';
+import { formatNumber } from '../../format';
+import { slowdownText, worthSaying } from './slower';
 
 /*
  * The text on assumptions. What they move is in assumed.ts, which simulates: pages load it when they are idle.
@@ -48,4 +49,34 @@ export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence
     else alike.push({ names: [to], cost });
   }
   return sentence`${joinClauses(alike.map(({ names, cost }) => sentence`${listOf(names)}: ${cost}`))}`;
+}
+
+/** What the deciding settings are called in an answer, and their values there. */
+const decidingNames: Readonly<Record<DecidingKey, (value: string) => Value>> = {
+  'cluster.gpu': (value) => sentence`GPU ${value}`,
+  'cluster.nodes': (value) => sentence`${value} nodes`,
+  'training.globalBatch': (value) => sentence`global batch ${value}`,
+  'cluster.links.nicGBps': (value) => sentence`network ${formatNumber(8 * Number(value))} Gbit/s a node`,
+  'training.attentionKernel': (value) => sentence`attention kernel ${value}`,
+  'training.recompute': (value) => sentence`recompute ${value}`,
+};
+
+/** Assumptions that an answer names. */
+const shownWeighty = 2;
+
+/**
+ * The assumptions that move the step most, each with the other value that moves it most: `recompute none (full: 35 % slower); network
+ * 3,200 Gbit/s a node (800 Gbit/s: 3.6 % slower); 18 more with --all`. Null where nothing is assumed.
+ * @param assumed as `weighedAssumptions` orders them.
+ */
+export function weightiestText(assumed: readonly WeighedAssumption[]): Sentence | null {
+  const weighty = assumed.flatMap(({ key, value, moves }) => {
+    const [most] = moves.toSorted((a, b) => Math.abs(Math.log1p(b.slower)) - Math.abs(Math.log1p(a.slower)));
+    if (most === undefined || Math.abs(most.slower) < worthSaying || !Object.hasOwn(decidingNames, key)) return [];
+    return [sentence`${decidingNames[key as DecidingKey](value)} (${most.to}: ${slowdownText(most.slower)})`];
+  });
+  const shown = weighty.slice(0, shownWeighty);
+  const left = assumed.length - shown.length;
+  if (assumed.length === 0) return null;
+  return sentence`${joinClauses([...shown, ...(left === 0 ? [] : [sentence`${left}${shown.length > 0 ? ' more' : ''} with --all`])])}`;
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { changeJson } from '../../../../src/core/terapipe/change-json';
-import { withOldNames } from '../../../../src/core/terapipe/renamed-keys';
 import { errorOf, load, loadFixture } from '../config-files/files';
 import { say } from '../../../../src/core/sentence';
 
@@ -70,13 +69,5 @@ describe('keys with new names', () => {
     const text = '{ "training": { "offloadLayers": 1 } }';
     const change = changeJson(text, [{ path: ['training', 'activationOffloadLayers'], value: 2 }]);
     assert.deepEqual(change && text.slice(0, change.start) + change.newText + text.slice(change.end), text.replace('1', '2'));
-  });
-
-  it('are in JSON by both names', () => {
-    assert.deepEqual(withOldNames({ links: [{ intraNodeBusGBps: { 8: 1 } }], activationOffloadLayers: 3 }), {
-      links: [{ intraNodeBusGBps: { 8: 1 }, nodeBusGBps: { 8: 1 } }],
-      activationOffloadLayers: 3,
-      offloadLayers: 3,
-    });
   });
 });

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'mocha';
+import { planAnswer } from '../../../src/cli/answers/plan';
+import { searchAnswer } from '../../../src/cli/answers/search';
+import { understand } from '../../../src/cli/arguments';
+import { nextCommand } from '../../../src/cli/next-command';
+import { applyOverrides } from '../../../src/core/terapipe/overrides';
+import { loadedOf, numberedRuns, plannedOf } from './numbered-runs';
+
+const line = { path: 'my config.json', options: [{ name: 'gpus', value: '64' }, { name: 'json' }, { name: 'price', value: '2' }] };
+const words = (command: string): string[] => [...command.matchAll(/'([^']*)'|(\S+)/gu)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+const rows = (text: string): string[] => text.split('\n').filter((row) => row !== '');
+
+describe('a short answer', () => {
+  for (const [what, file] of Object.entries(numberedRuns))
+    it(`of plan takes 16 lines and 200 words at most: ${what}`, async () => {
+      const { text } = planAnswer(await plannedOf(file), new Map([file]), { line: { ...lineOf(file[0]) } });
+      assert.ok(rows(text).length <= 16, text);
+      assert.ok(text.split(/\s+/u).length <= 200, text);
+      assert.ok(!/^(Compared|Why|Times|Assumed)$/mu.test(text));
+    });
+
+  for (const what of ['a dense model', 'a script that does not fit'] as const)
+    it(`of a search takes 16 lines and 250 words at most, and the next command is understood: ${what}`, async () => {
+      const [file] = numberedRuns[what];
+      const config = await loadedOf(numberedRuns[what]);
+      const watcher = { progress: () => undefined, clock: () => 0, signal: new AbortController().signal };
+      const asked = { improvements: false, free: null, line: lineOf(file) };
+      const { text } = await searchAnswer(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, asked, watcher);
+      assert.ok(rows(text).length <= 16, text);
+      assert.ok(text.split(/\s+/u).length <= 250, text);
+      const [, next = ''] = /^ {2}next +terapipe (.*)$/mu.exec(text) ?? [];
+      assert.deepEqual(words(next).slice(0, 2), ['export', file]);
+      assert.ok('run' in understand(words(next)), next);
+    });
+
+  it('ends with a command that takes over what the plan is for, and a file name as a shell takes it', () => {
+    const next = nextCommand(line, 'plan', ['--search']);
+    assert.equal(next, "terapipe plan 'my config.json' --gpus 64 --search");
+    assert.equal(nextCommand({ ...line, path: '-' }, 'plan', []), null);
+    assert.equal(nextCommand({ path: "it's.json", options: [] }, 'plan', []), String.raw`terapipe plan 'it'\''s.json'`);
+  });
+
+  it('names the command that makes a plan fit, and says what the whole run takes', async () => {
+    const [file, text] = numberedRuns['a script that does not fit'];
+    const planned = await plannedOf([file, text]);
+    const answer = planAnswer(planned, new Map([[file, text]]), { line: lineOf(file) });
+    const [, next = ''] = /^ {2}next +terapipe (.*)$/mu.exec(answer.text) ?? [];
+    const sets = (understand(words(next)), words(next).filter((_, at, all) => all[at - 1] === '--set'));
+    assert.ok(sets.length > 0, next);
+    assert.deepEqual(
+      sets,
+      (planned.remedies?.[0]?.sets ?? []).map(([key, value]) => `${key}=${String(value)}`),
+    );
+
+    const priced = applyOverrides(planned.run, ['training.tokens=1e12', 'cluster.pricePerGpuHour=2']);
+    const { json, text: said } = planAnswer(await plannedOf([file, text], priced), new Map());
+    const { budget, tokensPerSecond } = (json as { plan: { budget: Record<string, number>; tokensPerSecond: number } }).plan;
+    const gpuHours = (1e12 / tokensPerSecond / 3600) * 32;
+    assert.ok(Math.abs(budget['gpuHours']! / gpuHours - 1) < 1e-12 && Math.abs(budget['cost']! / (2 * gpuHours) - 1) < 1e-12);
+    assert.match(said, /^ {2}training +1T tokens in [\d,]+ days, [\d.]+[KM] GPU hours, cost [\d.]+[KM]$/mu);
+  });
+});
+
+function lineOf(path: string) {
+  return { ...understood, path };
+}
+
+/** A command line without options. */
+const understood = {
+  paths: [],
+  sets: [],
+  machine: { gpu: null, gpus: null, nodes: null, gpusPerNode: null, nicGBps: null },
+  defaults: { gpu: 'H100-80GB', nodes: null, gpusPerNode: null },
+  profile: null,
+  json: false,
+  options: [],
+  beforePath: new Set<string>(),
+} as const;
