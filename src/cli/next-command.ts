@@ -6,7 +6,7 @@ import { free, schedules } from './search-options';
 const keptOptions: readonly string[] = Object.keys({ ...configOptions, measured, schedule, schedules, free });
 
 /**
- * The command line to run next on the same FILE, with what this one says of the machine and the run, to be pasted into a shell.
+ * The command line to run next on the same FILE, with what this one sets of the machine and the run, to be pasted into a shell.
  * @param more further options as words. @returns null for standard input, which is read already.
  */
 export function nextCommand({ path, options }: Pick<Line, 'path' | 'options'>, command: string, more: readonly string[]): string | null {

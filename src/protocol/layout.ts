@@ -50,7 +50,7 @@ export type LayoutPoint = v.InferOutput<typeof layoutPoint>;
 
 /** A layout and what is predicted of it, in numbers and words. Times ms, memory of the worst stage in bytes. */
 export interface PageLayout {
-  /** `tensor 8 x pipeline 16 x data 128, micro-batch 1, full recompute`. */
+  /** `TP8 PP16 DP128, micro-batch 1, full recompute`. */
   readonly words: Sentence;
   readonly layout: Layout;
   /** `order tp-cp-ep-pp-dp, micro-batch 1, ZeRO 1`. */

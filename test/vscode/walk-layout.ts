@@ -58,7 +58,7 @@ function layoutSteps(
         await tab.getByRole('tabpanel', { name: 'Layout' }).waitFor();
         await tab
           .getByRole('tabpanel', { name: 'Layout' })
-          .getByText(/tensor 1 x pipeline 2 x data 8/)
+          .getByText(/TP1 PP2 DP8/)
           .first()
           .waitFor();
         await look('compared');

@@ -17,10 +17,11 @@ import { scenarioText } from '../../core/plan-request/scenario';
 import { weighedAssumptions } from '../../core/planner/explain/assumed';
 import { weightiestText, type WeighedAssumption } from '../../core/planner/explain/assumption-texts';
 import { costsText, stepCosts } from '../../core/planner/explain/limit-labels';
-import { throughputText } from '../throughput-text';
+import { neededRow, throughputText } from '../answer-rows';
 import { bestWay, wayText } from '../../core/planner/lengths/length-reasons';
 import { chosenCandidate, type Candidate, type Plan } from '../../core/planner/plan';
 import { trainingCost, trainingCostText } from '../../core/planner/training-cost';
+import { neededFor } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding, type Texts } from '../answer';
@@ -98,6 +99,7 @@ function answerRows(plan: Plan, findings: readonly Finding[], log: ComparedLog |
   return [
     ...startsRow(findings),
     ['runs', runsText(request, chosen)],
+    ...neededRow(neededFor(chosen.schedule, request)),
     ...stagesRow(request),
     ...(chosen.scheme.some(({ tokens }) => tokens.length > 1) ? [['slices', schemeText(chosen.scheme)]] : []),
     ['step', `${formatDuration(chosen.iterationMs)} (${formatDurationRange(chosen.iterationMs, cost.range)})`],

@@ -1,4 +1,3 @@
-import type { JudgedChange } from '../../core/checkpoints/judge';
 import { notInFile } from '../../core/domain/capabilities';
 import { runtimeProfile } from '../../core/domain/runtime';
 import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
@@ -14,7 +13,6 @@ import {
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { assumedBy } from '../../core/layout-search/plans';
 import { optimalityGap, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
-import { checkpointRemedy, checkpointText } from '../../core/rules/plan/checkpoint-findings';
 import { isRun } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
 import { printable } from '../../core/text';
@@ -29,11 +27,8 @@ function section(title: string, lines: string): string[] {
   return lines === '' ? [] : [`${title}\n${indented(lines)}`];
 }
 
-/**
- * What `plan --search --all` prints after the answer.
- * @param checkpoint what is judged of the one that the files load, at the best layout.
- */
-export function searchDetails(result: SearchResult, checkpoint: JudgedChange | null): string[] {
+/** What `plan --search --all` prints after the answer. */
+export function searchDetails(result: SearchResult): string[] {
   const { request, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const shown = improvements.slice(0, shownImprovements).map(({ summary }) => say(summary));
   const over = gainsOver(result);
@@ -42,10 +37,6 @@ export function searchDetails(result: SearchResult, checkpoint: JudgedChange | n
   return [
     ...section('Why', whyText(result)),
     ...section('As launched', launchedText(result)),
-    ...section(
-      'Checkpoint',
-      checkpoint === null ? '' : printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`)),
-    ),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront), 'numbered')),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(

@@ -23,6 +23,7 @@ import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { trainingCost, trainingCostText } from '../../core/planner/training-cost';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
 import { runFindings } from '../../core/rules/run-findings';
+import { neededFor } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
 import { applyOverrides, settingTexts } from '../../core/terapipe/overrides';
 import { printable } from '../../core/text';
@@ -37,7 +38,7 @@ import { schemeText } from '../scheme-text';
 import { chosenLayout, type SearchChoice } from '../search-choice';
 import { indented, table } from '../table';
 import type { Terminal } from '../terminal';
-import { throughputText } from '../throughput-text';
+import { neededRow, throughputText } from '../answer-rows';
 import { searchDetails } from './search-details';
 
 /** Further options of `plan --search`. */
@@ -77,8 +78,9 @@ export async function searchAnswer(
   return {
     json: { ...searchJson(result, options.own), ...checkpointJson(checkpoint) },
     text: [
-      ...answerText(result, checkpoint, next),
-      ...(all ? searchDetails(result, checkpoint) : runnersUpText(result)),
+      ...answerText(result, next),
+      ...checkpointSection(checkpoint),
+      ...(all ? searchDetails(result) : runnersUpText(result)),
       ...(result.best.fits ? [] : ['Nothing fits: this is the layout with the least memory.']),
     ].join('\n\n'),
     exitCode: result.best.fits ? 0 : 1,
@@ -140,20 +142,12 @@ function reporter({ progress, clock }: Watcher): (update: SearchUpdate) => void 
   };
 }
 
-/** The best layout in a few rows, and how sure it is. @param checkpoint what is judged of the one that the files load, at this layout. */
-function answerText(result: SearchResult, checkpoint: JudgedChange | null, next: string | null): string[] {
+/** The best layout in a few rows, and how sure it is. */
+function answerText(result: SearchResult, next: string | null): string[] {
   const { request } = result;
   const { model } = request;
   const scenario = scenarioText({ ...request, layout: { ...request.layout, ...result.best.point.layout } });
-  const kept =
-    checkpoint === null ? [] : [['checkpoint', printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`))]];
-  const rows = [
-    ...bestRows(result),
-    ...launchedRow(result),
-    ...kept,
-    ['proof', proofText(result)],
-    ...(next === null ? [] : [['next', next]]),
-  ];
+  const rows = [...bestRows(result), ...launchedRow(result), ['proof', proofText(result)], ...(next === null ? [] : [['next', next]])];
   return [printable(`${request.title}: ${plural(model.layers, 'layer')} on ${say(scenario)}`), indented(table(rows, [1]))];
 }
 
@@ -164,6 +158,7 @@ function bestRows({ request, best, cost }: SearchResult): string[][] {
   const isEven = new Set(point.stageLayers).size === 1;
   return [
     ['best', `${say(layoutText(point))}, ${say(best.name)}`],
+    ...neededRow(neededFor(point.schedule, request)),
     ...(isEven ? [] : [['stages', say(stageLayersText(point))]]),
     ...(point.slices > 1 ? [['slices', schemeText(scheme)]] : []),
     ['step', `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, cost.range)})`],
@@ -187,6 +182,12 @@ function proofText(result: SearchResult): string {
   const of = plural(counts.families, 'layout');
   if (!best.fits) return `none of ${of} fits`;
   return `none of ${of} is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`;
+}
+
+/** What is judged of the checkpoint that the files load, at the best layout. */
+function checkpointSection(checkpoint: JudgedChange | null): string[] {
+  if (checkpoint === null) return [];
+  return [`Checkpoint\n${indented(printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`)))}`];
 }
 
 function runnersUpText({ runnersUp }: SearchResult): string[] {

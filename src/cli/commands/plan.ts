@@ -61,8 +61,8 @@ export const planCommand = defineCommand({
 
 /** The line with the tokens of the run and the price of a GPU as settings. @throws ExpectedError `usage`. */
 function withPrices(line: Line, { tokens, price }: Given<typeof runCost>): Line {
-  const count = parsed('--tokens', tokens, [1, 1e18], 'as 15T or 15.6e12');
-  const perHour = parsed('--price', price, [1e-6, 1e6], 'as 2.5');
+  const count = parsed('--tokens', tokens, [1, 1e18, '1e18'], 'as 15T or 15.6e12');
+  const perHour = parsed('--price', price, [1e-6, 1e6, '1,000,000'], 'as 2.5');
   const sets = [
     ...(count === null ? [] : [`training.tokens=${count}`]),
     ...(perHour === null ? [] : [`cluster.pricePerGpuHour=${perHour}`]),
@@ -70,9 +70,14 @@ function withPrices(line: Line, { tokens, price }: Given<typeof runCost>): Line 
   return { ...line, sets: [...line.sets, ...sets] };
 }
 
-function parsed(option: string, written: string | undefined, [least, most]: readonly [number, number], example: string): number | null {
+function parsed(
+  option: string,
+  written: string | undefined,
+  [least, most, mostText]: readonly [number, number, string],
+  example: string,
+): number | null {
   if (written === undefined) return null;
   const number = parseAmount(written, 'decimal');
   if (number !== null && number >= least && number <= most) return number;
-  throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a number from ${least} to ${most}, ${example}`);
+  throw usage(sentence`${option} is ${quoted(written)}`, sentence`give it a number from ${least} to ${mostText}, ${example}`);
 }

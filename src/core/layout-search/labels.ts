@@ -6,7 +6,7 @@ import { runtimeProfile } from '../domain/runtime';
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
 import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
-import { sizesText } from '../plan-request/scenario';
+import { sizesText } from '../domain/sizes-text';
 import type { SearchPoint } from './known';
 import type { SearchProblem } from './search-problem';
 import { fastestFound, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';

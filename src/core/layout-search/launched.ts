@@ -68,7 +68,7 @@ interface LaunchedAgainstBest {
   /** `as launched 14.2 s, best 11.8 s, 20.3 % faster`; `as launched 11.8 s: the best layout`. */
   readonly title: Sentence;
   /**
-   * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of tensor 8 x pipeline 16 x data 128, ...: 5.3 s more collectives
+   * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of TP8 PP16 DP128, ...: 5.3 s more collectives
    * inside layers`.
    */
   readonly summary: Sentence;

@@ -15,7 +15,8 @@ import {
   type LayoutSettings,
   type PlannedModel,
 } from './first-layout';
-import { keptFallback, sizesText } from './scenario';
+import { keptFallback } from './scenario';
+import { sizesText } from '../domain/sizes-text';
 import { ordersDiffer } from '../cluster/boundaries';
 import type { Layout, PlanRequest } from '../domain/request';
 import { runtimeProfile } from '../domain/runtime';

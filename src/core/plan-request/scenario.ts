@@ -67,16 +67,6 @@ export function keptFallback<T>(kept: Scenario | undefined, key: ScenarioKey, va
   return { value, reason: kept?.keptReason ?? sentence`kept from the first plan: ${firstReason}`, firstReason };
 }
 
-/** `TP2 PP8 DP8`, with context and expert parallelism where there are any. */
-export function sizesText({ tensor, pipeline, data, context, expert, expertTensor = tensor }: Layout): string {
-  const others = [
-    ...(context > 1 ? [`CP${context}`] : []),
-    ...(expert > 1 ? [`EP${expert}`] : []),
-    ...(expertTensor === tensor ? [] : [`ETP${expertTensor}`]),
-  ];
-  return [`TP${tensor}`, `PP${pipeline}`, `DP${data}`, ...others].join(' ');
-}
-
 /** A value of the scenario that the next plan has not kept, and why. */
 export interface ScenarioChange {
   readonly key: ScenarioKey;

@@ -3,7 +3,7 @@ import { formatCount, formatNumber, plural } from '../format';
 import { sentence, type Sentence } from '../sentence';
 
 /** What a whole run takes. */
-export interface TrainingCost {
+interface TrainingCost {
   readonly tokens: number;
   readonly days: number;
   readonly gpuHours: number;

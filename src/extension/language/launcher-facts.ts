@@ -72,7 +72,7 @@ export function totalGpus(facts: Facts, format: ConfigFormat): number | null {
   return worldSize(facts) ?? product(gpusPerReplica(facts, format), facts.data === undefined ? null : dataParallelSize(facts, format));
 }
 
-/** `128 GPUs: tensor 8 x pipeline 16 x data 1, 192 micro-batches`, of it what is known; null when nothing is. */
+/** `128 GPUs: TP8 PP16 DP1, 192 micro-batches`, of it what is known; null when nothing is. */
 export function totalsText(facts: Facts, { format }: Pick<LauncherFile, 'format'>, t: Translate): string | null {
   const microBatches = microBatchesPerReplica(facts, format);
   const batches = microBatches === null ? null : plural(microBatches, 'micro-batch', 'micro-batches');
@@ -82,17 +82,17 @@ export function totalsText(facts: Facts, { format }: Pick<LauncherFile, 'format'
 
 const layoutFacts: readonly FactName[] = ['tensor', 'pipeline', 'context', 'data', 'dataShard', 'dataReplicate', 'nodes', 'world'];
 
-/** `128 GPUs: tensor 8 x pipeline 16 x data 1`, of it what is known; null when nothing is. */
+/** `128 GPUs: TP8 PP16 DP1`, of it what is known; null when nothing is. */
 export function gpusText(facts: Facts, format: ConfigFormat, t: Translate): string | null {
   if (layoutFacts.every((name) => facts[name] === undefined)) return null;
   const context = parallelSize(facts, format, 'context');
   const sizes: readonly (readonly [name: string, size: number | null])[] = [
-    ['tensor', parallelSize(facts, format, 'tensor')],
-    ['pipeline', parallelSize(facts, format, 'pipeline')],
-    ...(context === 1 ? [] : ([['context', context]] as const)),
-    ['data', dataParallelSize(facts, format)],
+    ['TP', parallelSize(facts, format, 'tensor')],
+    ['PP', parallelSize(facts, format, 'pipeline')],
+    ...(context === 1 ? [] : ([['CP', context]] as const)),
+    ['DP', dataParallelSize(facts, format)],
   ];
-  const known = sizes.flatMap(([name, size]) => (size === null ? [] : [`${name} ${size}`])).join(' x ');
+  const known = sizes.flatMap(([name, size]) => (size === null ? [] : [`${name}${size}`])).join(' ');
   const world = totalGpus(facts, format);
   if (world !== null) return known === '' ? plural(world, 'GPU') : t('{0}: {1}', plural(world, 'GPU'), known);
   const replica = gpusPerReplica(facts, format);

@@ -61,8 +61,8 @@ describe('terapipe', () => {
         training: { globalBatch: 16, sequenceLength: 4096 },
       }),
     );
-    const outcome = await cli.run(['plan', file]);
-    assert.match(outcome.out, /: tensor 4 x pipeline 2 x data 2, expert 2\n/);
+    const outcome = await cli.run(['plan', file, '--all']);
+    assert.match(outcome.out, /^ {2}runs +TP4 PP2 DP2 EP2, micro-batch 1/m);
     assert.match(outcome.out, /^ +model\.vocab +0 +no vocabulary given/m);
     const rows = [...outcome.out.matchAll(/ ([\d.]+) (GiB|TiB)(?: {2}(does not fit))?$/gm)];
     const [, usable] = /\/ ([\d.]+) GiB on stage/.exec(outcome.out) ?? [];
@@ -71,7 +71,7 @@ describe('terapipe', () => {
   });
 
   it('plans in words: step, bubble, memory, comparison', async () => {
-    const text = await words(['plan', plan]);
+    const text = await words(['plan', plan, '--all']);
     for (const part of [
       /pipeline: 8 layers/,
       /step +[\d.]+ ms/,
@@ -167,7 +167,6 @@ describe('terapipe', () => {
       expert: null,
       expertTensor: null,
       order: null,
-      stageGroups: null,
       stageNodeGroups: null,
       stageLayers: null,
       virtualStages: null,

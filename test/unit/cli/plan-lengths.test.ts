@@ -37,7 +37,7 @@ describe('terapipe plan --lengths', () => {
       );
       const best = Math.min(...plan.overLengths.ways.map(({ expectedMs }) => expectedMs));
       assert.equal(plan.overLengths.ways.find(({ way }) => way === plan.overLengths.best)?.expectedMs, best);
-      const text = (await line.run([...asked, '--set', 'training.globalBatch=2'])).out;
+      const text = (await line.run([...asked, '--set', 'training.globalBatch=2', '--all'])).out;
       assert.match(text, /\n +by lengths +[\d.]+ m?s expected: (chunks|packed)/);
       assert.match(text, /Lengths\n +2 lengths of documents, 176 tokens on average, 512 tokens at most; over all 3 global batches/);
       assert.match(text, /over 2 lengths of documents a step takes .* expected, at most .* in 99 of 100 steps, with documents/);

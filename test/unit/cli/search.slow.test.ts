@@ -27,16 +27,16 @@ describe('terapipe plan --search', () => {
     for (const key of ['layout', 'schedule', 'scheme', 'memory', 'cost', 'comparisons', 'reasons']) assert.ok(plan[key], key);
     assert.equal((plan['layout'] as Json)['pipeline'], 4, 'fixed by the file');
     assert.ok((search['fixed'] as readonly string[]).includes('pipeline'));
-    for (const key of ['front', 'perSchedule', 'improvements']) assert.ok((search[key] as readonly Json[]).length > 0, key);
+    for (const key of ['paretoFront', 'perSchedule', 'improvements']) assert.ok((search[key] as readonly Json[]).length > 0, key);
     for (const key of ['runnersUp', 'notFitting']) assert.ok(Array.isArray(search[key]), key);
     assert.deepEqual([search['proved'], search['gap'], search['tokenBudget']], [true, 0, 1e12]);
     assert.match(err, /searching with twice the nodes/);
   });
 
   it('prints it in words, and leaves out what would help when asked to be quick', async () => {
-    const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick']);
+    const { out, exitCode } = await cli.run(['plan', config, '--search', '--quick', '--all']);
     assert.equal(exitCode, 0);
-    for (const part of [/layout +tensor/, /Step time against memory/, /Best of each schedule/, /ms: proved/, /Fixed by the files/])
+    for (const part of [/best +TP\d/, /Step time against memory/, /Best of each schedule/, /ms: proved/, /Fixed by the files/])
       assert.match(out, part);
     assert.doesNotMatch(out, /What would help/);
     assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
@@ -46,7 +46,7 @@ describe('terapipe plan --search', () => {
     const keptOf = async (...set: string[]): Promise<{ readonly kept: Json | null; readonly words: string }> => {
       const line = ['plan', config, '--search', '--quick', ...set];
       const { search } = JSON.parse((await cli.run([...line, '--json'])).out) as { search: Json };
-      return { kept: search['keptFree'] as Json | null, words: (await cli.run(line)).out };
+      return { kept: search['keptFree'] as Json | null, words: (await cli.run([...line, '--all'])).out };
     };
     const usual = await keptOf();
     assert.ok(Number(usual.kept?.['share']) > 0 && usual.kept?.['best'] === 'keeps');
@@ -68,10 +68,10 @@ describe('terapipe plan --search', () => {
     const { layout, speedup, says, iterationMs } = search['launched'] as Json;
     assert.deepEqual([(layout as Json)['tensor'], (layout as Json)['pipeline']], [2, 4]);
     assert.ok(Number(speedup) > 1 && Number(iterationMs) > Number(plan['iterationMs']) && typeof says === 'string');
-    const words = await cli.run(['plan', config, '--search', '--quick', '--free', 'layout']);
+    const words = await cli.run(['plan', config, '--search', '--quick', '--all', '--free', 'layout']);
     assert.match(
       words.out,
-      /As launched\n {2}tensor 2 x pipeline 4 .*\n {2}as launched [\d.]+ ms, best [\d.]+ ms, ([\d.]+x) as fast\n {2}\1 the time: .*; compared with tensor/,
+      /As launched\n {2}TP2 PP4 .*\n {2}as launched [\d.]+ ms, best [\d.]+ ms, ([\d.]+x) as fast\n {2}\1 the time: .*; compared with TP/,
     );
   });
 
@@ -82,7 +82,8 @@ describe('terapipe plan --search', () => {
     const needs = new Map(search.perSchedule.map((plan) => [plan['schedule'], plan['needs']]));
     assert.ok(needs.has('ZB-H1') && [...needs.keys()].every((name) => name === 'ZB-H1' || name === '1F1B'));
     assert.equal(needs.get('ZB-H1'), "sail-sg's zero-bubble Megatron-LM");
-    const words = await cli.run(['plan', config, '--search', '--quick', '--schedules', 'ZB-H1']);
+    const words = await cli.run(['plan', config, '--search', '--quick', '--all', '--schedules', 'ZB-H1']);
+    assert.match(words.out, /^ {2}needs +sail-sg's zero-bubble Megatron-LM$/m);
     assert.match(words.out, /Not run by Megatron-LM\n {2}ZB-H1 needs sail-sg's zero-bubble Megatron-LM/);
     const plan = await cli.run(['plan', config, '--schedules', 'LoopedBFS', '--json']);
     assert.equal((JSON.parse(plan.out) as { plan: Json }).plan['schedule'], 'LoopedBFS');
@@ -96,7 +97,6 @@ describe('terapipe plan --search', () => {
 
   it('refuses options that mean nothing', async () => {
     for (const [args, message] of [
-      [['plan', config, '--tokens', '1e9'], /--tokens is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--tokens', 'many'], /--tokens is "many"; give it a number from 1 to 1e18/],
       [['plan', config, '--free', 'all'], /--free is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--free', 'tensr'], /"tensr" is nothing that a search chooses; did you mean tensor\?/],

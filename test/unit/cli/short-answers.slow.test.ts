@@ -14,7 +14,7 @@ const rows = (text: string): string[] => text.split('\n').filter((row) => row !=
 describe('a short answer', () => {
   for (const [what, file] of Object.entries(numberedRuns))
     it(`of plan takes 16 lines and 200 words at most: ${what}`, async () => {
-      const { text } = planAnswer(await plannedOf(file), new Map([file]), { line: { ...lineOf(file[0]) } });
+      const { text } = planAnswer(await plannedOf(file), new Map([file]), { line: { ...commandLine(file[0]) } });
       assert.ok(rows(text).length <= 16, text);
       assert.ok(text.split(/\s+/u).length <= 200, text);
       assert.ok(!/^(Compared|Why|Times|Assumed)$/mu.test(text));
@@ -25,7 +25,7 @@ describe('a short answer', () => {
       const [file] = numberedRuns[what];
       const config = await loadedOf(numberedRuns[what]);
       const watcher = { progress: () => undefined, clock: () => 0, signal: new AbortController().signal };
-      const asked = { improvements: false, free: null, line: lineOf(file) };
+      const asked = { improvements: false, free: null, line: commandLine(file) };
       const { text } = await searchAnswer(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, asked, watcher);
       assert.ok(rows(text).length <= 16, text);
       assert.ok(text.split(/\s+/u).length <= 250, text);
@@ -41,10 +41,10 @@ describe('a short answer', () => {
     assert.equal(nextCommand({ path: "it's.json", options: [] }, 'plan', []), String.raw`terapipe plan 'it'\''s.json'`);
   });
 
-  it('names the command that makes a plan fit, and says what the whole run takes', async () => {
+  it('names the command that makes a plan fit, and shows what the whole run takes', async () => {
     const [file, text] = numberedRuns['a script that does not fit'];
     const planned = await plannedOf([file, text]);
-    const answer = planAnswer(planned, new Map([[file, text]]), { line: lineOf(file) });
+    const answer = planAnswer(planned, new Map([[file, text]]), { line: commandLine(file) });
     const [, next = ''] = /^ {2}next +terapipe (.*)$/mu.exec(answer.text) ?? [];
     const sets = (understand(words(next)), words(next).filter((_, at, all) => all[at - 1] === '--set'));
     assert.ok(sets.length > 0, next);
@@ -53,16 +53,16 @@ describe('a short answer', () => {
       (planned.remedies?.[0]?.sets ?? []).map(([key, value]) => `${key}=${String(value)}`),
     );
 
-    const priced = applyOverrides(planned.run, ['training.tokens=1e12', 'cluster.pricePerGpuHour=2']);
-    const { json, text: said } = planAnswer(await plannedOf([file, text], priced), new Map());
+    const withPrice = applyOverrides(planned.run, ['training.tokens=1e12', 'cluster.pricePerGpuHour=2']);
+    const { json, text: priced } = planAnswer(await plannedOf([file, text], withPrice), new Map());
     const { budget, tokensPerSecond } = (json as { plan: { budget: Record<string, number>; tokensPerSecond: number } }).plan;
     const gpuHours = (1e12 / tokensPerSecond / 3600) * 32;
     assert.ok(Math.abs(budget['gpuHours']! / gpuHours - 1) < 1e-12 && Math.abs(budget['cost']! / (2 * gpuHours) - 1) < 1e-12);
-    assert.match(said, /^ {2}training +1T tokens in [\d,]+ days, [\d.]+[KM] GPU hours, cost [\d.]+[KM]$/mu);
+    assert.match(priced, /^ {2}training +1T tokens in [\d,]+ days, [\d.]+[KM] GPU hours, cost [\d.]+[KM]$/mu);
   });
 });
 
-function lineOf(path: string) {
+function commandLine(path: string) {
   return { ...understood, path };
 }
 

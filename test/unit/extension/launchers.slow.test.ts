@@ -62,7 +62,7 @@ describe('lenses over a launcher', () => {
   it('show the GPUs of a replica where those in all are not reported, and stay with the totals where the sizes of the model are not', async () => {
     const state = await read('train.toml', toml, {}, false);
     assert.equal(state.run, null);
-    assert.equal(configLenses(state, null, english).at(-1)?.title, '4 GPUs a replica: tensor 2 x pipeline 2, 4 micro-batches');
+    assert.equal(configLenses(state, null, english).at(-1)?.title, '4 GPUs a replica: TP2 PP2, 4 micro-batches');
   });
 });
 
@@ -181,7 +181,7 @@ describe("the outline of a launcher's run", () => {
       [...rowsOf(state)],
       [
         ['model', '8 layers, hidden 256, 32.1M parameters'],
-        ['layout', '16 GPUs: tensor 2 x pipeline 4 x data 2'],
+        ['layout', '16 GPUs: TP2 PP4 DP2'],
         ['training', '24 sequences, 256 tokens each, 12 micro-batches'],
         ['cluster', '2 nodes of 8 GPUs'],
       ],
