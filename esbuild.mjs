@@ -5,6 +5,7 @@ import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { withoutStyleProbe } from './webview/without-style-probe.mjs';
 
 const production = process.argv.includes('--production');
@@ -14,6 +15,9 @@ const { resolve } = createRequire(import.meta.url);
 
 /** WebAssembly that lies next to the bundles, which load it: the engine and the grammar of shell scripts. */
 const modules = [resolve('web-tree-sitter/web-tree-sitter.wasm'), resolve('tree-sitter-bash/tree-sitter-bash.wasm')];
+
+/** Modules of the terminal that are loaded by name. */
+const terminalEntries = ['src/cli/command-thread.ts', 'src/cli/text-at-once.ts'];
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -72,16 +76,7 @@ const asCommonJs = {
           if (!file.endsWith('.map')) await put(file, text);
           continue;
         }
-        const { code, map } = await esbuild.transform(text, {
-          format: 'cjs',
-          platform: 'node',
-          target: 'node20',
-          // `import()` becomes `require`, which VS Code hands its interface to.
-          supported: { 'dynamic-import': false },
-          minify: production,
-          sourcefile: file,
-          sourcemap: production ? false : 'external',
-        });
+        const { code, map } = await toCommonJs(text, file);
         await put(file, production ? code : `${code}//# sourceMappingURL=${path.basename(file)}.map\n`);
         if (!production) await put(`${file}.map`, map);
       }
@@ -89,9 +84,93 @@ const asCommonJs = {
   },
 };
 
+function toCommonJs(text, file) {
+  return esbuild.transform(text, {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    // `import()` becomes `require`, which VS Code hands its interface to.
+    supported: { 'dynamic-import': false },
+    minify: production,
+    sourcefile: file,
+    sourcemap: production ? false : 'external',
+  });
+}
+
+/** Writes the files of a split bundle into two that src/cli/parts.ts reads: what the entries import, and what is loaded later. */
+const asTables = {
+  name: 'as-tables',
+  setup(build) {
+    build.onEnd(async ({ outputFiles = [], metafile }) => {
+      if (metafile === undefined) return;
+      const folder = path.resolve(build.initialOptions.outdir);
+      const first = importedAtOnce(metafile.outputs);
+      const scripts = outputFiles.filter(({ path: file }) => file.endsWith('.js'));
+      const isFirst = ({ path: file }) => first.has(path.basename(file));
+      await putTable(path.join(folder, 'terminal.js'), scripts.filter(isFirst));
+      await putTable(
+        path.join(folder, 'terminal-later.js'),
+        scripts.filter((file) => !isFirst(file)),
+      );
+      const notices = outputFiles.filter(({ path: file }) => file.endsWith('.LEGAL.txt')).map(({ text }) => text);
+      if (notices.length > 0) await put(path.join(folder, 'terminal.js.LEGAL.txt'), notices.join('\n'));
+    });
+  },
+};
+
+/** Names of the files of a split bundle that its entries import, by themselves or through others. */
+function importedAtOnce(outputs) {
+  const found = new Set();
+  const follow = (file) => {
+    if (found.has(path.basename(file))) return;
+    found.add(path.basename(file));
+    for (const { path: other, kind } of outputs[file].imports) if (kind === 'import-statement' && other in outputs) follow(other);
+  };
+  for (const [file, { entryPoint }] of Object.entries(outputs)) if (terminalEntries.includes(entryPoint)) follow(file);
+  return found;
+}
+
+/** A script whose value has the modules by name. */
+async function putTable(file, modules) {
+  const sections = [];
+  let script = '({\n';
+  for (const { path: module, text } of modules) {
+    const { code, map } = await toCommonJs(text, module);
+    script += `${JSON.stringify(`./${path.basename(module)}`)}(exports, require, module, __dirname) {\n`;
+    if (map !== '') sections.push({ offset: { line: script.split('\n').length - 1, column: 0 }, map: JSON.parse(map) });
+    script += `${code}},\n`;
+  }
+  await put(file, `${script}})\n${production ? '' : `//# sourceMappingURL=${path.basename(file)}.map\n`}`);
+  if (!production) await put(`${file}.map`, JSON.stringify({ version: 3, sections }));
+}
+
 async function put(file, text) {
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(file, text);
+}
+
+/**
+ * What runs in the terminal: the program, the start of its thread, and the code that both load (src/cli/parts.ts).
+ * @param {string} outdir
+ * @returns {import('esbuild').BuildOptions[]}
+ */
+export function terminalBuilds(outdir) {
+  return [
+    { ...node, outdir, entryPoints: { cli: 'src/cli/main.ts' }, banner: { js: '#!/usr/bin/env node' }, plugins: [report] },
+    { ...node, outdir, entryPoints: { command: 'src/cli/command-start.ts' }, plugins: [report] },
+    {
+      ...node,
+      outdir,
+      entryPoints: terminalEntries,
+      format: 'esm',
+      splitting: true,
+      legalComments: 'external',
+      sourcemap: production ? false : 'inline',
+      metafile: true,
+      write: false,
+      plugins: [asTables, report],
+    },
+  ];
 }
 
 const builds = [
@@ -110,11 +189,10 @@ const builds = [
     entryPoints: {
       worker: 'src/worker/main.ts',
       profiler: 'src/profiler/child.ts',
-      command: 'src/cli/command-thread.ts',
     },
     plugins: [report],
   },
-  { ...node, entryPoints: { cli: 'src/cli/main.ts' }, banner: { js: '#!/usr/bin/env node' }, plugins: [report] },
+  ...terminalBuilds('dist'),
   {
     ...common,
     entryPoints: { webview: 'webview/main.ts', page: 'webview/page.css' },
@@ -129,23 +207,27 @@ const builds = [
   },
 ];
 
-if (!watch) await rm('dist', { recursive: true, force: true });
-await mkdir('dist', { recursive: true });
-await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
-// Python that exports write out.
-await cp('src/runtime/torch', 'dist/torch', {
-  recursive: true,
-  filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),
-});
-if (watch) {
-  const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
-  // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.
-  began();
-  await Promise.allSettled(contexts.map((context) => context.rebuild()));
-  ended();
-  await Promise.all(contexts.map((context) => context.watch()));
-} else {
-  const results = await Promise.allSettled(builds.map((options) => esbuild.build(options)));
-  // esbuild has printed what is wrong.
-  if (results.some(({ status }) => status === 'rejected')) process.exitCode = 1;
+if (process.argv[1] === fileURLToPath(import.meta.url)) void main();
+
+async function main() {
+  if (!watch) await rm('dist', { recursive: true, force: true });
+  await mkdir('dist', { recursive: true });
+  await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
+  // Python that exports write out.
+  await cp('src/runtime/torch', 'dist/torch', {
+    recursive: true,
+    filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),
+  });
+  if (watch) {
+    const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
+    // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.
+    began();
+    await Promise.allSettled(contexts.map((context) => context.rebuild()));
+    ended();
+    await Promise.all(contexts.map((context) => context.watch()));
+  } else {
+    const results = await Promise.allSettled(builds.map((options) => esbuild.build(options)));
+    // esbuild has printed what is wrong.
+    if (results.some(({ status }) => status === 'rejected')) process.exitCode = 1;
+  }
 }

@@ -279,7 +279,8 @@ export const houses: Readonly<Record<string, House>> = {
     packages: ['node:', 'onnxruntime-node', 'onnx-buf', '@bufbuild/protobuf', 'valibot'],
   },
   'src/cli/': {
-    about: 'the terminal front end: `main` prints and minds signals, the command runs on a thread of its own (`command-thread`)',
+    about:
+      'the terminal front end: `main` prints help at once (`print-at-once`) or starts the thread of a command (`run-on-thread`, `command-thread`) and handles signals; `parts` loads code, of which `code-cache` keeps what V8 compiled',
     files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
     packages: ['node:', 'valibot'],
   },

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { installVsix, temporaryFolder } from '../harness/code-server.mjs';
 import { makePackage } from '../harness/package.mjs';
 import { root } from '../harness/setup.mjs';
@@ -34,6 +36,8 @@ const needed = [
   'dist/profiler.js',
   'dist/cli.js',
   'dist/command.js',
+  'dist/terminal.js',
+  'dist/terminal-later.js',
   'dist/webview.js',
   'dist/page.css',
   'dist/web-tree-sitter.wasm',
@@ -79,6 +83,16 @@ export async function runPackageTests(input: TierRun): Promise<void> {
         return Promise.resolve();
       },
     },
+    {
+      name: 'its terminal front end starts',
+      act: () => {
+        const terminal = path.join(installedFolder(extensionsFolder), 'dist/cli.js');
+        const printed = (args: readonly string[]): string => execFileSync(process.execPath, [terminal, ...args], { encoding: 'utf8' });
+        assert.match(printed(['--version']), /^\d+\.\d+\.\d+\n$/);
+        assert.match(printed(['inspect', 'meta-llama/Llama-3.1-8B']), /\b32\b/);
+        return Promise.resolve();
+      },
+    },
   ];
   try {
     const isInstalled = await walkSteps(steps, emit, () => Promise.resolve());
@@ -89,10 +103,14 @@ export async function runPackageTests(input: TierRun): Promise<void> {
   }
 }
 
-function installedFiles(extensionsFolder: string): { name: string; bytes: Buffer }[] {
+function installedFolder(extensionsFolder: string): string {
   const folder = readdirSync(extensionsFolder).find((name) => name.startsWith('terapipe.terapipe-'));
   if (folder === undefined) throw new Error(`no terapipe.terapipe in ${readdirSync(extensionsFolder).join(', ')}`);
-  const top = path.join(extensionsFolder, folder);
+  return path.join(extensionsFolder, folder);
+}
+
+function installedFiles(extensionsFolder: string): { name: string; bytes: Buffer }[] {
+  const top = installedFolder(extensionsFolder);
   return readdirSync(top, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))

@@ -5,6 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
 import esbuild from 'esbuild';
+import { terminalBuilds } from '../../../esbuild.mjs';
 import { runCommand } from '../../../src/cli/run-command';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 
@@ -41,7 +42,7 @@ export function openCommandLine(): CommandLine {
   for (const open of [home, folder]) chmodSync(open, 0o755);
   let bundled: Promise<string> | undefined;
   const bundle = (): Promise<string> => (bundled ??= bundleInto(home));
-  const env = { ...process.env, TERAPIPE_DEBUG: '' };
+  const env = { ...process.env, TERAPIPE_DEBUG: '', XDG_CACHE_HOME: home };
   const start = async (args: readonly string[], options: SpawnOptions): Promise<ChildProcess> =>
     spawn(process.execPath, [await bundle(), ...args], { cwd: folder, env, ...options });
   return {
@@ -77,20 +78,9 @@ export function openCommandLine(): CommandLine {
   };
 }
 
-/** Bundles the terminal face and its planner thread as `npm run build` does. */
+/** Bundles the terminal face as `npm run build` does. */
 async function bundleInto(home: string): Promise<string> {
-  await esbuild.build({
-    entryPoints: {
-      cli: path.join(sources, 'cli/main.ts'),
-      command: path.join(sources, 'cli/command-thread.ts'),
-    },
-    outdir: home,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    mainFields: ['module', 'main'],
-    logLevel: 'silent',
-  });
+  await Promise.all(terminalBuilds(home).map((options) => esbuild.build({ ...options, logLevel: 'silent' })));
   return path.join(home, 'cli.js');
 }
 
