@@ -61,6 +61,8 @@ const pruneShare = 0.5;
 const pruneEvery = [40, 3] as const;
 /** Units from which a sequence counts as long. */
 const longUnits = 1024;
+/** Lower bounds asked for to clear one interval from the top; each takes a small part of what solving a threshold of a long sequence does. */
+const mostPeels = 256;
 /** Slices visited before settling for the best so far: some seconds on one core. */
 const mostVisits = 4e9;
 /** Thresholds that are still open, and the sum within which a plan may still be better, ms. */
@@ -159,7 +161,21 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     if (hinted.totalMs < Infinity) push(bounds.lowMs, hinted.slowestMs, null, hinted);
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
-  const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
+  const isLong = solver.scratch.totals.length > longUnits;
+  /** The interval without the thresholds at its top that lower bounds rule out; null: none is left. */
+  const peeled = (interval: Interval): Interval | null => {
+    let { highMs, above } = interval;
+    for (let left = mostPeels; left > 0; left--) {
+      const limitMs = Math.min(highMs, uselessAbove(above));
+      if (limitMs <= interval.lowMs) return null;
+      const raised = solver.raised(above, limitMs);
+      if (!(uselessAbove(raised) < limitMs)) break;
+      highMs = limitMs * (1 + 2 * Number.EPSILON);
+      above = raised;
+    }
+    return { ...interval, highMs, above };
+  };
+  const pruneAfter = pruneEvery[isLong ? 1 : 0];
   // Rows of a table are read in full until they are pruned, so prune at once where no floors are known.
   let dueAfter = bounds.close ? pruneAfter : 0;
   // Nothing but a tie can be left in an interval, and no tie of fewer slices.
@@ -167,7 +183,9 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     best !== null && boundMs >= best.objectiveMs * (1 - roundingSlack) && best.slices <= (above.batch.counts[sequences] ?? 0);
   let prunedAtGap = Infinity;
   let sincePruned = 0;
-  for (let interval = takeLowest(open); interval !== undefined; interval = takeLowest(open)) {
+  for (let lowest = takeLowest(open); lowest !== undefined; lowest = takeLowest(open)) {
+    const interval = isLong && bounds.close ? peeled(lowest) : lowest;
+    if (interval === null) continue;
     const { lowMs, highMs, below, above, boundMs } = interval;
     const gapMs = capMs - Math.min(capMs, boundMs);
     const limitMs = Math.min(highMs, uselessAbove(above));

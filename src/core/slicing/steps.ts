@@ -31,6 +31,8 @@ export interface StepSolver {
   kinds: (SliceRows | null)[];
   /** The step at a threshold by what needs no program. */
   readonly lowerBound: (limitMs: number) => Step;
+  /** What is known at a threshold below a step, again without a program. */
+  readonly raised: (above: Step, limitMs: number) => Step;
   readonly solve: (limitMs: number, between: Bracket) => Step;
   /** Working memory that all kinds share. */
   readonly scratch: TokenScratch;
@@ -53,6 +55,14 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
       const cuts = solver.kinds.map((rows) => (rows === null ? noCut : { ...noCut, totalMs: 0, slices: 1, ...rows.lowerBound?.(limitMs) }));
       const batch = composeBatch(sequences, sizes, cuts);
       return { limitMs, totalMs: batch.totals[sequences] ?? Infinity, slowestMs: 0, cuts, solved: cuts.map(() => false), batch };
+    },
+    raised: (above, limitMs) => {
+      const cuts = solver.kinds.map((rows, kind) =>
+        rows === null ? noCut : raised(above.cuts[kind] ?? noCut, lowerBounds[kind]?.(limitMs)),
+      );
+      const solved = cuts.map((cut, kind) => cut === above.cuts[kind] && above.solved[kind] === true);
+      const batch = composeBatch(sequences, sizes, cuts);
+      return { limitMs, totalMs: batch.totals[sequences] ?? Infinity, slowestMs: 0, cuts, solved, batch };
     },
     solve: (limitMs, { below, above, spareMs }) => {
       const cuts = [...above.cuts];

@@ -26,7 +26,36 @@ const enumerated: readonly (Omit<SlicingProblem, 'cost'> & { name: string; cost:
   { name: 'cost that falls with length', batch: 2, tokens: 6, unit: 1, stages: 5, cost: (b, l) => (l === 3 ? 1 : 7) + b, latencyMs: 16 },
 ];
 
+/** The least sum of slices of at most `limitMs` (eq. 8, plainly) with `weight` times the slowest of them. */
+function plainLatencyMs({ tokens, cost }: SlicingProblem, limitMs: number, weight: number): number {
+  const [totals, slowest] = [new Float64Array(tokens + 1).fill(Infinity), new Float64Array(tokens + 1)];
+  totals[tokens] = 0;
+  for (let start = tokens - 1; start >= 0; start--)
+    for (let end = start + 1; end <= tokens; end++) {
+      const ms = cost(1, end - start, start);
+      if (ms > limitMs || ms + totals[end]! >= totals[start]!) continue;
+      totals[start] = ms + totals[end]!;
+      slowest[start] = Math.max(ms, slowest[end]!);
+    }
+  return totals[0]! + weight * slowest[0]!;
+}
+
 describe('solveSlicing', () => {
+  for (const [name, perTokenSquared, most] of [
+    ['whose slices add up the same wherever it is cut', 5e-4, 20],
+    ['in which longer slices cost less', 4e-4, 60],
+  ] as const)
+    it(`finds no slower scheme of a long sequence ${name} than any threshold gives, in few thresholds`, () => {
+      const cost: SlicingProblem['cost'] = (_, l, c) => 0.9 + 0.1 * l + perTokenSquared * l * l + 1e-3 * l * c;
+      const problem = { batch: 1, tokens: 1500, unit: 1, stages: 24, cost, contextKinks: [] };
+      const { latencyMs, slowestMs, exact, evaluations } = solveSlicing(problem);
+      assert.ok(exact && evaluations < most, `${evaluations} thresholds`);
+      for (let share = 0.7; share < 1.4; share += 0.05) {
+        const plainMs = plainLatencyMs(problem, share * slowestMs, 23);
+        assert.ok(latencyMs <= plainMs * (1 + 1e-12), `${latencyMs} against ${plainMs} at ${share}`);
+      }
+    });
+
   for (const { name, latencyMs, ...problem } of enumerated)
     it(`finds the enumerated optimum: ${name}`, () => {
       assert.equal(bruteForce(problem)?.latencyMs, latencyMs);
