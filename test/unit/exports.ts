@@ -26,8 +26,8 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'a limit: tests reach it without repeating the number': [
     'src/core/languages/json/document#maximumConfigNodes',
     'src/core/layout-search/search#keptSizes',
-    'src/core/layout-search/search#planningAnyway',
-    'src/core/layout-search/search#solvedAnyway',
+    'src/core/layout-search/search-budget#planningAnyway',
+    'src/core/layout-search/search-budget#solvedAnyway',
     'src/core/plan-request/first-layout#leastSecondLooks',
     'src/core/plan-request/first-layout#mostEstimates',
     'src/core/plan-request/first-layout#mostEvaluations',

@@ -21,14 +21,15 @@ import { withVirtualStages } from '../planner/candidates/virtual-stages';
 import { plainName, scheduleOn } from '../schedules/on-layout';
 import { statedCost } from './request-of';
 import { cutsFor } from './cuts';
-import { createEvaluator, groupName, type Evaluator } from './evaluate';
+import { createEvaluator, groupName, type Evaluator, type Predicted } from './evaluate';
 import { keepingFree, heldToMeasured, measuredChoices, type SearchProblem } from './search-problem';
 import { usableGpuBytes } from './bounds';
 import { toCostInputs, groupMicroBatches, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
-import { bestFirst, scheduleKey, sizesKey, type Excluded, type SearchOutcome, type SearchOptions } from './search';
+import { scheduleKey, sizesKey } from './candidate-group';
+import { bestFirst, type Excluded, type SearchOutcome, type SearchOptions } from './search';
 import { givenScheme, sliceUnit } from './schedules';
 import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -71,8 +72,8 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     (plan, index) => plan.fits && starts(plan) && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))),
   );
   const ownMs = minimum(fitting.map(({ iterationMs }) => iterationMs));
-  const sliced: readonly FoundPlan[] = [...found.perSchedule.values()].map(({ point }) =>
-    finelySolved(found, point)
+  const sliced: readonly FoundPlan[] = [...found.perSchedule.values()].map((fastest) =>
+    finelySolved(found, fastest)
       .map((each) => solved(details, problem, evaluator, each, options.signal))
       .reduce((best, plan) => (plan.iterationMs < best.iterationMs ? plan : best)),
   );
@@ -276,14 +277,14 @@ function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: Sear
   return meanParts(partsByStage(evaluator.pipeline(point), candidate, measured));
 }
 
-/** Layouts of a schedule whose slices are solved for more finely than all are: each the fastest of its sizes of parallel groups. */
-const mostFinelySolved = 4;
+/** Layouts whose slices are solved for more finely: the fastest of their sizes, at most this share slower than the best of the schedule. */
+const finelySolvedAtMost = { layouts: 4, slower: 0.02 };
 
 /** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */
-function finelySolved({ sliced: all }: SearchOutcome, best: SearchPoint): readonly SearchPoint[] {
+function finelySolved({ sliced: all }: SearchOutcome, { point: best, iterationMs: bestMs }: Predicted): readonly SearchPoint[] {
   const points = new Map([[sizesKey(best), best]]);
-  for (const { point } of all) {
-    if (points.size === mostFinelySolved) break;
+  for (const { point, iterationMs } of all) {
+    if (points.size === finelySolvedAtMost.layouts || iterationMs > (1 + finelySolvedAtMost.slower) * bestMs) break;
     if (scheduleKey(point) === scheduleKey(best) && !points.has(sizesKey(point))) points.set(sizesKey(point), point);
   }
   return [...points.values()];
@@ -366,8 +367,7 @@ function notFitting(problem: SearchProblem, excluded: readonly Excluded[], best:
       const [first] = cutsFor(problem, group)
         .map((stageLayers) => ({ ...group, stageLayers }))
         .map((point) => ({ point, bound: evaluator.pointBound(point) }))
-        // far too large ones have no time
-        .filter(({ bound }) => bound.iterationMs > 0)
+        .filter(({ bound }) => bound.iterationMs > 0) // far too large ones have no time
         .sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
       if (first === undefined) return [];
       const { point, bound } = first;

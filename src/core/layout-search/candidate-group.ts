@@ -1,5 +1,6 @@
 import type { ScheduleName } from '../domain/schedule-names';
 import type { Layout, TrainingSpec } from '../domain/request';
+import { scheduleLabel, scheduleOn } from '../schedules/on-layout';
 
 /** Candidates that differ only in the cut of the layers into stages. */
 export interface CandidateGroup {
@@ -26,3 +27,14 @@ interface GroupKeys {
 
 /** A layout except for its virtual stages. */
 export type Sizes = Omit<Layout, 'virtualStages'>;
+
+/** Identifies a schedule. */
+export function scheduleKey({ schedule, layout }: CandidateGroup): string {
+  return scheduleLabel(scheduleOn(schedule, layout));
+}
+
+/** Identifies a set of parallel sizes. */
+export function sizesKey({ layout }: CandidateGroup): string {
+  const { tensor, pipeline, context, data, expert } = layout;
+  return `${tensor},${pipeline},${context},${data},${expert}`;
+}

@@ -1,7 +1,5 @@
-import { scheduleKind } from '../schedules/registry';
 import { throwIfCancelled, type CancelSignal } from '../errors';
-import { workFor } from '../schedules/zero-bubble/automatic-search';
-import { scheduleLabel, scheduleOn } from '../schedules/on-layout';
+import { scheduleOn } from '../schedules/on-layout';
 import { paretoFront, queue } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
@@ -9,7 +7,8 @@ import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
 import { hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
-import type { CandidateGroup } from './candidate-group';
+import { scheduleKey, sizesKey, type CandidateGroup } from './candidate-group';
+import { createBoundErrors, createSearchBudget, type ResultsImproved } from './search-budget';
 import { heldToMeasured, type SearchProblem } from './search-problem';
 
 /**
@@ -82,25 +81,6 @@ export const keptSizes = 8;
 const nodesBetweenPolls = 4;
 const nodesBetweenReports = 4096;
 /**
- * Steps that may be timed to plan orders for the best of each schedule, the Pareto front and the sizes. Beyond that, the search plans only
- * layouts that may be the fastest, and the first of each schedule that fits.
- */
-export const planningAnyway = 40e6;
-/**
- * Steps that may be timed while orders are planned: a few seconds. The search skips what is left then; the counts and the bound reflect
- * that.
- */
-const mostPlanning = 200e6;
-/**
- * Layouts whose slices are solved for the Pareto front and the sizes too; beyond that, only for those that may be the fastest of all or of
- * their schedule, up to this many, and those of simulated makespans within this many steps: a few seconds. The counts and the bound say
- * what is left out.
- */
-export const solvedAnyway = 16;
-const mostSolved = 100;
-const mostSolving = 100e6;
-
-/**
  * Best-first search: groups by a lower bound on the time of any of their cuts, then cuts by their own bound, then prediction. It skips what
  * cannot enter the answer by its bounds (the fastest, the Pareto front of time and memory, the fastest of each schedule and of the fastest
  * sizes), so the answer equals that of predicting every layout.
@@ -125,6 +105,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let isWhole = false;
   const budget = createSearchBudget(evaluator, counts);
   const solvedFirst = new Set<string>();
+  const boundErrors = createBoundErrors(evaluator, kept.perSchedule);
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
@@ -155,15 +136,21 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       enter(point, evaluator.pointBound(point));
     }
   };
+  const leaveOut = (point: SearchPoint, bound: Bound): void => {
+    counts.tooLarge++;
+    // only a bound below the least so far matters
+    const closer = bound.iterationMs < leftOutMs && budget.isToBeBounded(point) ? evaluator.solvedBound(point) : bound;
+    leftOutMs = Math.min(leftOutMs, closer.iterationMs);
+  };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
     const predicted = budget.affords(point) ? evaluator.evaluate(point, signal) : 'too-large';
     if (predicted === 'too-large') {
-      counts.tooLarge++;
-      leftOutMs = Math.min(leftOutMs, bound.iterationMs);
+      leaveOut(point, bound);
       return;
     }
     counts.evaluated++;
+    if (predicted !== 'unmet' && solvedFirst.has(pointKey(point))) boundErrors.note(predicted);
     if (predicted === 'unmet' || !predicted.fits) {
       if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { group: point, bound: predicted });
     } else if (kept.add(predicted)) progress();
@@ -175,6 +162,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
       if (!('stageLayers' in entry)) cut(entry);
+      else if (boundErrors.isHopeless(entry, bound)) leaveOut(entry, bound);
       else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
       else predict(entry, bound);
     }
@@ -230,58 +218,6 @@ function fastestSliced({ request }: SearchProblem, perSchedule: ReadonlyMap<stri
     .map(({ point }) => withSolvedSlices(request, point));
 }
 
-/** Whether slices are solved for by equation 5, which takes milliseconds. */
-function isDrained({ schedule, layout }: CandidateGroup): boolean {
-  return scheduleOn(schedule, layout).bound === 'drained';
-}
-
-/** The work that may go into planning orders: planning one takes as long as predicting a hundred others. */
-function planningBudget(evaluator: Evaluator) {
-  let left = mostPlanning;
-  return {
-    /** Whether orders of this schedule are planned only for layouts that may be the fastest. */
-    isForFastest: ({ schedule }: CandidateGroup): boolean => scheduleKind(schedule).planned && mostPlanning - left > planningAnyway,
-    /** Spends what planning a point takes; false where nothing is left. */
-    affords: (point: SearchPoint): boolean => {
-      if (left < 0) return false;
-      left -= workFor(evaluator.operations(point));
-      return true;
-    },
-  };
-}
-
-/** Which results a candidate can still improve: all; the fastest of all or of its schedule; the fastest of all, or the first. */
-type ResultsImproved = 'all' | 'schedule' | 'fastest';
-
-/** What planning orders and solving for slices may take: either is as much as predicting tens of others. */
-function createSearchBudget(evaluator: Evaluator, counts: { planned: number }) {
-  const planning = planningBudget(evaluator);
-  const bounded = new WeakSet<SearchPoint>();
-  let solved = 0;
-  return {
-    wanted: (node: CandidateGroup): ResultsImproved => {
-      if (node.solved === true) return solved < solvedAnyway ? 'all' : 'schedule';
-      return planning.isForFastest(node) ? 'fastest' : 'all';
-    },
-    /** Once for each point with solved slices. */
-    isToBeBounded: (point: SearchPoint): boolean => {
-      if (point.solved !== true || bounded.has(point)) return false;
-      bounded.add(point);
-      return true;
-    },
-    affords: (point: SearchPoint): boolean => {
-      if (point.solved === true) {
-        if (!isDrained(point) && evaluator.solvingSteps() >= mostSolving) return false;
-        return solved++ < mostSolved;
-      }
-      if (!scheduleKind(point.schedule).planned) return true;
-      const isAffordable = planning.affords(point);
-      if (isAffordable) counts.planned++;
-      return isAffordable;
-    },
-  };
-}
-
 /** Leaves out layouts that are far too large before their candidate groups are made. */
 function createSkipping(evaluator: Evaluator, counts: { families: number; overMemory: number }, poll: () => void): Skipping {
   return {
@@ -303,20 +239,9 @@ function noteExcluded(excluded: Map<string, Excluded>, one: Excluded): void {
   if (other === undefined || one.bound.iterationMs < other.bound.iterationMs) excluded.set(key, one);
 }
 
-/** Identifies a schedule. */
-export function scheduleKey({ schedule, layout }: CandidateGroup): string {
-  return scheduleLabel(scheduleOn(schedule, layout));
-}
-
 /** Identifies a layout whole, of those of one search. */
 function pointKey({ schedule, layout, training, stageLayers }: SearchPoint): string {
   return JSON.stringify([schedule, layout, training, stageLayers]);
-}
-
-/** Identifies a set of parallel sizes. */
-export function sizesKey({ layout }: CandidateGroup): string {
-  const { tensor, pipeline, context, data, expert } = layout;
-  return `${tensor},${pipeline},${context},${data},${expert}`;
 }
 
 /** Whether a is the better one of two of equal kind: faster, or as fast with less memory. */
