@@ -183,7 +183,7 @@ function isGoodAsNone(plan: LaunchSettings, written: string): boolean {
   const [flag = '', value] = written.split(' ');
   const lacks = lackedBy(plan);
   const key = flag.replace(/^--/, '');
-  return own(lacks, key) === value;
+  return Object.hasOwn(lacks, key) && own(lacks, key) === value;
 }
 
 /** A flag in the words of the runtime of slices. */
