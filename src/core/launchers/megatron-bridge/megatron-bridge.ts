@@ -7,7 +7,7 @@ import { sharedExperts } from '../tables/derived';
 import { checkpointPath, leavesOut, weightsOnlyFact } from '../tables/checkpoint-facts';
 import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { optimizerKeys } from '../tables/optimizer-facts';
-import { createKeyReader, firstPlace } from '../tables/keys';
+import { createKeyReader, factsPlace } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, phrase, sizedClass, word } from '../tables/reads';
 import { bridgeModelFacts } from './model-facts';
@@ -132,7 +132,7 @@ function sizesRemark(document: YamlDocument, facts: Facts): readonly Finding[] {
     {
       code: 'sizes-unknown',
       severity: 'information',
-      place: flavor?.source.kind === 'file' ? flavor.source.place : firstPlace(document, facts),
+      place: flavor?.source.kind === 'file' ? flavor.source.place : factsPlace(document, facts),
       message: sentence`Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides`,
       remedy: sentence`name the model's HuggingFace config.json as "model" in a terapipe.json`,
       fixes: [],

@@ -1,7 +1,7 @@
 import type { Facts, LauncherFile } from '../../run/facts';
 import type { LauncherFormat } from '../../run/config-format';
 import { ownLayer, type Layer } from '../../languages/layers';
-import { firstPlace } from '../tables/keys';
+import { factsPlace } from '../tables/keys';
 import { replacedKeys } from '../tables/launcher-file';
 import { entryRemovalRange } from '../../languages/yaml/removal';
 import type { YamlDocument, YamlEntry, YamlMap, YamlNode } from '../../languages/yaml/document';
@@ -94,7 +94,7 @@ export function fileOfArguments(
 ): LauncherFile {
   const { file, text } = ownLayer(layers);
   const facts: Facts = { ...megatronFacts(flags), ...also };
-  const place = firstPlace(own, facts);
+  const place = factsPlace(own, facts);
   return {
     file,
     format,

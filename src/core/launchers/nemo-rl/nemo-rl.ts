@@ -10,7 +10,7 @@ import type { Fact, Facts, LauncherFile, Program } from '../../run/facts';
 import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { joined, row, lenient, under, type Table, written } from '../tables/table';
-import { createKeyReader, firstPlace, type KeyReader } from '../tables/keys';
+import { createKeyReader, factsPlace, type KeyReader } from '../tables/keys';
 import { without } from '../../records';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
 import { torchDtypes, word } from '../tables/reads';
@@ -184,5 +184,5 @@ function modelFolders({ flavor }: Facts): LauncherFile['modelFiles'] {
 function placeOfPolicy(document: YamlDocument, facts: Facts): Place {
   const entry = entryAt(document.root, ['policy', 'model_name']);
   const isHere = entry !== null && (entry.document ?? document).file === document.file;
-  return isHere ? { file: document.file, range: entry.value.range } : firstPlace(document, facts);
+  return isHere ? { file: document.file, range: entry.value.range } : factsPlace(document, facts);
 }

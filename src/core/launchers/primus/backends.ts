@@ -9,7 +9,7 @@ import { count, on } from '../../languages/reads';
 import { titanFile } from '../torchtitan/reader';
 import { checkpointPath } from '../tables/checkpoint-facts';
 import { joined, row, type Table } from '../tables/table';
-import { createKeyReader, firstPlace } from '../tables/keys';
+import { createKeyReader, factsPlace } from '../tables/keys';
 import { launcherFile, replacedKeys } from '../tables/launcher-file';
 import { word, phrase } from '../tables/reads';
 import type { YamlDocument } from '../../languages/yaml/document';
@@ -65,7 +65,7 @@ function sizesRemark(document: YamlDocument, facts: Facts): Finding {
   return {
     code: 'sizes-unknown',
     severity: 'information',
-    place: firstPlace(document, facts),
+    place: factsPlace(document, facts),
     message: sentence`Megatron-Bridge keeps the sizes of this model in the Python recipe that the file overrides`,
     remedy: sentence`name the model's HuggingFace config.json as "model" in a terapipe.json`,
     fixes: [],

@@ -17,6 +17,7 @@ import { mappedText } from '../../languages/shell/mapped-text';
 import { detectFork } from '../megatron/forks';
 import type { FlagWord } from '../tables/located-flag';
 import { megatronArguments } from '../tables/written-settings';
+import { earliestPlace } from '../tables/values';
 import { detectPurpose } from './purpose';
 import { flagWords, megatronFacts, megatronRemarks } from '../megatron/megatron-flags';
 import { leftOutFlags } from '../megatron/left-out-flags';
@@ -144,7 +145,7 @@ function launcherFile(
     file,
     format: 'megatron-shell',
     text,
-    place: firstPlace(file, flags),
+    place: launchPlace(file, flags),
     facts,
     program: fork,
     purpose,
@@ -178,7 +179,7 @@ function fileOfProgram(
     file,
     format,
     text,
-    place: earliest(places) ?? fileStart(file),
+    place: earliestPlace(places) ?? fileStart(file),
     purpose,
     remarks: purpose === 'training' ? [...notes, ...remarks] : [],
     placeholders: [],
@@ -201,16 +202,10 @@ function withScheduler(file: string, text: string, flags: LaunchFlags): LaunchFl
   return flags.size === 0 ? flags : new Map([...clusterOfScheduler(file, text), ...flags]);
 }
 
-function firstPlace(file: string, flags: LaunchFlags): Place {
+/** The first flag of the launch, else the start of the script. */
+function launchPlace(file: string, flags: LaunchFlags): Place {
   const places = [...flags].filter(([key]) => flagWords(key) !== undefined).map(([, { place }]) => place);
-  return earliest(places) ?? fileStart(file);
-}
-
-function earliest(places: readonly Place[]): Place | undefined {
-  return places.reduce<Place | undefined>(
-    (first, place) => (first === undefined || place.range.start < first.range.start ? place : first),
-    undefined,
-  );
+  return earliestPlace(places) ?? fileStart(file);
 }
 
 function refuseUnfit(file: string, text: string): void {

@@ -4,6 +4,7 @@ import { quoted } from '../../text';
 import type { Fact, FactName, Facts } from '../../run/facts';
 import type { FlagOutcome } from '../../languages/reads';
 import type { Row, Table, Read } from './table';
+import { firstPlace } from './values';
 import type { Plain, Resolver } from '../../languages/yaml/references';
 import { entryRemovalRange } from '../../languages/yaml/removal';
 import { entryAt, type YamlDocument, type YamlEntry, type YamlScalar } from '../../languages/yaml/document';
@@ -88,14 +89,10 @@ function plainText(node: YamlScalar, value: Plain): Plain {
   return value === null || node.text.includes('${') ? value : node.text;
 }
 
-/** The first place that facts of this file are at. */
-export function firstPlace(document: YamlDocument, facts: Facts): Place {
-  const places = Object.values(facts).flatMap(({ source }) =>
-    source.kind === 'file' && source.place.file === document.file ? [source.place] : [],
-  );
-  const [first] = places.sort((a, b) => a.range.start - b.range.start);
-  const [root] = document.root.entries.values();
-  return first ?? { file: document.file, range: root?.keyRange ?? { start: 0, end: 0 } };
+/** The first place that facts of this document are at, else its first key. */
+export function factsPlace({ file, root }: YamlDocument, facts: Facts): Place {
+  const [first] = root.entries.values();
+  return firstPlace(file, facts, { file, range: first?.keyRange ?? { start: 0, end: 0 } });
 }
 
 const unquoted = sentence`the number without quotes`;

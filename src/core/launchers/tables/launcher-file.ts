@@ -4,7 +4,7 @@ import { sentence } from '../../sentence';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../../run/facts';
 import type { LauncherFormat } from '../../run/config-format';
-import { firstPlace, type KeyReader } from './keys';
+import { factsPlace, type KeyReader } from './keys';
 import type { YamlDocument } from '../../languages/yaml/document';
 
 /** What a reader found, as the contract of launcher readers wants it. */
@@ -16,7 +16,7 @@ export function launcherFile(
 ): LauncherFile {
   const { file, text } = document;
   const remarks = [...(noticed.remarks?.() ?? []), ...(noticed.also ?? []), ...replacedKeys(document)];
-  const place = firstPlace(document, facts);
+  const place = factsPlace(document, facts);
   return { file, format, text, place, facts, remarks, modelFiles: [], placeholders: noticed.placeholders?.() ?? [] };
 }
 

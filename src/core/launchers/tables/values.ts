@@ -58,10 +58,16 @@ export function derive<K extends FactName>(facts: Draft, name: K, value: FactVal
   if (facts[name] === undefined) setFact(facts, name, { value, source: { kind: 'default', reason } });
 }
 
-/** The first fact by position, else the start of the file. */
-export function firstPlace(file: string, facts: Facts): Place {
-  const places = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' ? [source.place] : []));
-  return places.length === 0 ? fileStart(file) : places.reduce((first, place) => (place.range.start < first.range.start ? place : first));
+/** The first place that facts of this file are at, else `otherwise`. */
+export function firstPlace(file: string, facts: Facts, otherwise = fileStart(file)): Place {
+  const places = Object.values(facts).flatMap(({ source }) => (source.kind === 'file' && source.place.file === file ? [source.place] : []));
+  return earliestPlace(places) ?? otherwise;
+}
+
+/** The place that begins first; undefined: there is none. */
+export function earliestPlace(places: readonly Place[]): Place | undefined {
+  const [first] = places.toSorted((a, b) => a.range.start - b.range.start);
+  return first;
 }
 
 function setFact<K extends FactName>(facts: { [N in K]?: Fact<FactValues[N]> }, name: K, fact: Fact<FactValues[K]>): void {
