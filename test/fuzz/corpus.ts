@@ -16,6 +16,7 @@ const folders = [
   'fixtures/traits',
   'fixtures/schedules',
   'fixtures/measured',
+  'fixtures/problems',
   '../media/samples',
 ];
 
@@ -30,10 +31,15 @@ export function readCorpus(): readonly Fixture[] {
     .map((entry) => path.join(entry.parentPath, entry.name))
     .sort()
     .map((file) => ({ file: path.relative(test, file).split(path.sep).join('/'), text: readFileSync(file, 'utf8') }));
-  return [...files, { file: 'profile.json', text: profileText(profileWith()) }];
+  return [
+    ...files,
+    { file: 'profile.json', text: profileText(profileWith()) },
+    { file: 'lengths.jsonl', text: '{"tokens": 128, "count": 3}\n{"prompt_tokens": 7}\n64\n' },
+    { file: 'lengths.json', text: '{"128": 3, "7": 1}' },
+  ];
 }
 
-/** Whether a fixture is a config or a launcher's file: schedules, measured runs and profiles are read by readers of their own. */
+/** Whether a fixture is a config or a launcher's file: others are read by readers of their own. */
 export function isConfig({ file }: Fixture): boolean {
-  return !/schedules\/|measured\/|profile\.json$/.test(file);
+  return !/schedules\/|measured\/|problems\/|profile\.json$|lengths\./.test(file);
 }

@@ -8,7 +8,9 @@ import type { Place } from '../../src/core/domain/located';
 import { runFindings } from '../../src/core/rules/run-findings';
 import { parseProfile } from '../../src/core/measured-profile/file';
 import { readScheduleFile } from '../../src/core/schedules/pytorch-csv/schedule-file';
+import { readLengths } from '../../src/cli/problems/lengths';
 import type { Case } from './cases';
+import { commandProblem } from './commands';
 import type { Fixture } from './corpus';
 import { say, sentence } from '../../src/core/sentence';
 
@@ -27,10 +29,11 @@ type Texts = ReadonlyMap<string, string>;
 
 class Defect extends Error {}
 
-/** Runs one case through all that a face does with a config before planning. */
+/** Runs one case through all that a face does with a config before planning, and through its command. */
 export async function judge(given: Case, shell: LauncherReader): Promise<Verdict> {
   try {
-    return await verdictOf(given, shell);
+    const verdict = await verdictOf(given, shell);
+    return given.command.length === 0 ? verdict : { ...verdict, problem: await commandProblem(given, shell) };
   } catch (error) {
     const problem = error instanceof Defect ? error.message : `threw ${stackOf(error)}`;
     return { problem, answered: false, findings: 0, fixed: false };
@@ -42,6 +45,8 @@ const otherReaders: readonly (readonly [name: RegExp, read: (text: string, file:
   [/schedules\/.*\.csv$/, (text, file) => readScheduleFile(text, file, file).findings],
   [/measured\//, (text, file) => (readMeasured(text, file), [])],
   [/profile\.json$/, (text, file) => (parseProfile(text, file), [])],
+  [/lengths\./, (text, file) => (readLengths({ file, text }), [])],
+  [/problems\//, () => []],
 ];
 
 /** Reads a file that is not a config. */
@@ -150,7 +155,7 @@ async function tryFix(
     const own = fix.edits.filter(({ place }) => place.file === file);
     return { file, text: applied(text, own) };
   };
-  const after: Case = { main: mended(given.main), neighbour: given.neighbour === null ? null : mended(given.neighbour) };
+  const after: Case = { ...given, main: mended(given.main), neighbour: given.neighbour === null ? null : mended(given.neighbour) };
   const edited = [after.main, ...(after.neighbour === null ? [] : [after.neighbour])].map(
     (fixture) => [fixture.file, fixture.text] as const,
   );

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { caseOf } from '../fuzz/cases';
 import { isConfig, readCorpus } from '../fuzz/corpus';
 import { describeFailure, runSeries } from '../fuzz/series';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
@@ -11,9 +12,10 @@ const seed = 4;
 describe('readers of configs and launchers', () => {
   it(`answer ${texts} spoilt files with facts or an error in their text, and fix only what they read`, async () => {
     const corpus = readCorpus();
-    const result = await runSeries(corpus, await shellReader(), { seed, first: 0, cases: texts });
+    const caseAt = (index: number) => caseOf(seed, index, corpus);
+    const result = await runSeries(await shellReader(), { caseAt, first: 0, cases: texts });
     assert.deepEqual(
-      result.failures.map((failure) => describeFailure(failure, seed)),
+      result.failures.map((failure) => describeFailure(failure, `seed ${seed}`)),
       [],
     );
     // The series is worth little if most of it is refused at the door. Schedules and measured runs have no fixes.

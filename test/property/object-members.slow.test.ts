@@ -21,7 +21,7 @@ describe('readers of configs and launchers', () => {
         if (at % step !== 0) continue;
         const member = members[(at / step) % members.length] ?? members[0];
         const main = { file, text: text.replaceAll(new RegExp(`(?<![\\w-])${word}(?![\\w-])`, 'g'), member) };
-        const { problem } = await judge({ main, neighbour: null }, shell);
+        const { problem } = await judge({ main, neighbour: null, command: [] }, shell);
         if (problem !== null) problems.push(`${file}, ${word} as ${member}: ${problem}`);
       }
     }
