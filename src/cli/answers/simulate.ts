@@ -3,6 +3,7 @@ import { column, formatDuration, formatNumber, formatPercent } from '../../core/
 import type { PassMemory, PassTimes } from '../../core/schedules/kind';
 import { busyTimes } from '../../core/schedules/simulate/idle';
 import { toActions, cellText } from '../../core/schedules/pytorch-csv/actions';
+import { isScheduleCsv } from '../../core/schedules/pytorch-csv/cells';
 import { readScheduleCsv } from '../../core/schedules/pytorch-csv/read';
 import { generateSchedule, toScheduleProblem } from '../../core/schedules/registry';
 import { operationKind, type Schedule, type Timeline } from '../../core/schedules/schedule';
@@ -38,15 +39,16 @@ interface SimulateAnswer {
 }
 
 /**
- * Simulates the problem in `source`; `read` gives the text of a CSV it names.
+ * Simulates the problem in `source`, or a schedule that is a CSV itself; `read` gives the text of a CSV that a problem names.
  * @throws ExpectedError as `readSimulationProblem`; `schedule-*` when the schedule cannot run.
  */
 export async function simulateAnswer(
   source: SourceText,
   read: (from: string, path: string) => Promise<SourceText>,
 ): Promise<Answer & { readonly json: SimulateAnswer }> {
-  const problem = readSimulationProblem(source.text, source.file);
-  const schedule = await buildSchedule(problem, source.file, read);
+  const isCsv = isScheduleCsv(source.text);
+  const problem = isCsv ? untimedProblem(source.file) : readSimulationProblem(source.text, source.file);
+  const schedule = await buildSchedule(problem, source.file, isCsv ? () => Promise.resolve(source) : read);
   const times = problem.times(schedule.stages);
   const timeline = placed(problem.place, () => simulate(schedule, chunkDurations(schedule, times), uniformTransfers(schedule, times)));
   const { busyMs, spanMs, bubbleRate } = busyTimes(timeline);
@@ -59,7 +61,18 @@ export async function simulateAnswer(
   }));
   const { makespanMs } = timeline;
   const json: SimulateAnswer = { version: 1, schedule: schedule.name, makespanMs, bubbleRate, stages, order: orderCells(schedule) };
-  return { json, text: simulateText(json), exitCode: 0 };
+  const note = isCsv ? ['', 'Each pass takes 1 ms, as the file has no times'] : [];
+  return { json, text: [simulateText(json), ...note].join('\n'), exitCode: 0 };
+}
+
+/** A CSV by itself: a millisecond for each pass of a stage, forward, backward for the input and backward for the weights. */
+function untimedProblem(csv: string): SimulationProblem {
+  const times = (stages: number): PassTimes => {
+    const ms = new Float64Array(stages).fill(1);
+    return { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms, sendMs: 0 };
+  };
+  const place = { file: csv, range: { start: 0, end: 0 } };
+  return { schedule: { csv, place }, stages: null, microBatches: null, slices: 1, chunksPerStage: 2, times, memory: null, place };
 }
 
 async function buildSchedule(

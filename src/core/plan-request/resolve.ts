@@ -15,7 +15,7 @@ import { runAbilities } from '../layout-search/abilities';
 import { chooseProfile, mismatchRemedy, profileMismatch } from '../measured-profile/match';
 import { listProblem, schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
 import { splitName } from '../domain/scheme';
-import { nothingToPlan, requireCountable, requireStacks, requireStacksGiven } from '../planner/refusals';
+import { nothingToPlan, requireCountable, requireHeadSize, requireStacks, requireStacksGiven } from '../planner/refusals';
 import { scheduleOn } from '../schedules/on-layout';
 import { counted, sentence } from '../sentence';
 import { applyOverrides, settingTexts } from '../terapipe/overrides';
@@ -48,6 +48,7 @@ export function resolveRun(
   signal?: CancelSignal,
 ): PlanRequest {
   requirePlanned(written);
+  requireHeadSize(written);
   const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
   const model = toTrainedModel(written);
   requireStacksGiven(written, model);

@@ -1,4 +1,4 @@
-import { formatCount } from '../format';
+import { formatCount, formatNumber } from '../format';
 import { scheduleOn, runsVirtualStages, plainName } from '../schedules/on-layout';
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
@@ -168,6 +168,26 @@ export function requireStacksGiven({ model: { encoderLayers, experts }, training
   refuse(routed, sentence`experts: which of its layers would have them is not known`, sentence`remove the experts, or the encoder`);
   const mtp = (mtpLayers?.value ?? 0) === 0 ? undefined : mtpLayers;
   refuse(mtp, sentence`multi-token prediction: no launcher is known that trains both`, sentence`set training.mtpLayers to 0`);
+}
+
+/** That heads without a size of their own do not share the hidden size evenly. */
+export function unevenHeads(hidden: number, heads: number): Sentence {
+  return sentence`A hidden size of ${formatNumber(hidden)} is not divisible by ${counted(heads, 'attention head', undefined, formatNumber)}`;
+}
+
+/**
+ * Refuses more heads than the hidden size has elements for, where nothing gives the size of a head. Fewer are rounded down, as Megatron-LM
+ * does.
+ * @throws ExpectedError `hidden-heads`, placed.
+ */
+export function requireHeadSize({ model: { hidden, heads, headDim }, traits }: Run): void {
+  if (heads.value <= hidden.value || headDim.source.kind !== 'default' || (traits?.latent ?? null) !== null) return;
+  throw new ExpectedError(
+    'hidden-heads',
+    unevenHeads(hidden.value, heads.value),
+    sentence`use ${formatNumber(hidden.value)} heads, or give the size of a head`,
+    filePlace(heads),
+  );
 }
 
 function filePlace({ source }: Located<unknown>): Place | undefined {

@@ -77,6 +77,18 @@ describe('terapipe on bad input', () => {
     await file('{"model": {"layers": 0, "hidden": 8, "heads": 1}}', '1:22', 'config-out-of-range', 'bad/terapipe.json');
   });
 
+  it('refuses more heads than the hidden size has elements in the words of check', async () => {
+    await file(
+      '{"model": {"layers": 4, "hidden": 64, "heads": 65},\n"layout": {"pipeline": 2}}',
+      '1:48',
+      'hidden-heads',
+      'bad/terapipe.json',
+    );
+    const [planned, checked] = [await cli.run(['plan', 'bad/terapipe.json']), await cli.run(['check', 'bad/terapipe.json'])];
+    assert.equal(planned.exitCode, 2);
+    assert.ok(checked.out.includes(planned.err.replace('bad/terapipe.json:1:48: ', '').trim()), checked.out + planned.err);
+  });
+
   it('refuses files that are missing, too large or unreadable', async function () {
     await refuses(['plan', 'missing.json'], 'missing.json:1:1', 'config-not-found');
     await file(`{"model_type": "gpt2", "x": "${'x'.repeat(50 * 2 ** 20)}"}`, '1:1', 'config-too-large', 'big.json');

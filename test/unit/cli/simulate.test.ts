@@ -36,6 +36,13 @@ describe('terapipe simulate', () => {
     assert.deepEqual(Object.keys(answer.stages[0] ?? {}), ['busyMs', 'idleMs', 'spanMs', 'peakMemory']);
   });
 
+  it('takes a CSV of more than 100,000 actions by itself, each pass a millisecond', async () => {
+    const microBatches = Array.from({ length: 25_001 }, (_, index) => index);
+    const csv = [0, 1].map((stage) => microBatches.map((index) => `${stage}F${index},${stage}B${index}`).join(',')).join('\n');
+    const { makespanMs, stages } = await simulate(`${csv}\n`);
+    assert.deepEqual([makespanMs, stages.map(({ busyMs }) => busyMs)], [6 * 25_001, [75_003, 75_003]]);
+  });
+
   it('finds the bubble of 1F1B on every stage: (p - 1)(F + B)', async () => {
     const { makespanMs, bubbleRate, stages } = await simulate(oneForward);
     assert.equal(makespanMs, (8 + 3) * 3);

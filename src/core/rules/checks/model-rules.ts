@@ -6,6 +6,7 @@ import { countOf } from '../../launchers/counts';
 import { paddedVocabSize, parallelSize, vocabMultiple } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronFormats, megatronLmFormats, runFormats } from '../formats';
+import { unevenHeads } from '../../planner/refusals';
 import { listed, many, nearestFitting, remove, setTo, type Issue, type Rule } from '../rule';
 import { dividesHeads } from './sizes';
 import { sentence } from '../../sentence';
@@ -60,7 +61,7 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const near = nearestFitting(listDivisors(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],
-    message: sentence`A hidden size of ${formatNumber(hidden)} is not divisible by ${many(heads, 'attention head')}`,
+    message: unevenHeads(hidden, heads),
     remedy: sentence`use ${listed(near)} heads, or give the size of a head`,
     changes: setTo('heads', near),
   };
