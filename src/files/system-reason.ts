@@ -12,22 +12,35 @@ const room = sentence`make room, or name another place`;
 const elsewhere = sentence`name another place`;
 const permissions = sentence`check the permissions of the file and its folder, or name another place`;
 
+const refused: SystemReason = { why: sentence`it may not be written`, remedy: permissions };
+const noFolder: SystemReason = { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` };
+const exists: SystemReason = { why: sentence`a file with that name exists`, remedy: elsewhere };
+const inFile: SystemReason = { why: sentence`its folder is a file`, remedy: elsewhere };
+const isFolder: SystemReason = { why: sentence`it is a folder`, remedy: sentence`name a file` };
+
+/** By codes of the system, of Node.js, and of the file systems of VS Code. */
 const reasons: ReadonlyMap<string, SystemReason> = new Map(
   Object.entries({
     ENOSPC: { why: sentence`the disk is full`, remedy: room },
     EDQUOT: { why: sentence`your disk quota is used up`, remedy: room },
     EFBIG: { why: sentence`it would be larger than files may be here`, remedy: elsewhere },
-    EACCES: { why: sentence`it may not be written`, remedy: permissions },
-    EPERM: { why: sentence`it may not be written`, remedy: permissions },
+    EACCES: refused,
+    EPERM: refused,
+    NoPermissions: refused,
     EROFS: { why: sentence`its disk is read-only`, remedy: elsewhere },
-    ENOENT: { why: sentence`its folder does not exist`, remedy: sentence`create the folder, or name another place` },
-    EEXIST: { why: sentence`a file with that name exists`, remedy: elsewhere },
-    ENOTDIR: { why: sentence`its folder is a file`, remedy: elsewhere },
-    EISDIR: { why: sentence`it is a folder`, remedy: sentence`name a file` },
+    ENOENT: noFolder,
+    FileNotFound: noFolder,
+    EEXIST: exists,
+    FileExists: exists,
+    ENOTDIR: inFile,
+    FileNotADirectory: inFile,
+    EISDIR: isFolder,
+    FileIsADirectory: isFolder,
     ELOOP: { why: sentence`it is a link that leads back to itself`, remedy: elsewhere },
     ENXIO: { why: sentence`nothing reads from it`, remedy: sentence`name a file` },
     ENAMETOOLONG: { why: sentence`its name is too long`, remedy: sentence`use a shorter name` },
     ERR_INVALID_ARG_VALUE: { why: sentence`its name has a NUL character`, remedy: sentence`use another name` },
+    Unavailable: { why: sentence`its disk cannot be reached`, remedy: sentence`try again, or name another place` },
   }),
 );
 

@@ -22,7 +22,7 @@ const planFile = 'terapipe.json';
 export async function createConfigCommand(commands: ConfigCommands, argument: unknown): Promise<vscode.Uri> {
   const config = await findSourceConfig(commands, argument);
   const target = await newConfigTarget(config);
-  if (!(await exists(target))) await write(target, await newConfigContent(commands, config, target));
+  if (!(await exists(target))) await createFile(target, await newConfigContent(commands, config, target));
   await vscode.window.showTextDocument(target, { preview: false });
   return target;
 }
@@ -69,9 +69,10 @@ async function newConfigContent({ sessions, log }: ConfigCommands, { file, forma
   );
 }
 
-async function write(target: vscode.Uri, text: string): Promise<void> {
+/** Creates a file; one that exists stays as it is. @throws ExpectedError `config-unreadable` where nothing can be written. */
+export async function createFile(target: vscode.Uri, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
-  edit.createFile(target, { contents: new TextEncoder().encode(text) });
+  edit.createFile(target, { ignoreIfExists: true, contents: new TextEncoder().encode(text) });
   if (!(await vscode.workspace.applyEdit(edit)))
     throw new ExpectedError(
       'config-unreadable',

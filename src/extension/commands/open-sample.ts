@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { CancelledError } from '../../core/errors';
 import { hubModel } from '../../core/huggingface/hub-models';
@@ -9,6 +10,7 @@ import { showQuickPick } from '../platform/ui';
 import { newConfigText } from '../sessions/new-config';
 import { uriBaseName } from '../sessions/sources';
 import { openFirstFile, samples, welcomeNextWindow } from './sample-window';
+import { createFile } from './create-config';
 import { toUri } from './target';
 
 /**
@@ -62,11 +64,20 @@ async function askFolder(storage: vscode.Uri): Promise<vscode.Uri> {
 
 /** Copies a folder tree file by file; what exists at the target stays as it is. */
 async function copyMissing(from: vscode.Uri, to: vscode.Uri): Promise<void> {
-  await vscode.workspace.fs.createDirectory(to);
+  await makeFolder(to);
   for (const [name, type] of await vscode.workspace.fs.readDirectory(from)) {
     const [source, target] = [vscode.Uri.joinPath(from, name), vscode.Uri.joinPath(to, name)];
     if ((type & vscode.FileType.Directory) !== 0) await copyMissing(source, target);
     else await copyIfMissing(source, target);
+  }
+}
+
+async function makeFolder(folder: vscode.Uri): Promise<void> {
+  try {
+    if (folder.scheme === 'file') await mkdir(folder.fsPath, { recursive: true });
+    else await vscode.workspace.fs.createDirectory(folder);
+  } catch (error) {
+    throw notWritten('export-not-saved', uriBaseName(folder), error);
   }
 }
 
@@ -103,13 +114,7 @@ export async function startModel(context: vscode.ExtensionContext, log: vscode.L
   const plan = vscode.Uri.joinPath(folder, 'terapipe.json');
   const { name, nodes } = published[model];
   const defaults = planDefaults(plan, log);
-  await writeNew(vscode.Uri.joinPath(folder, 'config.json'), `${JSON.stringify(JSON.parse(hubModel(name) ?? '{}'), null, 2)}\n`);
-  await writeNew(plan, newConfigText('config.json', null, { ...defaults, nodes: defaults.nodes ?? nodes }));
+  await createFile(vscode.Uri.joinPath(folder, 'config.json'), `${JSON.stringify(JSON.parse(hubModel(name) ?? '{}'), null, 2)}\n`);
+  await createFile(plan, newConfigText('config.json', null, { ...defaults, nodes: defaults.nodes ?? nodes }));
   await vscode.window.showTextDocument(plan, { preview: false });
-}
-
-async function writeNew(file: vscode.Uri, text: string): Promise<void> {
-  const edit = new vscode.WorkspaceEdit();
-  edit.createFile(file, { ignoreIfExists: true, contents: new TextEncoder().encode(text) });
-  await vscode.workspace.applyEdit(edit);
 }

@@ -22,6 +22,7 @@ export async function run(): Promise<void> {
   await import('./editor.test');
   await import('./elastic.test');
   await import('./families.test');
+  await import('./faults.test');
   await import('./launchers.test');
   await import('./layouts.test');
   await import('./prefill.test');
