@@ -1,5 +1,5 @@
-// Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, and writes a line of
-// figures after each round.
+// Loaded inside the extension host by test/bench/memory.ts: opens a file, edits it, opens and closes its panel, searches and profiles, and
+// writes a line of figures after each round.
 import childProcess, { type ChildProcess } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import v8 from 'node:v8';
@@ -22,6 +22,11 @@ export interface MemoryBench {
   readonly rounds: number;
   readonly editsARound: number;
   readonly openingsARound: number;
+  /** Each is cancelled at a random moment. */
+  readonly searchesARound: number;
+  readonly profilesARound: number;
+  /** A config whose layer is profiled in a second. */
+  readonly profiledFile: string;
 }
 
 /** A person types on before each edit is planned: of this many one is waited for. */
@@ -30,7 +35,7 @@ const plannedEvery = 10;
 /** Called by VS Code. */
 export async function run(): Promise<void> {
   const bench = JSON.parse(process.env['TERAPIPE_BENCH'] ?? '{}') as MemoryBench;
-  const { file, resultFile, hasExtension, rounds, editsARound, openingsARound } = bench;
+  const { file, resultFile, hasExtension } = bench;
   const say = (text: string): void => appendFileSync(resultFile, `${text}\n`);
   const figures = figuresOf(recordedProcesses());
   try {
@@ -42,25 +47,68 @@ export async function run(): Promise<void> {
     if (hasExtension) await openAndClose(bench);
     else await pause();
     say(`opened: ${await figures()}`);
-    if (editsARound > 0)
-      for (let round = 1; round <= rounds; round += 1) {
-        for (let edit = 1; edit <= editsARound; edit += 1) {
-          const edits = (round - 1) * editsARound + edit;
-          await retype(document, 64 + 8 * (edits % 97));
-          if (hasExtension && (edits % plannedEvery === 0 || edit === editsARound)) await planned(uri);
-        }
-        say(`${round * editsARound} edits: ${await figures()}`);
-      }
-    if (hasExtension && openingsARound > 0)
-      for (let round = 1; round <= rounds; round += 1) {
-        for (let opening = 0; opening < openingsARound; opening += 1) await openAndClose(bench);
-        say(`${round * openingsARound} openings: ${await figures()}`);
-      }
+    for (const phase of phasesOf(bench, document)) await runPhase(phase, bench.rounds, async (line) => say(`${line}: ${await figures()}`));
     say('done');
   } catch (error) {
     say(`failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     throw error;
   }
+}
+
+/** One thing that is done many times. */
+interface Phase {
+  readonly name: string;
+  readonly aRound: number;
+  /** @param time counts from 1. */
+  readonly act: (time: number) => Promise<void>;
+}
+
+function phasesOf(bench: MemoryBench, document: vscode.TextDocument): readonly Phase[] {
+  const { hasExtension, editsARound, openingsARound, searchesARound, profilesARound, profiledFile } = bench;
+  const edits: Phase = {
+    name: 'edits',
+    aRound: editsARound,
+    act: async (time) => {
+      await retype(document, 64 + 8 * (time % 97));
+      if (hasExtension && (time % plannedEvery === 0 || time % editsARound === 0)) await planned(document.uri);
+    },
+  };
+  if (!hasExtension) return [edits];
+  return [
+    edits,
+    { name: 'openings', aRound: openingsARound, act: () => openAndClose(bench) },
+    { name: 'searches cancelled', aRound: searchesARound, act: (time) => searchAndCancel(document.uri, time) },
+    { name: 'profiles', aRound: profilesARound, act: () => profile(vscode.Uri.file(profiledFile)) },
+  ];
+}
+
+async function runPhase({ name, aRound, act }: Phase, rounds: number, report: (line: string) => Promise<void>): Promise<void> {
+  if (aRound === 0) return;
+  for (let time = 1; time <= rounds * aRound; time += 1) {
+    await act(time);
+    if (time % aRound === 0) await report(`${time} ${name}`);
+  }
+}
+
+/** Longest that a search runs before it is cancelled, ms. */
+const longestSearchMs = 1_000;
+
+/** @param seed the moment of cancelling is drawn by it, so that each run does the same. */
+async function searchAndCancel(uri: vscode.Uri, seed: number): Promise<void> {
+  const search = vscode.commands.executeCommand('terapipe.searchLayout', uri);
+  const drawn = ((seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31;
+  await new Promise((resolve) => setTimeout(resolve, drawn * longestSearchMs));
+  await vscode.commands.executeCommand('terapipe.cancelSearch', uri);
+  await search;
+}
+
+/** Profiles the layer of a config, and removes the profile. @throws Error where none was written. */
+async function profile(config: vscode.Uri): Promise<void> {
+  await vscode.commands.executeCommand('terapipe.profile', config);
+  const folder = vscode.Uri.joinPath(config, '../.terapipe/profiles');
+  const [written] = await vscode.workspace.fs.readDirectory(folder);
+  if (written === undefined) throw new Error('no profile was written');
+  await vscode.workspace.fs.delete(vscode.Uri.joinPath(folder, written[0]), { useTrash: false });
 }
 
 interface Recorded {
@@ -69,7 +117,7 @@ interface Recorded {
   started: number;
 }
 
-/** The processes that are started from now on: the extension's planners. */
+/** The processes that are started from now on: the extension's planners and profilers. */
 function recordedProcesses(): Recorded {
   const recorded: Recorded = { running: new Set(), started: 0 };
   const { fork } = childProcess;
@@ -84,7 +132,7 @@ function recordedProcesses(): Recorded {
   return recorded;
 }
 
-/** A line of what the host takes now, garbage collected, and took at most since the line before; the same of the planners' processes. */
+/** A line of what the host takes now, garbage collected, and took at most since the line before; the same of the extension's processes. */
 function figuresOf(recorded: Recorded): () => Promise<string> {
   const collect = garbageCollector();
   return async () => {
@@ -100,7 +148,7 @@ function figuresOf(recorded: Recorded): () => Promise<string> {
     return [
       `host ${inMegabytes(now)} MB (peak ${inMegabytes(peak)}, without files mapped ${inMegabytes(anonymous)})`,
       `its heap ${inMegabytes(heapUsed)}, external ${inMegabytes(external)}, of it array buffers ${inMegabytes(arrayBuffers)}`,
-      `${recorded.started} planners started, now ${planned.join(' + ') || 'none'}`,
+      `${recorded.started} processes started, now ${planned.join(' + ') || 'none'}`,
     ].join('; ');
   };
 }

@@ -1,5 +1,7 @@
-// Prints what memory the extension host and its workers take in a real VS Code, over 1,000 edits and 200 openings of the panel and with the
-// largest files: `npm run bench:memory`, or with `-- ROUNDS EDITS OPENINGS` of each round, and behind them a word of the hosts to start.
+// Prints what memory the extension host, its processes and the page take in a real VS Code, over 2,000 edits, 400 openings of the panel,
+// 200 searches that are cancelled and 50 profiles, and with the largest files: `npm run bench:memory`, or with `-- ROUNDS EDITS OPENINGS
+// SEARCHES PROFILES` of each round, and behind them a word of the hosts to start.
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
@@ -13,22 +15,33 @@ import type { MemoryBench } from './memory-suite';
 /** Without an answer for this long the bench gives up. */
 const patienceMs = 300_000;
 const pollMs = 200;
-const [rounds = 10, editsARound = 100, openingsARound = 20] = process.argv.slice(2, 5).map(Number);
-const wanted = process.argv[5] ?? '';
+const [rounds = 10, editsARound = 200, openingsARound = 40, searchesARound = 20, profilesARound = 5] = process.argv.slice(2, 7).map(Number);
+const wanted = process.argv[7] ?? '';
+
+type Counts = 'editsARound' | 'openingsARound' | 'searchesARound' | 'profilesARound';
 
 /** What is done in one extension host, started for it by itself. */
-interface BenchedHost extends Pick<MemoryBench, 'hasExtension' | 'rounds' | 'editsARound' | 'openingsARound'> {
+interface BenchedHost extends Pick<MemoryBench, 'hasExtension' | 'rounds' | Counts> {
   readonly title: string;
   /** Text of the file that is opened; left out: the sample's config. */
   readonly text?: () => string;
   readonly name?: string;
 }
 
-const once = { rounds: 1, editsARound: 0, openingsARound: 0 };
+const nothing = { editsARound: 0, openingsARound: 0, searchesARound: 0, profilesARound: 0 };
+const once = { rounds: 1, ...nothing };
 
 const hosts: readonly BenchedHost[] = [
-  { title: 'edits without TeraPipe', hasExtension: false, rounds, editsARound, openingsARound: 0 },
-  { title: 'edits and openings', hasExtension: true, rounds, editsARound, openingsARound },
+  { title: 'edits without TeraPipe', hasExtension: false, rounds, ...nothing, editsARound },
+  {
+    title: 'edits, openings, searches and profiles',
+    hasExtension: true,
+    rounds,
+    editsARound,
+    openingsARound,
+    searchesARound,
+    profilesARound,
+  },
   { title: '10,000 layers on 10,000 stages, 1,000 micro-batches', hasExtension: true, ...once, text: deepConfig },
   { title: 'a config of 5 MB', hasExtension: true, ...once, text: () => configWith(2.6e6) },
   { title: 'a config of 5 MB without TeraPipe', hasExtension: false, ...once, text: () => configWith(2.6e6) },
@@ -44,6 +57,16 @@ function deepConfig(): string {
     cluster: { gpu: 'H100-80GB', nodes: 1250, gpusPerNode: 8 },
     training: { sequenceLength: 1024, globalBatch: 1000 },
     layout: { tensor: 1, pipeline: 10_000, data: 1 },
+  });
+}
+
+/** Small enough for a CPU to measure a slice of in milliseconds. */
+function profiledConfig(): string {
+  return JSON.stringify({
+    model: { layers: 4, hidden: 64, heads: 2, ffn: 256, vocab: 300, positions: 'learned', norm: 'layernorm' },
+    cluster: { gpu: 'L40S', nodes: 1, gpusPerNode: 2 },
+    training: { sequenceLength: 128, microBatch: 1, globalBatch: 4, precision: 'fp32' },
+    layout: { tensor: 1, pipeline: 2, data: 1 },
   });
 }
 
@@ -119,9 +142,16 @@ async function benchHost(
   cpSync(path.join(root, 'media/samples/llama3-8b'), workspace, { recursive: true });
   const file = path.join(workspace, host.name ?? 'terapipe.json');
   if (host.text !== undefined) writeFileSync(file, host.text());
-  const bench: MemoryBench = { ...host, file, resultFile: path.join(folder, 'figures.txt'), openFile: path.join(folder, 'open') };
-  writeFileSync(bench.resultFile, '');
-  const server = await startCodeServer(tools, { env: { TERAPIPE_BENCH: JSON.stringify(bench) }, settings: { 'terapipe.planDelay': 0 } });
+  const profiledFile = path.join(workspace, 'profiled/terapipe.json');
+  mkdirSync(path.join(workspace, 'profiled/.terapipe'), { recursive: true });
+  writeFileSync(profiledFile, profiledConfig());
+  const [resultFile, openFile] = [path.join(folder, 'figures.txt'), path.join(folder, 'open')];
+  const bench: MemoryBench = { ...host, file, profiledFile, resultFile, openFile };
+  writeFileSync(resultFile, '');
+  const server = await startCodeServer(tools, {
+    env: { TERAPIPE_BENCH: JSON.stringify(bench) },
+    settings: { 'terapipe.planDelay': 0, 'terapipe.profiler.provider': 'cpu', 'terapipe.profiler.budget': 1 },
+  });
   const browser = await launchBrowser(chromiumPath);
   try {
     const { page } = await openWorkbench(browser, server.url(workspace), async (fresh) => {
@@ -138,6 +168,26 @@ async function benchHost(
     await browser.close();
     await server.stop();
   }
+  const left = ownProcesses();
+  console.log(left.length === 0 ? 'no process left' : `processes left:\n${left.join('\n')}`);
+}
+
+/** Command lines of processes that run a bundle of this build. */
+function ownProcesses(): readonly string[] {
+  const lines = execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => ['worker.js', 'profiler.js'].some((name) => line.includes(path.join(root, 'dist', name))));
+}
+
+/** What the page has kept, garbage collected: closing a panel gives back its documents. */
+async function pageFigures(page: Page): Promise<string> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  await session.send('Performance.enable');
+  const { metrics } = await session.send('Performance.getMetrics');
+  await session.detach();
+  const value = (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? NaN;
+  const heap = (value('JSHeapUsedSize') / 1e6).toFixed(0);
+  return `  page: heap ${heap} MB, ${value('Frames')} frames, ${value('Nodes')} nodes, ${value('JSEventListeners')} listeners`;
 }
 
 /** The folder of an extension that does nothing. */
@@ -162,6 +212,7 @@ async function follow(page: Page, { resultFile, openFile }: MemoryBench): Promis
     const output = readFileSync(resultFile, 'utf8');
     if (output === printed) continue;
     process.stdout.write(output.slice(printed.length).replace(/^done\n/m, ''));
+    console.log(await pageFigures(page));
     printed = output;
     silentMs = 0;
   }
