@@ -61,7 +61,7 @@ describe('layouts of a launcher', () => {
     assert.equal(lens.command?.command, 'terapipe.openLayout');
     const found = await slower(document);
     assert.equal(document.getText(found.range), '16');
-    assert.match(found.message, /crosses nodes of 8 GPUs: [\d.]+x slower than tensor /);
+    assert.match(found.message, /crosses nodes of 8 GPUs: [\d.]+x slower than TP\d/);
 
     const diff = await showDiff(document, found);
     assert.equal(diff.original.toString(), document.uri.toString());
