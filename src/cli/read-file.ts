@@ -63,7 +63,7 @@ function notRead(file: string, kind: 'folder' | 'device' | 'too large'): Error {
     case 'folder':
       return failure('config-unreadable', file, sentence`is a folder`, sentence`name the config file in it`);
     case 'device':
-      return failure('config-unreadable', file, sentence`is not a regular file`, sentence`name one, or give - and pipe it in`);
+      return failure('config-unreadable', file, sentence`is not a regular file`, sentence`name a regular file, or give - and pipe it in`);
     case 'too large':
       return tooLarge(file);
   }

@@ -46,8 +46,8 @@ async function bundledWorker(): Promise<string> {
   process.on('exit', () => rmSync(path.dirname(outfile), { recursive: true }));
   const places: esbuild.Plugin = {
     name: 'places',
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /test[/\\].*\.ts$/ }, async ({ path: file }) => ({
+    setup: (build) =>
+      build.onLoad({ filter: /test[/\\].*\.ts$/ }, async ({ path: file }) => ({
         loader: 'ts',
         contents: (await readFile(file, 'utf8'))
           .replaceAll('import.meta.dirname', JSON.stringify(path.dirname(file)))

@@ -2,8 +2,8 @@ import type { Fixture } from './corpus';
 import { below, pick, type Random } from './mutate';
 
 /*
- * Mutations that keep a file's syntax: values at the edges of types, foreign keys, sections twice and in another order, encodings, includes.
- * They get past the parsers, where spoilt characters end.
+ * Mutations that keep a file's syntax: values at the edges of types, foreign keys, sections twice and in another order, encodings,
+ * includes. They get past the parsers, where spoilt characters end.
  */
 
 const numbers = [
@@ -66,7 +66,7 @@ const encodings: readonly ((text: string) => string)[] = [
   (text) => `\uFEFF${text}`,
   (text) => text.replaceAll('\n', '\r\n'),
   (text) => new TextDecoder('latin1').decode(new TextEncoder().encode(text)),
-  (text) => [...text].join('\0'),
+  (text) => text.replaceAll(/(?=.)/gu, '\0'),
   (text) => text.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
   (text) => text.replaceAll('"', '“'),
   (text) => text.replaceAll(' ', '\u00a0'),
