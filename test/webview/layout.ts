@@ -280,7 +280,7 @@ export const layoutCases: readonly Case[] = [
     state: state(found),
     steps: async (open) => {
       const { page } = open;
-      await page.getByRole('textbox', { name: 'Filter layouts' }).fill('tp 8 × pp 4 × dp 1 1f1b micro-batch 1 full');
+      await page.getByRole('textbox', { name: 'Filter layouts' }).fill('tp8 pp 4 dp1 1f1b micro-batch 1 full');
       await page.locator('.layout-table tbody tr', { hasText: 'as launched' }).click();
       const detail = page.locator('.layout-detail');
       await until('the detail', async () => (await textOf(open, '.layout-detail')).includes('as launched'));

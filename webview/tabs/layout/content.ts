@@ -1,3 +1,4 @@
+import { sizesText } from '../../../src/core/domain/sizes-text';
 import { formatBytes, formatDuration } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
 import type { LayoutAnswer } from '../../../src/protocol/layout';
@@ -5,7 +6,6 @@ import { bytesAxis, stretchedTimeAxis } from '../../charts/axis';
 import type { ChartContent, Dot } from '../../charts/content';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { sizesText } from './labels';
 import { tieMs, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 import { maximum, minimum } from '../../../src/core/numbers';

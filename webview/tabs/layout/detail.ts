@@ -1,3 +1,4 @@
+import { sizesText } from '../../../src/core/domain/sizes-text';
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
 import { stepShares } from '../../../src/core/planner/explain/limit-labels';
@@ -10,7 +11,6 @@ import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { gpuHours, type LayoutRow } from './rows';
 import { stepPartNames } from '../../../src/core/planner/explain/step-part-names';
-import { sizesText } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */

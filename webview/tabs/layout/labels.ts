@@ -1,18 +1,9 @@
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
 import type { SearchKey } from '../../../src/core/domain/layout-choices';
-import type { LayoutAnswer, LayoutRunning, PageLayout } from '../../../src/protocol/layout';
+import type { LayoutAnswer, LayoutRunning } from '../../../src/protocol/layout';
 import { sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { say } from '../../../src/core/sentence';
-
-/** `TP 4 × PP 16 × DP 2, EP 8`. */
-export function sizesText({ tensor, pipeline, data, context, expert, expertTensor }: PageLayout['layout']): string {
-  return [
-    [`TP ${tensor}`, `PP ${pipeline}`, `DP ${data}`, ...(context > 1 ? [`CP ${context}`] : [])].join(' × '),
-    ...(expert > 1 ? [`EP ${expert}`] : []),
-    ...(expertTensor !== undefined && expertTensor !== tensor ? [`ETP ${expertTensor}`] : []),
-  ].join(', ');
-}
 
 /** What a search may choose, in words. */
 export function keyName(key: SearchKey): string {

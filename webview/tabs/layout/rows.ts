@@ -1,6 +1,6 @@
+import { sizesText } from '../../../src/core/domain/sizes-text';
 import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../src/protocol/layout';
 import type { LayoutColumn, LayoutViewSettings } from './settings';
-import { sizesText } from './labels';
 import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
 import { gpusUsed } from '../../../src/core/domain/request';
@@ -102,11 +102,11 @@ export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettin
     .sort((a, b) => sign * (valueOf(a.plan, settings.by) - valueOf(b.plan, settings.by)));
 }
 
-/** What a filter asks for: words, and names with their number (`tp 2`, which is not `tp 16`), in any order. */
+/** What a filter asks for: words, and names with their number (`tp2` or `tp 2`, which is not `tp16`), in any order. */
 function filterTerms(text: string): RegExp[] {
   const terms = text.toLowerCase().match(/[a-z][\w-]*\s+\d+(?!\S)|\S+/g) ?? [];
   return terms.map(
-    (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ') + (/\d$/.test(term) ? '(?!\\d)' : '')),
+    (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ?') + (/\d$/.test(term) ? '(?!\\d)' : '')),
   );
 }
 
