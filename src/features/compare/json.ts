@@ -27,15 +27,13 @@ export function comparisonSentences(comparison: Comparison): Sentence[] {
 export function comparisonJson(comparison: Comparison): object {
   const sentences = comparisonSentences(comparison).map((sentence) => say(sentence));
   if (comparison.kind === 'plan') {
-    const { a, b, parts, requestDiff } = comparison;
+    const { a, b, parts } = comparison;
     const outcome = (plan: PlanOutcome): object => ({ ...plan, candidate: say(plan.candidate) });
     return {
       ...comparison,
       a: outcome(a),
       b: outcome(b),
       parts: parts.map((part) => ({ ...part, name: say(part.name) })),
-      // the name that `requestDiff` had first
-      asked: requestDiff,
       sentences,
     };
   }
