@@ -53,7 +53,7 @@ export function readCodeCache(file: string): ReadonlyMap<string, CachedCode> {
   try {
     const bytes = readOwn(file);
     const rest = bytes.subarray(digestBytes);
-    if (!digestOf(rest).equals(bytes.subarray(0, digestBytes))) return new Map();
+    if (!contentDigest(rest).equals(bytes.subarray(0, digestBytes))) return new Map();
     let start = 4 + rest.readUInt32LE(0);
     const index = JSON.parse(rest.toString('utf8', 4, start)) as Index;
     return new Map(index.map(([name, digest, length]) => [name, { digest, code: rest.subarray(start, (start += length)) }]));
@@ -91,10 +91,10 @@ function packed(codes: ReadonlyMap<string, CachedCode>): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
   const rest = Buffer.concat([length, text, ...[...codes.values()].map(({ code }) => code)]);
-  return Buffer.concat([digestOf(rest), rest]);
+  return Buffer.concat([contentDigest(rest), rest]);
 }
 
-function digestOf(bytes: Buffer): Buffer {
+function contentDigest(bytes: Buffer): Buffer {
   return createHash('sha1').update(bytes).digest();
 }
 
@@ -104,7 +104,7 @@ function readOwn(file: string): Buffer {
   try {
     const status = fstatSync(descriptor);
     const isOwn = process.getuid === undefined || (status.uid === process.getuid() && (status.mode & 0o022) === 0);
-    if (!isOwn || !status.isFile()) throw new Error('not a file of this user alone');
+    if (!isOwn || !status.isFile()) throw new Error('others may write it');
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);

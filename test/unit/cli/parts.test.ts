@@ -49,7 +49,7 @@ describe('code of the terminal', () => {
     assert.throws(later, { code: 'ENOENT' });
   });
 
-  it('is kept at the first start, for its user alone, and not written again', () => {
+  it('is kept at the first start, for its user only, and not written again', () => {
     start();
     const [file = ''] = cached();
     const bytes = readFileSync(file);
