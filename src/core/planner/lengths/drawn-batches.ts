@@ -2,9 +2,9 @@ import { sum, randomNumbers } from '../../numbers';
 import type { LengthShare } from '../../domain/scheme';
 import { firstAtLeast } from './packing';
 
-/** A global batch that may be drawn: how many documents of each length, and how likely it is. */
+/** A global batch that may be drawn: how many documents of some lengths, by their index, and how likely it is. */
 export interface Draw {
-  readonly counts: readonly number[];
+  readonly counts: ReadonlyMap<number, number>;
   readonly probability: number;
 }
 
@@ -27,10 +27,10 @@ export function drawBatches(lengths: readonly LengthShare[], documents: number, 
   let reached = 0;
   const upTo = shares.map((share) => (reached += share));
   const draws = Array.from({ length: most }, (): Draw => {
-    const counts = shares.map(() => 0);
+    const counts = new Map<number, number>();
     for (let document = 0; document < documents; document++) {
       const at = Math.min(firstAtLeast(upTo, random()), shares.length - 1);
-      counts[at] = (counts[at] ?? 0) + 1;
+      counts.set(at, (counts.get(at) ?? 0) + 1);
     }
     return { counts, probability: 1 / most };
   });
@@ -58,7 +58,7 @@ function everyDraw(shares: readonly number[], documents: number): readonly Draw[
     const isLast = counts.length === shares.length - 1;
     for (let count = isLast ? left : 0; count <= left; count++) {
       const next = log + count * Math.log(share) - (logFactorial[count] ?? 0);
-      if (isLast) draws.push({ counts: [...counts, count], probability: Math.exp(next) });
+      if (isLast) draws.push({ counts: new Map([...counts, count].entries()), probability: Math.exp(next) });
       else extend([...counts, count], left - count, next);
     }
   };

@@ -36,11 +36,11 @@ export function overLengths(
   const documents = sum(shares.map(({ count }) => count));
   const meanTokens = sum(shares.map((share) => share.count * share.tokens)) / documents;
   const longestTokens = shares.reduce((most, share) => Math.max(most, share.tokens), 0);
-  const pieces = shares.map((share) => documentPieces(share.tokens, tokens));
   const passes = globalBatch * Math.max(1, meanTokens / tokens) * layout.pipeline;
   const most = Math.max(effort.leastDraws, Math.min(effort.mostDraws, Math.floor(effort.passes / passes)));
   const { draws, exact } = drawBatches(shares, globalBatch, most);
-  const evaluate = policyEvaluator(request, pipeline, { draws, exact, pieces, meanTokens: meanTokens * globalBatch }, signal);
+  const drawn = draws.map(({ counts, probability }) => ({ descending: cutBatch(counts, shares, tokens), probability }));
+  const evaluate = policyEvaluator(request, pipeline, { draws: drawn, exact, meanTokens: meanTokens * globalBatch }, signal);
   const whole = layout.virtualStages > 1 ? 'Seq1F1B' : '1F1B';
   const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), evaluate);
   const policies = [padding(tokens, microBatch, '1F1B'), packing(tokens, microBatch, whole), ...(chunks === null ? [] : [chunks])];
@@ -55,6 +55,15 @@ export function overLengths(
     exact,
     ways: policies.flatMap((policy) => evaluate(policy, draws.length) ?? []),
   };
+}
+
+/** Lengths of the pieces of a global batch, longest first. */
+function cutBatch(counts: Draw['counts'], shares: readonly LengthShare[], most: number): readonly number[] {
+  const pieces = [...counts].flatMap(([at, count]) => {
+    const own = documentPieces(shares[at]?.tokens ?? 0, most);
+    return Array.from({ length: count }, () => own).flat();
+  });
+  return pieces.sort((a, b) => b - a);
 }
 
 /** A document's pieces, longest first. */
@@ -78,12 +87,16 @@ function bestChunks(policies: readonly BatchingPolicy[], evaluate: EvaluatePolic
   return best?.batching ?? null;
 }
 
+/** A global batch as it is cut. */
+interface DrawnBatch extends Pick<Draw, 'probability'> {
+  /** Lengths of the pieces of its documents. */
+  readonly descending: readonly number[];
+}
+
 /** What policies are evaluated by. */
 interface Drawn {
-  readonly draws: readonly Draw[];
+  readonly draws: readonly DrawnBatch[];
   readonly exact: boolean;
-  /** Of each length. */
-  readonly pieces: readonly (readonly number[])[];
   /** Of a global batch. */
   readonly meanTokens: number;
 }
@@ -112,7 +125,7 @@ interface Step extends ReplicaMemory {
 function policyEvaluator(
   request: PlanRequest,
   pipeline: Pipeline,
-  { draws, exact, pieces, meanTokens }: Drawn,
+  { draws, exact, meanTokens }: Drawn,
   signal?: CancelSignal,
 ): EvaluatePolicy {
   const known = new Map<string, ReplicaStep | null>();
@@ -136,9 +149,8 @@ function policyEvaluator(
       mayFit: verdicts.every(mayFit),
     };
   };
-  const simulateDraw = ({ counts, probability }: Draw, { schedule, microBatches }: BatchingPolicy): Step | null => {
+  const simulateDraw = ({ descending, probability }: DrawnBatch, { schedule, microBatches }: BatchingPolicy): Step | null => {
     throwIfCancelled(signal);
-    const descending = counts.flatMap((count, at) => Array.from({ length: count }, () => pieces[at] ?? []).flat()).sort((a, b) => b - a);
     const all = microBatches(descending);
     const replicas = schemesOfReplicas(all, request.layout.data, pipeline);
     const key = `${schedule}${JSON.stringify(replicas)}`;
