@@ -32,6 +32,12 @@ export interface MemoryBench {
 /** A person types on before each edit is planned: of this many one is waited for. */
 const plannedEvery = 10;
 
+/** The budget is in seconds. */
+const profilerSettings = [
+  ['provider', 'cpu'],
+  ['budget', 10],
+] as const;
+
 /** Called by VS Code. */
 export async function run(): Promise<void> {
   const bench = JSON.parse(process.env['TERAPIPE_BENCH'] ?? '{}') as MemoryBench;
@@ -47,6 +53,8 @@ export async function run(): Promise<void> {
     if (hasExtension) await openAndClose(bench);
     else await pause();
     say(`opened: ${await figures()}`);
+    for (const [name, value] of hasExtension ? profilerSettings : [])
+      await vscode.workspace.getConfiguration('terapipe.profiler').update(name, value, vscode.ConfigurationTarget.Global);
     for (const phase of phasesOf(bench, document)) await runPhase(phase, bench.rounds, async (line) => say(`${line}: ${await figures()}`));
     say('done');
   } catch (error) {

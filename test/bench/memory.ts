@@ -150,7 +150,7 @@ async function benchHost(
   writeFileSync(resultFile, '');
   const server = await startCodeServer(tools, {
     env: { TERAPIPE_BENCH: JSON.stringify(bench) },
-    settings: { 'terapipe.planDelay': 0, 'terapipe.profiler.provider': 'cpu', 'terapipe.profiler.budget': 1 },
+    settings: { 'terapipe.planDelay': 0 },
   });
   const browser = await launchBrowser(chromiumPath);
   try {

@@ -101,6 +101,18 @@ describe('architecture', () => {
     assert.deepEqual(offences, []);
   });
 
+  it('measures by a clock that nobody can set back, the terminal apart: the date only stamps what is written', () => {
+    const offences: string[] = [];
+    for (const { file, tree } of sources.filter(({ file }) => !file.startsWith('src/cli/')))
+      visit(tree, (node) => {
+        const isNow =
+          ts.isNewExpression(node) && node.getText(tree) === 'new Date()' && !/^new Date\(\)\.toISOString$/.test(node.parent.getText(tree));
+        if (isNow || (ts.isPropertyAccessExpression(node) && node.getText(tree) === 'Date.now'))
+          offences.push(`${file}: ${node.getText(tree)}`);
+      });
+    assert.deepEqual(offences, []);
+  });
+
   it('compares names of schedules nowhere: what sets one apart is a trait of its kind', () => {
     const isName = (node: ts.Node): boolean => ts.isStringLiteral(node) && namedSchedules.some((name) => name === node.text);
     const offences: string[] = [];

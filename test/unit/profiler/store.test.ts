@@ -118,6 +118,20 @@ describe('profile files', () => {
     await assert.rejects(writeProfile(blocked, profile), failure);
   });
 
+  it('are whole at any moment though two windows save the same one at once', async () => {
+    const file = await writeProfile(folder, profile);
+    const warnings = Array.from({ length: 200 }, (_, index) => `warning ${index}`);
+    const written: string[] = [];
+    const writing = [1, 2, 3, 4].map(async (seconds) => written.push(await writeProfile(folder, { ...profile, warnings, seconds })));
+    let reads = 0;
+    for (; written.length < writing.length; reads += 1) assert.deepEqual((await readProfiles(folder)).broken, []);
+    assert.ok(reads > 0);
+    await Promise.all(writing);
+    assert.deepEqual(new Set(written), new Set([file]));
+    assert.equal((await readProfile(file)).profile.warnings.length, 200);
+    assert.deepEqual(readdirSync(folder), [path.basename(file)]);
+  });
+
   it('never replace a complete one by one that was stopped early', async () => {
     const complete: Profile = { ...profile, status: 'complete', error: null };
     const file = await writeProfile(folder, complete);

@@ -114,7 +114,7 @@ describe('a planner in trouble', () => {
     );
   });
 
-  it('goes on when the clock is set back', async () => {
+  it('plans edits when the clock is set back', async () => {
     const Real = Date;
     const backMs = 86_400_000;
     class Back extends Real {
