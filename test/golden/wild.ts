@@ -34,7 +34,8 @@ export interface WildRow {
   readonly predicted: Candidate;
 }
 
-export const wildCases = (): readonly WildCase[] => (golden('wild') as { readonly cases: readonly WildCase[] }).cases;
+export const wildCases = (): readonly WildCase[] =>
+  ['wild', 'fresh'].flatMap((name) => (golden(name) as { readonly cases: WildCase[] }).cases);
 
 /** The request that a terapipe.json makes, as the faces make it. */
 export async function requestOf(config: object): Promise<PlanRequest> {
