@@ -53,7 +53,7 @@ export function ordersDiffer(layout: Sizes, cluster: Pick<NodeGroup, 'gpusPerNod
 interface ReplicaLinks {
   /** All of a group reach each other without the network. */
   readonly joined: boolean;
-  /** Groups that share the network of a node. */
+  /** Groups that share the network of the GPUs that a node or NVLink joins. */
   readonly sharing: number;
 }
 
@@ -65,11 +65,11 @@ export function replicaLinks(
   ranks: number,
 ): ReplicaLinks {
   const { tensor, context, pipeline } = layout;
-  const { gpusPerNode } = cluster;
+  const joinedTogether = joinedGpus(cluster);
   const stages = order === 'tp-cp-ep-pp-dp' ? pipeline : 1;
-  const joined = tensor * ranks * stages <= joinedGpus(cluster);
-  if (stages === 1) return { joined, sharing: Math.min(tensor, gpusPerNode) };
-  const contexts = Math.max(1, Math.min(context, Math.floor(gpusPerNode / tensor)));
-  const replicas = Math.max(1, Math.floor(gpusPerNode / (tensor * context * stages)));
-  return { joined, sharing: Math.max(1, gpusPerNode / (contexts * replicas)) };
+  const joined = tensor * ranks * stages <= joinedTogether;
+  if (stages === 1) return { joined, sharing: Math.min(tensor, joinedTogether) };
+  const contexts = Math.max(1, Math.min(context, Math.floor(joinedTogether / tensor)));
+  const replicas = Math.max(1, Math.floor(joinedTogether / (tensor * context * stages)));
+  return { joined, sharing: Math.max(1, joinedTogether / (contexts * replicas)) };
 }

@@ -24,6 +24,14 @@ export function collectiveBandwidth({ links, gpusPerNode }: Pick<ClusterSpec, 'l
 }
 
 /**
+ * Network bandwidth that collectives leave the GPUs with that a node or NVLink joins, bytes per second: of all nodes of an NVL72 rack, since
+ * what crosses between racks may leave by the card of any GPU of the group.
+ */
+export function joinedBandwidth(cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
+  return (collectiveBandwidth(cluster) * joinedGpus(cluster)) / cluster.gpusPerNode;
+}
+
+/**
  * Seconds of a ring all-reduce of `bytes` over `ranks`: 2 (r-1)/r bytes / bandwidth + lat0 + lat1 log2 r. A group that leaves the GPUs that
  * a node or NVLink joins runs at the node's network bandwidth with twice the latency. Source: straight-line fits to NCCL tables
  * (docs/model/time.md, Collectives).
@@ -68,7 +76,7 @@ export function shardBandwidth(
 ): number {
   const bus = nodeBusBandwidth(cluster.links, ranks);
   if (layout.tensor * ranks <= joinedGpus(cluster)) return bus;
-  return Math.min(bus, collectiveBandwidth(cluster) / Math.min(layout.tensor, cluster.gpusPerNode));
+  return Math.min(bus, joinedBandwidth(cluster) / Math.min(layout.tensor, joinedGpus(cluster)));
 }
 
 /**

@@ -1,11 +1,12 @@
 import { replicaLinks } from '../cluster/boundaries';
-import { elementBytes } from '../domain/number-formats';
+import { elementBytes, narrowBytes } from '../domain/number-formats';
+import type { TrainingSpec } from '../domain/request';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import { adapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
-import { allReduceSeconds, collectiveBandwidth, contention, nodeBusBandwidth } from './collectives';
+import { allReduceSeconds, contention, joinedBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
 import { maximum } from '../numbers';
@@ -88,8 +89,9 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const isReplicated = runtimeProfile(training).id === 'ddp';
   const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
+  const bus = nodeBusBandwidth(cluster.links, ranks);
   const { joined: inNode, sharing } = replicaLinks(layout, cluster, resolveRankOrder(inputs), ranks);
-  const bandwidth = inNode ? nodeBusBandwidth(cluster.links, ranks) : collectiveBandwidth(cluster) / sharing;
+  const bandwidth = inNode ? bus : Math.min(bus, joinedBandwidth(cluster) / sharing);
   const volume = sumBy(parts, (part) => ((part.ranks - 1) / part.ranks) * part.parameters);
   const bucket = maximum(
     parts.map(
@@ -105,9 +107,14 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   };
   return (
     waitedMs(scattered, training.overlapGradReduce, windows.gradients) +
-    waitedMs(sharded ? element : 0, training.overlapParamGather, [windows.weights]) +
+    waitedMs(sharded ? gatheredBytes(training) : 0, training.overlapParamGather, [windows.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
+}
+
+/** Bytes of a parameter that the optimizer's shards gather: one where weights stay in FP8 (Megatron-LM's `--fp8-param-gather`). */
+function gatheredBytes(training: TrainingSpec): number {
+  return training.fp8ParamGather === true && training.gemmPrecision === 'fp8' ? narrowBytes('fp8') : elementBytes(training);
 }
 
 /** A bucket of PyTorch's DistributedDataParallel by default (`bucket_cap_mb`). */

@@ -56,6 +56,17 @@ describe('NVLink beyond a node', () => {
     assert.ok(gradientExchangeTime(on(apart, 4), stage) > 3 * gradientExchangeTime(on(rack, 4), stage));
   });
 
+  it('lets gradients of replicas in several racks leave by the cards of all their ranks', () => {
+    const exchange = (cluster: NodeGroup, data: number): number =>
+      gradientExchangeTime(
+        { ...request('B200', gpt(48, 4096, 32, 51200), { training: { zeroStage: 1 }, layout: { tensor: 4, data } }), cluster },
+        { layers: 48 },
+      );
+    // a rack has 18 ranks of a group, whose cards carry more than the NVLink of one; a node has one, with one card
+    assert.ok(exchange(rack, 32) < 1.6 * exchange(rack, 18), `${exchange(rack, 18)} ${exchange(rack, 32)}`);
+    assert.ok(exchange(apart, 32) > 10 * exchange(rack, 32));
+  });
+
   it('decides at which speed context parallelism exchanges heads for tokens', () => {
     const { cluster, ...run } = request('H100-80GB', gpt(8, 8192, 64, 51200), {
       training: { microBatch: 1, sequenceLength: 32_768, attention: 'flash', contextParallelComm: 'all-to-all' },
