@@ -1,6 +1,6 @@
-import { statedKind, type MeasuredKind } from '../../src/core/time-model/error-bars';
-import { unseenWidening } from '../../src/core/time-model/measured-kinds';
-import { groupBy, type MeasuredRun } from './measured-kinds';
+import { statedRange, type ErrorRange } from '../../src/core/time-model/error-bars';
+import { measuredKinds, unseenKinds } from '../../src/core/time-model/measured-kinds';
+import { groupBy, type MeasuredRun } from './measured-runs';
 import type { Row } from './rows';
 import { longerRows, terapipePlan, terapipeRows, terapipeSettings, uniformRows, type TeraPipeSetting } from './terapipe';
 
@@ -10,15 +10,16 @@ export interface AccuracyFile {
   readonly text: string;
 }
 
-interface Compared extends Omit<MeasuredRun, 'kind' | 'ratio'> {
+interface Compared extends Pick<MeasuredRun, 'source' | 'name' | 'link' | 'unit' | 'measured' | 'predicted'> {
   /** The range of what the run may take over its prediction. */
-  readonly bar: Pick<MeasuredKind, 'low' | 'high'>;
+  readonly bar: Pick<ErrorRange, 'low' | 'high'>;
 }
 
 /** Every measured run: a page with a table for each source, and a picture for each, predicted over measured. */
-export function accuracyFiles(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly AccuracyFile[] {
+export function accuracyFiles(runs: readonly MeasuredRun[]): readonly AccuracyFile[] {
+  const ranges = { kinds: measuredKinds, unseen: unseenKinds };
   const bySource = groupBy(
-    [...runs.map((run): Compared => ({ ...run, bar: statedKind(run.kind, kinds, unseenWidening).runs })), ...terapipeRuns()],
+    [...runs.map((run): Compared => ({ ...run, bar: statedRange(run.kind, ranges) })), ...terapipeRuns()],
     ({ source }) => source,
   );
   const sections = [...bySource].map(([source, same]) => section(source, same));
@@ -56,7 +57,7 @@ function terapipeRuns(): readonly Compared[] {
 const introduction = [
   '# Every measured run and its prediction',
   '',
-  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan states: it holds 80 % of the measured runs of the same framework, generation of GPU, kind of model and number format; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
+  'Written by `npm run golden -- --write-readme`. Each run links to where it was published. The range is what a plan states: it is made of what runs of the same framework, generation of GPU, kind of model and number format took over what is predicted of them without their source; that of TeraPipe is wider, as on any network as slow as theirs. In the pictures both axes are logarithmic, the line is where prediction and measurement agree, and a run whose range misses the measurement is drawn as a diamond.',
   '',
 ];
 

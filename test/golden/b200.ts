@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../src/core/domain/model';
 import { deepseek, llama3, mixtral, request } from './requests';
-import { predictOneF1B, type Row } from './rows';
+import { predictOneF1B, type PredictedRow, type Row } from './rows';
 import { golden, once } from './data';
 
 interface B200Case {
@@ -25,7 +25,7 @@ export interface RankRow extends Row {
   readonly reserved: { readonly measured: number; readonly predicted: number };
 }
 
-export interface B200Row extends Row {
+export interface B200Row extends PredictedRow {
   readonly kind: 'dense' | 'context' | 'experts';
   readonly ranks: readonly RankRow[];
 }
@@ -78,5 +78,5 @@ function b200Row(row: B200Case): B200Row {
     };
   });
   const kind = model.experts !== null ? 'experts' : row.cp > 1 ? 'context' : 'dense';
-  return { name: row.case, kind, measured: row.iter_ms, predicted: candidate.iterationMs, ranks };
+  return { name: row.case, kind, measured: row.iter_ms, predicted: candidate.iterationMs, request: wanted, ranks };
 }

@@ -1,94 +1,7 @@
-import type { MeasuredKind, RunKind, Widening } from '../../src/core/time-model/error-bars';
-import { nearestKind, classifyRun, statedKind, widened } from '../../src/core/time-model/error-bars';
-import { b200Rows } from './b200';
-import { nemoRows } from './nemo';
-import { recomputeRows } from './recompute';
-import { ptdpRows, vtrainRows, type Row } from './rows';
-import { wildRows } from './wild';
-import { golden } from './data';
+import { statedRange, type ErrorRange, type ErrorRanges, type RunKind } from '../../src/core/time-model/error-bars';
+import type { LeftOutRun } from './fit/left-out';
 import type { Goal } from './goals';
-import type { TrainingSpec } from '../../src/core/domain/request';
-
-/** A measured run: of which kind, from which source, and what it took over its prediction. */
-export interface MeasuredRun {
-  readonly kind: RunKind;
-  readonly source: string;
-  readonly name: string;
-  /** Where it was published. */
-  readonly link: string;
-  readonly unit: 's' | 'tokens/s/GPU';
-  readonly measured: number;
-  readonly predicted: number;
-  /** Measured over predicted time. */
-  readonly ratio: number;
-}
-
-const megatron = (gpu: string, experts = false, training: Pick<TrainingSpec, 'gemmPrecision'> = {}): RunKind =>
-  classifyRun(gpu, training, { experts: experts ? { count: 8, active: 2 } : null });
-
-/** The page of a row of wild.json: `owner/name@commit:path:line`, or a paper and its table. */
-function linkOf(source: string): string {
-  const [, repository, commit, path = '', line] = /^([\w.-]+\/[\w.-]+)@([0-9a-f]{40}):(.*?)(?::(\d+))?$/.exec(source) ?? [];
-  if (repository === undefined) return `https://arxiv.org/abs/${/\d{4}\.\d{5}/.exec(source)?.[0] ?? ''}`;
-  return `https://github.com/${repository}/blob/${commit}/${encodeURI(path)}${line === undefined ? '' : `?plain=1#L${line}`}`;
-}
-
-/** The page of a file of data whose rows have none of their own. */
-function pageOf(name: string): string {
-  const { from, commit } = (golden(name) as { readonly source: { readonly from: string; readonly commit?: string } }).source;
-  const [, repository, path] = /^([\w.-]+\/[\w.-]+), (\S+?\.\w+)/.exec(from) ?? [];
-  return repository === undefined ? linkOf(from) : linkOf(`${repository}@${commit}:${path}`);
-}
-
-/** Every measured run of docs/accuracy.md that the analytic model is held against, except for TeraPipe's, whose runtime is its own. */
-export async function measuredRuns(): Promise<readonly MeasuredRun[]> {
-  const of = (source: string, link: string, kind: RunKind, rows: readonly Row[]): MeasuredRun[] =>
-    rows.map(({ name, measured, predicted }) => ({
-      kind,
-      source,
-      name,
-      link,
-      unit: 's',
-      measured: measured / 1e3,
-      predicted: predicted / 1e3,
-      ratio: measured / predicted,
-    }));
-  const wild = await wildRows(({ seconds }) => seconds !== null);
-  const throughput = pageOf('megatron-bridge-throughput');
-  return [
-    ...of('vTrain', pageOf('vtrain'), megatron('A100-80GB'), vtrainRows()),
-    ...of('PTD-P', pageOf('ptd-p'), megatron('A100-80GB'), ptdpRows()),
-    ...of('2205.05198', pageOf('activation-recompute'), megatron('A100-80GB'), recomputeRows()),
-    ...b200Rows().flatMap((row) => of('SimuMax', pageOf('b200'), megatron('B200', row.kind === 'experts'), [row])),
-    ...nemoRows().map(({ name, system, mixture, measured, predicted, request: { training } }) => ({
-      kind: megatron(system === 'DGX-H100' ? 'H100-80GB' : 'B200', mixture, training),
-      source: mixture ? 'Megatron-Bridge, experts' : 'Megatron-Bridge, dense',
-      name: `${name}, ${system}`,
-      link: throughput,
-      unit: 'tokens/s/GPU' as const,
-      measured,
-      predicted,
-      ratio: predicted / measured,
-    })),
-    ...wild.map(({ case: { id, group, family, seconds, source }, request: { cluster, training, model }, predicted }) => ({
-      kind: classifyRun(cluster.gpu.name, training, model),
-      source: family,
-      name: `${id}: ${group}`,
-      link: linkOf(source),
-      unit: 's' as const,
-      measured: seconds ?? NaN,
-      predicted: predicted.iterationMs / 1e3,
-      ratio: (1e3 * (seconds ?? NaN)) / predicted.iterationMs,
-    })),
-  ];
-}
-
-/** Values by a key, in the order in which keys come. */
-export function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
-  return groups;
-}
+import { groupBy } from './measured-runs';
 
 /** The quantile of sorted values, between neighbours in proportion. */
 export function quantile(sorted: readonly number[], share: number): number {
@@ -98,109 +11,130 @@ export function quantile(sorted: readonly number[], share: number): number {
   return low + (at - below) * (high - low);
 }
 
-const fewest = 5;
+/** Part of the runs of a kind that its range holds, each source counted as one. */
+const held = 0.8;
+/** As many sources as the error of all runs counts for, where a kind has few of its own. */
+const sourcesOfAll = 2;
+/** Least half width where no source covers a kind. */
+const unseenHalf = 0.2;
 
-/** The kinds of `measuredRuns` with the range that holds 80 % of each, the prediction itself always inside. */
-export function kindsOf(runs: readonly MeasuredRun[]): readonly MeasuredKind[] {
-  const byKind = groupBy(runs, ({ kind }) => JSON.stringify(kind));
-  return [...byKind].flatMap(([key, same]) => {
-    const ratios = same.map(({ ratio }) => ratio).sort((a, b) => a - b);
-    if (ratios.length < fewest) return [];
-    const [low, high] = [Math.floor(100 * quantile(ratios, 0.1)) / 100, Math.ceil(100 * quantile(ratios, 0.9)) / 100];
-    return [{ ...(JSON.parse(key) as RunKind), rows: ratios.length, low: Math.min(1, low), high: Math.max(1, high) }];
-  });
+/** Half width, as a logarithm, that holds 80 % of runs, each project counted as one. */
+function halfWidth(runs: readonly LeftOutRun[]): number {
+  const projects = groupBy(runs, ({ project }) => project);
+  const errors = runs
+    .map(({ project, leftOutRatio }) => ({ error: Math.abs(Math.log(leftOutRatio)), weight: 1 / (projects.get(project)?.length ?? NaN) }))
+    .sort((a, b) => a.error - b.error);
+  let sum = 0;
+  return errors.find(({ weight }) => (sum += weight) >= held * projects.size - 1e-9)?.error ?? NaN;
 }
 
-/** Fewest runs of a source that is left out to see what ranges of the others miss. */
-const fewestOfSource = 20;
-/** Part of a source that the widened range of the others holds. */
-const heldOfSource = 0.75;
+function makeRange(runs: readonly LeftOutRun[], half: number): ErrorRange {
+  const sources = new Set(runs.map(({ project }) => project)).size;
+  const low = Math.floor(100 * Math.exp(-half)) / 100;
+  return { rows: runs.length, sources, low, high: Math.ceil(100 * Math.exp(half)) / 100 };
+}
 
-/** Largest factors that are tried, in hundredths. */
-const mostWidening = { low: 20, high: 40 };
-
-/** The factors, least wide together, that widen ranges of other sources so far that they hold three quarters of each source, left out. */
-export function wideningOf(runs: readonly MeasuredRun[]): Widening {
-  const bySource = [...groupBy(runs, ({ source }) => source)].map(([source, same]) => {
-    const others = kindsOf(runs.filter((run) => run.source !== source));
-    return same.map(({ kind, ratio }) => {
-      const { low, high } = nearestKind(kind, others).runs;
-      return { experts: kind.experts, belowLow: ratio / low, aboveHigh: ratio / high };
-    });
+/**
+ * Ranges by kind, of what runs took over what was predicted of them without their project. A kind of few projects is held to be partly as
+ * all runs are, with experts or without.
+ */
+export function rangesOf(runs: readonly LeftOutRun[]): ErrorRanges {
+  const unseen = (experts: boolean): LeftOutRun[] => runs.filter(({ kind }) => kind.experts === experts);
+  const general = { dense: halfWidth(unseen(false)), experts: halfWidth(unseen(true)) };
+  const kinds = [...groupBy(runs, ({ kind }) => JSON.stringify(kind))].map(([key, same]) => {
+    const kind = JSON.parse(key) as RunKind;
+    const sources = new Set(same.map(({ project }) => project)).size;
+    const all = general[kind.experts ? 'experts' : 'dense'];
+    const half = Math.sqrt((sources * halfWidth(same) ** 2 + sourcesOfAll * all ** 2) / (sources + sourcesOfAll));
+    return { ...kind, ...makeRange(same, half) };
   });
-  const of = (experts: boolean): Widening['experts'] => {
-    const sources = bySource.map((rows) => rows.filter((row) => row.experts === experts)).filter(({ length }) => length >= fewestOfSource);
-    const holds = ({ low, high }: Widening['experts']): boolean =>
-      sources.every(
-        (rows) => rows.filter(({ belowLow, aboveHigh }) => belowLow >= low && aboveHigh <= high).length >= heldOfSource * rows.length,
-      );
-    let best = { low: 1 - mostWidening.low / 100, high: 1 + mostWidening.high / 100 };
-    for (let down = 0; down <= mostWidening.low; down++)
-      for (let up = 0; up <= mostWidening.high; up++) {
-        const tried = { low: (100 - down) / 100, high: (100 + up) / 100 };
-        if (tried.high / tried.low < best.high / best.low - 1e-9 && holds(tried)) best = tried;
-      }
-    return best;
-  };
-  return { dense: of(false), experts: of(true) };
+  const floored = (experts: boolean): ErrorRange => makeRange(unseen(experts), Math.max(unseenHalf, general[experts ? 'experts' : 'dense']));
+  return { kinds, unseen: { dense: floored(false), experts: floored(true) } };
 }
 
 /** The module that holds them. */
-export function kindsModule(kinds: readonly MeasuredKind[], widening: Widening): string {
-  return `/** Written by \`npm run golden -- --write-readme\` from the runs of docs/accuracy.md, each kind of at least five. */
+export function kindsModule({ kinds, unseen }: ErrorRanges): string {
+  return `/** Written by \`npm run fit -- --write\` from the runs of docs/accuracy.md, each predicted without its source. */
 export const measuredKinds = ${JSON.stringify(kinds, null, 2)} as const;
 
-/** Written with them: what a range of other sources misses of one that is left out. */
-export const unseenWidening = ${JSON.stringify(widening, null, 2)} as const;
+/** Written with them: ranges of runs that none of these kinds is like. */
+export const unseenKinds = ${JSON.stringify(unseen, null, 2)} as const;
 `;
 }
 
-/** How many of a source's rows lie inside their ranges, and how wide those are. */
+/** How well a source is predicted without it, and how many of its rows lie inside ranges that were made without it. */
 export interface Coverage {
   readonly source: string;
   readonly rows: number;
-  /** Share inside the range that a plan states. */
+  /** Mean absolute error with the constants that the product has, which were fitted to it too. */
+  readonly fitted: number;
+  /** Mean absolute error and mean error without the source, as fractions. */
+  readonly error: number;
+  readonly bias: number;
   readonly inside: number;
-  /** Share inside the range of only the other sources, widened as for runs that none of them is like. */
-  readonly insideOthers: number;
+  /** Mean half width of the ranges. */
   readonly width: number;
 }
 
-/** What the ranges of `kinds` hold of each source. */
-export function coverage(runs: readonly MeasuredRun[], kinds: readonly MeasuredKind[]): readonly Coverage[] {
-  const within = ({ ratio }: MeasuredRun, { low, high }: MeasuredKind): boolean => ratio >= low && ratio <= high;
-  const widening = wideningOf(runs);
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** What is left of each source that was left out whole: of the constants and of the ranges. */
+export function coverage(runs: readonly LeftOutRun[]): readonly Coverage[] {
+  const ranges = new Map(
+    [...groupBy(runs, ({ project }) => project).keys()].map((one) => [one, rangesOf(runs.filter(({ project }) => project !== one))]),
+  );
   return [...groupBy(runs, ({ source }) => source)].map(([source, same]) => {
-    const others = kindsOf(runs.filter((run) => run.source !== source));
+    const found = same.map((run) => {
+      const { low, high } = statedRange(run.kind, ranges.get(run.project) ?? { kinds: [], unseen: rangesOf(runs).unseen });
+      const error = 1 / run.leftOutRatio - 1;
+      return { error, isInside: run.leftOutRatio >= low && run.leftOutRatio <= high, half: (high - low) / 2 };
+    });
     return {
       source,
       rows: same.length,
-      inside: mean(same.map((run) => Number(within(run, statedKind(run.kind, kinds, widening).runs)))),
-      insideOthers: mean(same.map((run) => Number(within(run, widened(nearestKind(run.kind, others).runs, widening))))),
-      width: mean(same.map(({ kind }) => statedKind(kind, kinds, widening).runs).map(({ low, high }) => high - low)),
+      fitted: mean(same.map(({ ratio }) => Math.abs(1 / ratio - 1))),
+      error: mean(found.map(({ error }) => Math.abs(error))),
+      bias: mean(found.map(({ error }) => error)),
+      inside: mean(found.map(({ isInside }) => Number(isInside))),
+      width: mean(found.map(({ half }) => half)),
     };
   });
 }
 
-/** Shares of runs that ranges for 80 % of them may hold. */
-const wanted = { least: 0.75, most: 0.9 };
-
-/** What is asked of the ranges that plans state, and of ranges made only from other people's runs. */
-export function coverageGoals(shares: readonly Coverage[]): Goal[] {
-  const rows = shares.reduce((sum, share) => sum + share.rows, 0);
-  const goal = (name: string, insideOf: (share: Coverage) => number): Goal => {
-    const overall = shares.reduce((sum, share) => sum + (share.rows / rows) * insideOf(share), 0);
-    const isWithin = (inside: number): boolean => inside >= wanted.least && inside <= wanted.most;
-    const percent = (inside: number): string => `${(100 * inside).toFixed(1)} %`;
-    const outside = shares.filter((share) => share.rows >= fewestOfSource && !isWithin(insideOf(share)));
-    const named = outside.map((share) => `${share.source} ${percent(insideOf(share))}`).join(', ');
-    return {
-      name,
-      found: `${percent(overall)} over all${named === '' ? '' : `; ${named}`}`,
-      goal: '75 to 90 % over all and of each source of 20 runs',
-      met: isWithin(overall) && outside.length === 0,
-    };
-  };
-  return [goal('Ranges hold', ({ inside }) => inside), goal('Ranges of other sources hold', ({ insideOthers }) => insideOthers)];
+/** What is promised of sources that nothing was fitted to (docs/accuracy.md). */
+export function coverageGoals(runs: readonly LeftOutRun[]): Goal[] {
+  const shares = coverage(runs);
+  const overall = (of: (share: Coverage) => number): number =>
+    shares.reduce((sum, share) => sum + (share.rows / runs.length) * of(share), 0);
+  const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)} %`;
+  const errors = runs.map(({ leftOutRatio }) => Math.abs(1 / leftOutRatio - 1)).sort((a, b) => a - b);
+  const [error, median, inside, width] = [
+    mean(errors),
+    quantile(errors, 0.5),
+    overall((share) => share.inside),
+    overall((share) => share.width),
+  ];
+  const goal = (name: string, found: string, wanted: string, met: boolean): Goal => ({
+    name: `Sources left out whole: ${name}`,
+    found,
+    goal: wanted,
+    met,
+  });
+  return [
+    goal('mean error', percent(error), 'at most 8 %', error <= 0.08),
+    goal('median error', percent(median), 'at most 6 %', median <= 0.06),
+    goal('inside their range', percent(inside), '75 to 90 %', inside >= 0.75 && inside <= 0.9),
+    goal('half width of the range', percent(width), 'at most 20 %', width <= 0.2),
+    ...(
+      [
+        ['DGX Cloud H100', 0.06],
+        ['DGX Cloud H100 FP8', 0.06],
+        ['DGX Cloud GB200', 0.12],
+        ['DGX Cloud GB200 FP8', 0.12],
+      ] as const
+    ).flatMap(([source, most]) => {
+      const share = shares.find((one) => one.source === source);
+      return share === undefined ? [] : [goal(source, percent(share.error), `at most ${percent(most)}`, share.error <= most)];
+    }),
+  ];
 }

@@ -3,10 +3,10 @@ import { nemoRows, nemoRowsByRelease } from './nemo';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, type Row } from './rows';
 import { longerRows, planSpeedUps, speedUps, terapipePlanRows, terapipeRows, uniformRows } from './terapipe';
-import { measuredKinds } from '../../src/core/time-model/measured-kinds';
 import type { Calibration } from './calibration';
 import type { ElasticRow, LoggedEpoch, MicroBatchRow } from './elastic';
-import { coverage, type MeasuredRun } from './measured-kinds';
+import type { LeftOutRun } from './fit/left-out';
+import { coverage, type Coverage } from './measured-kinds';
 import type { WildRow } from './wild';
 import { peakOf } from './wild-memory';
 
@@ -32,15 +32,15 @@ export function ranksOf(...kinds: readonly B200Row['kind'][]): B200Row['ranks'] 
 function accuracyRows(): readonly (readonly [title: string, rows: readonly Compared[]])[] {
   const terapipe = terapipeRows();
   return [
-    ["vTrain's A100 multi-node runs, 1F1B (four constants fitted here)", vtrainRows()],
+    ["vTrain's A100 multi-node runs, 1F1B", vtrainRows()],
     ['PTD-P, Table 1: 1.7B to 1T parameters on 32 to 3,072 A100', ptdpRows()],
     ['arXiv 2205.05198, Table 5: full recompute, sequence parallelism with selective', recomputeRows()],
-    ["Llama 3, DeepSeek-V2 and V3 cut down, on 8 B200 (one constant fitted to Llama's)", b200Rows()],
+    ['Llama 3, DeepSeek-V2 and V3 cut down, on 8 B200', b200Rows()],
     ['TeraPipe on V100, whole sequences', terapipe.map(({ whole }) => whole)],
     ['TeraPipe on V100, with its token slices', terapipe.flatMap(({ sliced }) => sliced ?? [])],
     ['peak memory of every rank of the dense B200 runs, nothing fitted', ranksOf('dense', 'context')],
     ['peak memory of every rank of those with experts and latent attention', ranksOf('experts')],
-    ['throughput published for Megatron-Bridge; FP8 fitted to its dense rows', nemoRows()],
+    ['throughput published for Megatron-Bridge', nemoRows()],
     ['the same, with the recipe taken only from release and system', nemoRowsByRelease()],
   ];
 }
@@ -50,18 +50,18 @@ function table(header: readonly string[], texts: number, rows: readonly (readonl
   return [header, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 
-/** Rows of README's table, of those of docs/accuracy.md. */
-const readmeTitles = /^(?:vTrain|PTD-P|Llama 3|TeraPipe on V100, with|peak memory of every rank of the dense)/;
+/** Fewest runs of a source that README names. */
+const fewestInReadme = 8;
 
-/** README's table of mean and worst errors: a few rows of that of docs/accuracy.md. */
-export function readmeTable(): string[] {
-  return accuracyTable(([title]) => readmeTitles.test(title));
+/** README's table: sources of at least eight runs, each left out whole, from the worst. */
+export function readmeTable(runs: readonly LeftOutRun[]): string[] {
+  const shown = coverage(runs).filter(({ rows }) => rows >= fewestInReadme);
+  return sourcesTable([...shown].sort((a, b) => b.error - a.error));
 }
 
 /** The table of mean and worst errors in docs/accuracy.md, one string per line. */
-export function accuracyTable(isShown: (row: ReturnType<typeof accuracyRows>[number]) => boolean = () => true): string[] {
-  const shown = accuracyRows().filter(isShown);
-  const rows = shown.map(([title, compared]) => {
+export function accuracyTable(): string[] {
+  const rows = accuracyRows().map(([title, compared]) => {
     const { mean, worst } = errors(compared);
     return [title, String(compared.length), percent(mean), percent(worst)];
   });
@@ -96,16 +96,21 @@ export function memoryOf(rows: readonly WildRow[], family: string): readonly Row
   return rows.filter(({ case: one }) => one.family === family && one.memoryGiB !== null && one.outOfMemory !== true).map(peakOf);
 }
 
-/** The table of what the ranges of docs/accuracy.md hold. */
-export function rangesTable(runs: readonly MeasuredRun[]): string[] {
-  const rows = coverage(runs, measuredKinds).map(({ source, rows: count, inside, insideOthers, width }) => [
+/** The table of all sources, each left out of the constants and of the ranges. */
+export function rangesTable(runs: readonly LeftOutRun[]): string[] {
+  return sourcesTable(coverage(runs));
+}
+
+function sourcesTable(shares: readonly Coverage[]): string[] {
+  const rows = shares.map(({ source, rows: count, error, bias, inside, width }) => [
     source,
     String(count),
+    percent(error),
+    signed({ measured: 1, predicted: 1 + bias }),
     percent(inside),
-    percent(insideOthers),
-    percent(width),
+    `±${percent(width)}`,
   ]);
-  return table(['range of source', 'rows', 'inside its range', 'inside the range of other sources', 'mean width'], 1, rows);
+  return table(['source, left out whole', 'rows', 'step, mean error', 'mean of errors', 'inside', 'range'], 1, rows);
 }
 
 /** The table of PipeTransformer's speed-ups in docs/elastic.md, one string per line. */

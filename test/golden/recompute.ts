@@ -1,5 +1,6 @@
+import type { PlanRequest } from '../../src/core/domain/request';
 import { gpt, onSelene, request } from './requests';
-import { predictOneF1B, type Row } from './rows';
+import { predictOneF1B, type PredictedRow } from './rows';
 import { goldenRows, once } from './data';
 
 interface PublishedModel {
@@ -20,17 +21,21 @@ interface PublishedModel {
 /**
  * Table 5 of Korthikanti et al. 2022 (arXiv 2205.05198): full recompute, and sequence parallelism with selective recompute. Times in ms.
  */
-export const recomputeRows = once((): readonly Row[] =>
+export const recomputeRows = once((): readonly PredictedRow[] =>
   (goldenRows('activation-recompute') as readonly PublishedModel[]).flatMap((model) => [
-    { name: `${model.name}, full`, measured: 1e3 * model.full_s, predicted: predicted(model, 'full') },
-    { name: `${model.name}, sequence parallel, selective`, measured: 1e3 * model.selective_s, predicted: predicted(model, 'selective') },
+    row(`${model.name}, full`, model.full_s, requestOf(model, 'full')),
+    row(`${model.name}, sequence parallel, selective`, model.selective_s, requestOf(model, 'selective')),
   ]),
 );
 
-function predicted(model: PublishedModel, recompute: 'full' | 'selective'): number {
+function row(name: string, seconds: number, wanted: PlanRequest): PredictedRow {
+  return { name, measured: 1e3 * seconds, predicted: predictOneF1B(wanted).iterationMs, request: wanted };
+}
+
+function requestOf(model: PublishedModel, recompute: 'full' | 'selective'): PlanRequest {
   const wanted = request('A100-80GB', gpt(model.layers, model.hidden, model.heads, 51200), {
     training: { microBatch: model.micro_batch, globalBatch: model.global_batch, recompute, sequenceParallel: recompute === 'selective' },
     layout: { tensor: model.tp, pipeline: model.pp, data: model.gpus / model.tp / model.pp, virtualStages: model.vpp ?? 1 },
   });
-  return predictOneF1B(onSelene(wanted)).iterationMs;
+  return onSelene(wanted);
 }

@@ -10,8 +10,8 @@ import { b200Rows } from './b200';
 import { accuracyFiles } from './accuracy-runs';
 import { calibrations } from './calibration';
 import { alphaSweep, elasticRows, loggedEpochs, microBatchRows, type LoggedEpoch } from './elastic';
-import { measuredKinds } from '../../src/core/time-model/measured-kinds';
-import { coverage, coverageGoals, kindsModule, kindsOf, measuredRuns, wideningOf } from './measured-kinds';
+import { fit } from './fit/left-out';
+import { coverageGoals } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
 import { rankingGoals } from './ranking';
@@ -97,23 +97,18 @@ async function rewritten(file: string, module: string): Promise<boolean> {
 
 /** Writes the tables of README and docs/accuracy.md as they are now, and names the sentences that a person has to correct. */
 async function writeReadme(): Promise<void> {
-  const runs = await measuredRuns();
-  const kinds = path.join(import.meta.dirname, '../../src/core/time-model/measured-kinds.ts');
+  const { runs } = await fit();
   const memory = path.join(import.meta.dirname, '../../src/core/memory-model/measured-memory.ts');
   const memories = await memoryRuns();
-  const isNew = await Promise.all([
-    rewritten(kinds, kindsModule(kindsOf(runs), wideningOf(runs))),
-    rewritten(memory, memoryModule(residualsOf(memories))),
-  ]);
-  if (isNew.includes(true)) {
-    // What the tables show is that of the modules as they were loaded.
+  if (await rewritten(memory, memoryModule(residualsOf(memories)))) {
+    // What the tables show is that of the module as it was loaded.
     const again = spawnSync(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' });
     process.exitCode = again.status ?? 1;
     return;
   }
   const published = publishedTable(await wildRows());
   for (const [file, tables] of [
-    ['README.md', [readmeTable()]],
+    ['README.md', [readmeTable(runs)]],
     [
       'docs/accuracy.md',
       [
@@ -136,8 +131,7 @@ async function writeReadme(): Promise<void> {
     const text = written.replace(/\s+/g, ' ');
     for (const claim of accuracyClaims()) if (!text.includes(claim)) console.log(`${file} lacks the claim: ${claim}`);
   }
-  for (const { name, text } of accuracyFiles(runs, kindsOf(runs)))
-    writeFileSync(path.join(import.meta.dirname, '../../docs/accuracy', name), text);
+  for (const { name, text } of accuracyFiles(runs)) writeFileSync(path.join(import.meta.dirname, '../../docs/accuracy', name), text);
 }
 
 function printB200(): void {
@@ -302,8 +296,8 @@ async function printElastic(): Promise<Goal[]> {
 async function printWild(): Promise<Goal[]> {
   const rows = await wildRows();
   printTable('Published runs, step time and memory', publishedTable(rows));
-  const runs = await measuredRuns();
-  printTable('What the error bars hold (80 % wanted), and their mean width', rangesTable(runs));
+  const { runs } = await fit();
+  printTable('Each source left out of constants and ranges: error, what the ranges hold, and their mean half width', rangesTable(runs));
   printTable('Calibrated to one measured step: mean error of the other runs', calibrationTable(await calibrations()));
   const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
   const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !predicted.fits);
@@ -323,7 +317,7 @@ async function printWild(): Promise<Goal[]> {
     { ...errorGoal('V100, step time; tr3m, which is kept, is to be under 8 %', errors(timesOf(rows, 'V100')), 0.08), met: null },
     errorGoal('zero bubble, memory allocated', errors(memoryOf(rows, 'zero bubble')), 0.03),
     ...rankingGoals(rows),
-    ...coverageGoals(coverage(runs, measuredKinds)),
+    ...coverageGoals(runs),
     regret,
   ].map((goal) => ({ ...goal, isAim: true }));
 }

@@ -13,6 +13,11 @@ export interface Row {
   readonly predicted: number;
 }
 
+/** The same of a run, with the request that predicts it. */
+export interface PredictedRow extends Row {
+  readonly request: PlanRequest;
+}
+
 /** Predicts exactly what a request fixes with 1F1B. */
 export function predictOneF1B(wanted: PlanRequest): Candidate {
   const { training, layout } = wanted;
@@ -38,9 +43,12 @@ interface VtrainCase {
 
 const vtrainCases = once(() => goldenRows('vtrain') as readonly VtrainCase[]);
 
-function vtrainRowsOf(set: 'multi' | 'single'): readonly Row[] {
+function vtrainRowsOf(set: 'multi' | 'single'): readonly PredictedRow[] {
   const rows = vtrainCases().filter((row) => row.set === set);
-  return rows.map((row) => ({ name: row.id, measured: row.iter_ms, predicted: predictOneF1B(vtrainRequest(row)).iterationMs }));
+  return rows.map((row) => {
+    const wanted = vtrainRequest(row);
+    return { name: row.id, measured: row.iter_ms, predicted: predictOneF1B(wanted).iterationMs, request: wanted };
+  });
 }
 
 /** vTrain's measured A100 runs on several nodes: Megatron-DeepSpeed, vocabulary 51,200, full recompute. Times in ms. */
@@ -77,14 +85,15 @@ interface PtdpRow {
 }
 
 /** Table 1 of Narayanan et al. 2021 (arXiv 2104.04473). Times in ms. */
-export const ptdpRows = once((): readonly Row[] =>
+export const ptdpRows = once((): readonly PredictedRow[] =>
   (goldenRows('ptd-p') as readonly PtdpRow[]).map((row) => {
     const virtualStages = row.layers_per_virtual_stage === null ? 1 : row.layers / row.pp / row.layers_per_virtual_stage;
-    const wanted = request('A100-80GB', gpt(row.layers, row.hidden, row.heads, 51200), {
+    const onNode = request('A100-80GB', gpt(row.layers, row.hidden, row.heads, 51200), {
       training: { microBatch: row.micro_batch, globalBatch: row.global_batch, recompute: 'full', gradAccumulationFusion: false },
       layout: { tensor: row.tp, pipeline: row.pp, data: row.gpus / row.tp / row.pp, virtualStages },
     });
-    return { name: `${row.params_b}B`, measured: 1e3 * row.iteration_s, predicted: predictOneF1B(onSelene(wanted)).iterationMs };
+    const wanted = onSelene(onNode);
+    return { name: `${row.params_b}B`, measured: 1e3 * row.iteration_s, predicted: predictOneF1B(wanted).iterationMs, request: wanted };
   }),
 );
 

@@ -15,13 +15,11 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'test/golden writes the measured numbers that the product reads with it': [
     'src/core/memory-model/search-margin#MeasuredMemory',
     'src/core/memory-model/search-margin#RuntimeMemory',
-    'src/core/time-model/error-bars#MeasuredKind',
+    'src/core/time-model/error-bars#ErrorRange',
+    'src/core/time-model/error-bars#ErrorRanges',
     'src/core/time-model/error-bars#RunKind',
-    'src/core/time-model/error-bars#Widening',
-    'src/core/time-model/error-bars#nearestKind',
     'src/core/time-model/error-bars#classifyRun',
-    'src/core/time-model/error-bars#statedKind',
-    'src/core/time-model/error-bars#widened',
+    'src/core/time-model/error-bars#statedRange',
   ],
   'a limit: tests reach it without repeating the number': [
     'src/core/languages/json/document#maximumConfigNodes',

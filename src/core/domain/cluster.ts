@@ -23,10 +23,10 @@ export interface GpuSpec {
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
   /**
-   * By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, in FP8 with one scale a tensor, and under a
-   * runtime, where it was measured apart; absent: 1, with one scale a tensor as FP8.
+   * By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, in FP8 with one scale a tensor or by torchao,
+   * and under a runtime, where it was measured apart; absent: 1, in FP8 of either kind as FP8.
    */
-  readonly gemmFactors?: Readonly<Partial<Record<NarrowFormat | 'fp8Tensorwise' | Runtime, number>>>;
+  readonly gemmFactors?: Readonly<Partial<Record<NarrowFormat | 'fp8Tensorwise' | 'fp8Torchao' | Runtime, number>>>;
   /**
    * Fraction of the peak in half precision that each kernel of fused attention reaches on causal sequences, those that run on this GPU;
    * absent where nobody measured one.

@@ -80,7 +80,7 @@ export interface CostProvenance {
   readonly kind: 'roofline' | 'table' | 'profile';
   /** One sentence. */
   readonly description: Sentence;
-  /** What a step takes over its prediction: the range that holds 80 % of measured runs of its kind. */
+  /** What a step takes over its prediction: the range of measured runs of its kind, predicted without their source. */
   readonly range: readonly [low: number, high: number];
   /** Larger half of that range in percent (docs/model/time.md, Error bars), and why that wide. */
   readonly errorPercent: number;

@@ -33,7 +33,7 @@ export function costProvenance(
 }
 
 /**
- * Where the analytic times come from and how far to trust them: the range that holds 80 % of the measured runs nearest in kind, widened
+ * Where the analytic times come from and how far to trust them: the range of the measured runs nearest in kind, wider
  * where something was not measured: a GPU without its own efficiency, Ethernet-class links, layers with a state, encoders, experts between
  * nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md,
  * Error bars.
@@ -42,11 +42,11 @@ function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, c
   const { gpu } = inputs.cluster;
   const description = sentence`Analytic model of ${gpu.name}: large GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined) return calibratedProvenance(description, calibration);
-  const { runs, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
+  const { range, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
   const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
   const more = (wider?.percent ?? 0) / 100;
-  const [low, high] = [Math.min(runs.low, wider?.onlySlower === true ? 1 : 1 - more), Math.max(runs.high, 1 + more)];
-  const measured = sentence`80 % of ${counted(runs.rows, 'measured run')} took ${formatNumber(runs.low)} to ${formatNumber(runs.high)} times what was predicted: ${text}`;
+  const [low, high] = [Math.min(range.low, wider?.onlySlower === true ? 1 : 1 - more), Math.max(range.high, 1 + more)];
+  const measured = sentence`steps take ${formatNumber(range.low)} to ${formatNumber(range.high)} times what is predicted without runs of their source, by ${text}`;
   return {
     kind: 'roofline',
     description,

@@ -59,10 +59,11 @@ export function linearPeak({ gpu }: Pick<NodeGroup, 'gpu'>, { precision, gemmPre
 }
 
 /** What the layers' weight products reach of their format's peak over what those in the training precision reach of theirs. */
-function narrowFactor({ gpu: { gemmFactors = {} } }: Pick<NodeGroup, 'gpu'>, { gemmPrecision, fp8Recipe }: TrainingSpec): number {
+function narrowFactor({ gpu: { gemmFactors = {} } }: Pick<NodeGroup, 'gpu'>, { gemmPrecision, fp8Recipe, runtime }: TrainingSpec): number {
   if (gemmPrecision === undefined) return 1;
-  const byTensor = gemmPrecision === 'fp8' && scalesByTensor(fp8Recipe);
-  return (byTensor ? gemmFactors.fp8Tensorwise : undefined) ?? gemmFactors[gemmPrecision] ?? 1;
+  const { fp8Torchao, fp8Tensorwise } = gemmFactors;
+  const ofRecipe = runtime === 'torchtitan' ? fp8Torchao : scalesByTensor(fp8Recipe) ? fp8Tensorwise : undefined;
+  return (gemmPrecision === 'fp8' ? ofRecipe : undefined) ?? gemmFactors[gemmPrecision] ?? 1;
 }
 
 /** What a lower power limit leaves of the rates of tensor cores: docs/model/time.md, GEMMs. */

@@ -13,7 +13,9 @@ export const amd = {
       powerWatts: 750,
       pcieGeneration: 5,
       ...unmeasured,
-      source: "AMD Instinct MI300X data sheet, dense rates; GEMM efficiency not measured: H100's",
+      gemmEfficiency: 0.6,
+      source:
+        "AMD Instinct MI300X data sheet, dense rates; GEMM efficiency not measured: H100's times the ratio of their best GEMMs, 0.51 to 0.60 and 0.80 of the peak (stas00/ml-engineering)",
     },
     links: mi300xLinks,
     gpusPerNode: 8,
@@ -28,7 +30,9 @@ export const amd = {
       powerWatts: 1000,
       pcieGeneration: 5,
       ...unmeasured,
-      source: "AMD Instinct MI325X data sheet, dense rates; GEMM efficiency not measured: H100's",
+      gemmEfficiency: 0.65,
+      source:
+        "AMD Instinct MI325X data sheet, dense rates; GEMM efficiency not measured: H100's times the ratio of their best GEMMs, 0.60 and 0.80 of the peak (stas00/ml-engineering)",
     },
     links: mi300xLinks,
     gpusPerNode: 8,

@@ -11,15 +11,23 @@ import {
   h800Links,
   v100Links,
 } from '../links';
+import { fittedRates as fitted } from './fitted-rates';
 import { mib, unmeasured, type GpuRecord } from './record';
 
 /** Figures of the H100, which other GPUs with its chip have too. */
 const hopper = {
   peakTflops: { fp16: 989, bf16: 989, fp32: 67, fp8: 1979 },
   pcieGeneration: 5,
-  gemmEfficiency: 0.75,
-  gemmFactors: { fp8: 1.11 },
-  attentionEfficiency: { flash2: 0.184, cudnn: 0.315 },
+  gemmEfficiency: fitted.H100.gemmEfficiency.value,
+  gemmFactors: {
+    fp8: fitted.H100.fp8.value,
+    fp8Torchao: fitted.H100.fp8Torchao.value,
+    fsdp1: fitted.H100.fsdp1.value,
+    ddp: fitted.H100.fsdp1.value,
+    deepspeed: fitted.H100.fsdp1.value,
+    torchtitan: fitted.H100.torchtitan.value,
+  },
+  attentionEfficiency: { flash2: fitted.H100.flash2.value, cudnn: fitted.H100.cudnn.value },
 } as const;
 
 /** Figures of the A100. */
@@ -27,9 +35,9 @@ const a100 = {
   peakTflops: { fp16: 312, bf16: 312, fp32: 19.5 },
   powerWatts: 400,
   pcieGeneration: 4,
-  gemmEfficiency: 0.958,
-  gemmFactors: { deepspeed: 0.87 },
-  attentionEfficiency: { flash1: 0.314, flash2: 0.5 },
+  gemmEfficiency: fitted.A100.gemmEfficiency.value,
+  gemmFactors: { deepspeed: fitted.A100.deepspeed.value },
+  attentionEfficiency: { flash1: fitted.A100.flash1.value, flash2: fitted.A100.flash2.value },
 } as const;
 
 /** Figures of the V100. */
@@ -47,9 +55,18 @@ const v100 = {
 const blackwell = {
   memoryTBps: 8.0,
   pcieGeneration: 5,
-  gemmEfficiency: 0.505,
-  attentionEfficiency: { cudnn: 0.395 },
+  attentionEfficiency: { cudnn: fitted.Blackwell.cudnn.value },
 } as const;
+
+type Fitted = Readonly<Record<'gemmEfficiency' | 'fp8' | 'fp8Tensorwise', { readonly value: number }>>;
+
+/** What was fitted of one of them. */
+function blackwellRates({ gemmEfficiency, fp8, fp8Tensorwise }: Fitted) {
+  return {
+    gemmEfficiency: gemmEfficiency.value,
+    gemmFactors: { fp8: fp8.value, fp8Tensorwise: fp8Tensorwise.value, nvfp4: fitted.Blackwell.nvfp4.value },
+  };
+}
 
 /** GPUs of NVIDIA that are joined by NVLink in a server. */
 export const nvidiaServers = {
@@ -88,7 +105,7 @@ export const nvidiaServers = {
       memoryTBps: 1.555,
       gemmEfficiencyKnown: true,
       source:
-        'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact); FlashAttention by MPT and Seq1F1B, Megatron-DeepSpeed by the BLOOM trials',
+        'NVIDIA A100 SXM4 data sheet; GEMM and attention rates fitted to published runs of vTrain, PTD-P, the zero-bubble paper, BLOOM, MPT and others',
     },
     links: a100Links,
     gpusPerNode: 8,
@@ -104,7 +121,7 @@ export const nvidiaServers = {
       memoryTBps: 2.0,
       gemmEfficiencyKnown: true,
       source:
-        'NVIDIA A100 SXM4 data sheet; GEMM efficiency fitted on 45 multi-node A100 runs (vTrain artefact); FlashAttention by MPT and Seq1F1B, Megatron-DeepSpeed by the BLOOM trials',
+        'NVIDIA A100 SXM4 data sheet; GEMM and attention rates fitted to published runs of vTrain, PTD-P, the zero-bubble paper, BLOOM, MPT and others',
     },
     links: a100Links,
     gpusPerNode: 8,
@@ -136,7 +153,7 @@ export const nvidiaServers = {
       powerWatts: 700,
       gemmEfficiencyKnown: true,
       source:
-        "NVIDIA H100 SXM data sheet, dense rates; GEMM efficiency from one Llama 3 405B row (arXiv 2407.21783, Table 4); attention by MPT, TorchTitan and NeMo, FP8 by dense rows of Megatron-Bridge's table",
+        'NVIDIA H100 SXM data sheet, dense rates; GEMM and attention rates fitted to published runs of DGX Cloud Benchmarking, Megatron-Bridge, NeMo, MPT and TorchTitan',
     },
     links: h100Links,
     gpusPerNode: 8,
@@ -231,10 +248,10 @@ export const nvidiaServers = {
       ...blackwell,
       peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 9000 },
       powerWatts: 1000,
-      gemmFactors: { fp8: 1.18, fp8Tensorwise: 1.3 },
+      ...blackwellRates(fitted.B200),
       gemmEfficiencyKnown: true,
       source:
-        'NVIDIA HGX B200 data sheet, dense rates; GEMM efficiency fitted on nine dense 8-GPU runs (SimuMax artefact); attention by SimuMax and NeMo, FP8 as GB200',
+        'NVIDIA HGX B200 data sheet, dense rates; GEMM and attention rates fitted to published runs of SimuMax, Megatron-Bridge and NeMo',
     },
     links: b200Links,
     gpusPerNode: 8,
@@ -248,10 +265,10 @@ export const nvidiaServers = {
       ...blackwell,
       peakTflops: { fp16: 2250, bf16: 2250, fp32: 75, fp8: 4500, nvfp4: 13500 },
       powerWatts: 1100,
-      gemmFactors: { fp8: 1.33, fp8Tensorwise: 1.46 },
+      ...blackwellRates(fitted.B300),
       gemmEfficiencyKnown: false,
       source:
-        "NVIDIA HGX B300 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured: B200's",
+        'NVIDIA HGX B300 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency not measured in bf16: by B200 and a few FP8 runs of Megatron-Bridge',
     },
     links: b300Links,
     gpusPerNode: 8,
@@ -265,10 +282,10 @@ export const nvidiaServers = {
       ...blackwell,
       peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 10000 },
       powerWatts: 1200,
-      gemmFactors: { fp8: 1.18, fp8Tensorwise: 1.3 },
+      ...blackwellRates(fitted.GB200),
       gemmEfficiencyKnown: true,
       source:
-        "NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency of bf16 B200's, FP8 by dense rows of Megatron-Bridge's table",
+        'NVIDIA GB200 NVL72 data sheet, dense rates; memory and power limit as nvidia-smi lists them; GEMM rates fitted to published runs of Megatron-Bridge and DGX Cloud Benchmarking',
     },
     links: gb200Links,
     gpusPerNode: 4,
@@ -282,10 +299,10 @@ export const nvidiaServers = {
       ...blackwell,
       peakTflops: { fp16: 2500, bf16: 2500, fp32: 80, fp8: 5000, nvfp4: 15000 },
       powerWatts: 1400,
-      gemmFactors: { fp8: 1.48, fp8Tensorwise: 1.63 },
+      ...blackwellRates(fitted.GB300),
       gemmEfficiencyKnown: true,
       source:
-        "NVIDIA GB300 NVL72 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM efficiency of bf16 B200's, FP8 by dense rows of Megatron-Bridge's table",
+        'NVIDIA GB300 NVL72 data sheet (recalled), dense rates; memory and power limit as nvidia-smi lists them; GEMM rates fitted to published runs of Megatron-Bridge, that of bf16 by GB200',
     },
     links: gb300Links,
     gpusPerNode: 4,

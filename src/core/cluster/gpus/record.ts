@@ -22,7 +22,7 @@ export interface GpuRecord {
   readonly gpusPerNode: number;
 }
 
-/** Of GPUs whose GEMMs nobody measured: the H100's. */
+/** Of GPUs whose GEMMs nobody measured: what H100 reaches under PyTorch. */
 export const unmeasured = {
   gemmEfficiency: 0.75,
   gemmEfficiencyKnown: false,

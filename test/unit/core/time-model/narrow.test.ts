@@ -49,6 +49,18 @@ describe('GEMMs in a narrow format', () => {
     assert.equal(rate('H100-80GB', 'tensorwise'), rate('H100-80GB', 'blockwise'));
   });
 
+  it('run on H100 as fast as they were measured under torchao, and in bf16 as under the runtime', () => {
+    const rates = (runtime: 'megatron' | 'torchtitan') => {
+      const { cluster } = request('H100-80GB', llama().model, { training: {}, layout: {} });
+      const { linear, gemm } = deviceRates({ ...llama({ gemmPrecision: 'fp8', runtime }), cluster });
+      return { fp8: 1 / linear(1e5, 1e5, 1e5), bf16: 1 / gemm(1e5, 1e5, 1e5) };
+    };
+    const { fp8 = NaN, fp8Torchao = NaN, torchtitan = NaN } = gpuPresets['H100-80GB'].gpu.gemmFactors ?? {};
+    const [own, other] = [rates('megatron'), rates('torchtitan')];
+    assert.ok(Math.abs(other.bf16 / own.bf16 / torchtitan - 1) < 1e-9);
+    assert.ok(Math.abs(other.fp8 / own.fp8 / ((torchtitan * fp8Torchao) / fp8) - 1) < 1e-9);
+  });
+
   it('make a layer faster, but less than by their rate: attention, norms and casts stay', () => {
     const seconds = (changed: Partial<TrainingSpec>): number => {
       const { forward, backward } = layerTime(llama(changed))(1, 8192, 0);

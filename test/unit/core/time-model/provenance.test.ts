@@ -3,7 +3,7 @@ import { allToAllSeconds } from '../../../../src/core/time-model/collectives';
 import { profiledStageCost } from '../../../../src/core/time-model/profile-cost';
 import { costProvenance } from '../../../../src/core/time-model/provenance';
 import { rooflineProvenance } from './provenances';
-import { measuredKinds, unseenWidening } from '../../../../src/core/time-model/measured-kinds';
+import { measuredKinds, unseenKinds } from '../../../../src/core/time-model/measured-kinds';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../measured-profile/profiles';
 import { toText } from '../../sentence-text';
@@ -22,38 +22,34 @@ describe('error bar of an analytic cost', () => {
       ({ runtime, generation, experts, narrow }) => runtime === 'megatron' && generation === 'B200' && !experts && !narrow,
     )!;
     assert.deepEqual(dense.range, [kind.low, kind.high]);
-    assert.match(toText(dense.errorBecause), new RegExp(`80 % of ${kind.rows} measured runs .* on B200 under Megatron-LM`));
+    assert.match(
+      toText(dense.errorBecause),
+      new RegExp(`by ${kind.rows} measured runs from ${kind.sources} sources: .* on B200 under Megatron-LM`),
+    );
     assert.ok(errorPercent(mixtral(4), { data: 8, expert: 8 }) > dense.errorPercent);
   });
 
-  it('is that of the nearest kinds, widened, where nobody measured the like', () => {
+  it('is that of all runs with experts, or without, at least 20 %, where nobody measured the like', () => {
     const unseen = rooflineProvenance(request('A100-80GB', mixtral(4), { training: { attention: 'flash' }, layout: {} }), 4, 8192);
-    const near = measuredKinds.filter(({ runtime, experts, narrow }) => runtime === 'megatron' && experts && !narrow);
-    const { low, high } = unseenWidening.experts;
-    const rows = near.reduce((sum, kind) => sum + kind.rows, 0);
-    const mean = (end: 'low' | 'high'): number => near.reduce((product, kind) => product * kind[end] ** (kind.rows / rows), 1);
-    const expected = [low * mean('low'), high * mean('high')];
-    assert.ok(near.length > 0 && unseen.range.every((end, index) => Math.abs(end - expected[index]!) < 1e-12), String(unseen.range));
-    assert.match(toText(unseen.errorBecause), /widened by the cross-validation error/);
+    assert.deepEqual(unseen.range, [unseenKinds.experts.low, unseenKinds.experts.high]);
+    assert.match(toText(unseen.errorBecause), /models with experts; none on A100-80GB under .*, with GEMMs in 16 bits or more, is known/);
+    for (const { low, high } of Object.values(unseenKinds)) assert.ok(low <= Math.exp(-0.2) && high >= Math.exp(0.2));
   });
 
-  it('is that of the same number format, else that of the other one, widened', () => {
-    const of = (gpu: 'B200' | 'H100-80GB', training: object) =>
-      rooflineProvenance(request(gpu, llama3('70b', 4), { training: { attention: 'flash', ...training }, layout: {} }), 4, 8192);
-    const [wide, fp8] = [of('B200', { precision: 'bf16' }), of('B200', { precision: 'bf16', gemmPrecision: 'fp8' })];
-    assert.ok(fp8.range[1] - fp8.range[0] > wide.range[1] - wide.range[0]);
-    assert.match(toText(fp8.errorBecause), /on B200 under Megatron-LM with Transformer Engine, with GEMMs in FP8 or NVFP4$/);
-    const measured = measuredKinds.filter(
-      ({ runtime, generation, experts }) => runtime === 'megatron' && generation === 'H100' && !experts,
-    );
-    assert.deepEqual(
-      measured.map(({ narrow }) => narrow),
-      [true],
-    );
-    const { low, high } = unseenWidening.dense;
-    const other = of('H100-80GB', { precision: 'bf16' });
-    assert.deepEqual(other.range, [low * measured[0]!.low, high * measured[0]!.high]);
-    assert.match(toText(other.errorBecause), /none on H100-80GB under .*, with GEMMs in 16 bits or more, is known/);
+  it('is that of the same number format', () => {
+    const of = (training: object) =>
+      rooflineProvenance(request('H100-80GB', llama3('70b', 4), { training: { attention: 'flash', ...training }, layout: {} }), 4, 8192);
+    for (const narrow of [false, true]) {
+      const { range, errorBecause } = of({ precision: 'bf16', ...(narrow ? { gemmPrecision: 'fp8' } : {}) });
+      const { low, high } = measuredKinds.find(
+        (kind) => kind.runtime === 'megatron' && kind.generation === 'H100' && !kind.experts && kind.narrow === narrow,
+      )!;
+      assert.deepEqual(range, [low, high]);
+      assert.match(
+        toText(errorBecause),
+        narrow ? /on H100 under Megatron-LM .*, with GEMMs in FP8 or NVFP4$/ : /with GEMMs in 16 bits or more$/,
+      );
+    }
   });
 
   it('reaches further towards slow runs where attention has sinks', () => {

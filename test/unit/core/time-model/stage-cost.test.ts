@@ -13,10 +13,12 @@ import type { LinkSpec } from '../../../../src/core/domain/cluster';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
 /** The 3.6B run of the reference vectors: micro-batch 2, 2,048 tokens, full recompute, gradients added up by themselves. */
-const reference: CostInputs = request('A100-80GB', gpt(30, 3072, 32, 51200), {
+const run = request('A100-80GB', gpt(30, 3072, 32, 51200), {
   training: { microBatch: 2, globalBatch: 512, recompute: 'full', gradAccumulationFusion: false },
   layout: { data: 64 },
 });
+/** The vectors were computed with large GEMMs at 0.958 of the peak. */
+const reference: CostInputs = { ...run, cluster: { ...run.cluster, gpu: { ...run.cluster.gpu, gemmEfficiency: 0.958 } } };
 const middle = { first: false, last: false };
 
 function sum({ forwardMs, backwardMs }: { forwardMs: number; backwardMs: number }): number {
@@ -349,6 +351,17 @@ describe('what follows the pipeline', () => {
     assert.equal(optimizerTime({ ...reference, training: { ...reference.training, optimizer: 'none' } }, { layers: 30 }), 0);
     assert.equal(optimizerTime(reference, { layers: 30 }).toFixed(2), '62.73');
     assert.equal(gradientExchangeTime(reference, { layers: 30 }).toFixed(2), '142.82');
+  });
+
+  it('gathers weights that stay in FP8 in one byte', () => {
+    const at = (training: Partial<CostInputs['training']>): number =>
+      gradientExchangeTime(
+        { ...reference, training: { ...reference.training, zeroStage: 1, gemmPrecision: 'fp8', ...training } },
+        { layers: 30 },
+      );
+    const [wide, narrow, scattered] = [at({}), at({ fp8ParamGather: true }), at({ fp8ParamGather: true, gradAccumulationFp32: false })];
+    // 4 bytes of a gradient and 2 or 1 of a weight; 2 and 1
+    assert.ok(Math.abs(narrow / wide - 5 / 6) < 1e-9 && Math.abs(scattered / wide - 3 / 6) < 1e-9);
   });
 
   it('waits of overlapped exchanges for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
