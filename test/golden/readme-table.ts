@@ -53,10 +53,20 @@ function table(header: readonly string[], texts: number, rows: readonly (readonl
 /** Fewest runs of a source that README names. */
 const fewestInReadme = 8;
 
-/** README's table: sources of at least eight runs, each left out whole, from the worst. */
+/** Errors at which README's table begins another row, as fractions. */
+const readmeBands = [0.2, 0.1, 0.05, 0] as const;
+
+/** README's table: every source of at least eight runs, left out whole, the worst first. */
 export function readmeTable(runs: readonly LeftOutRun[]): string[] {
   const shown = coverage(runs).filter(({ rows }) => rows >= fewestInReadme);
-  return sourcesTable([...shown].sort((a, b) => b.error - a.error));
+  const sorted = [...shown].sort((a, b) => b.error - a.error);
+  const rows = readmeBands.map((least, index) => {
+    const most = readmeBands[index - 1];
+    const inBand = sorted.filter(({ error }) => error >= least && (most === undefined || error < most));
+    const band = most === undefined ? `over ${100 * least} %` : least === 0 ? `under ${100 * most} %` : `${100 * least} to ${100 * most} %`;
+    return [band, inBand.map(({ source, error }) => `${source} (${percent(error)})`).join('; ')];
+  });
+  return table(['mean error', 'source, left out whole'], 2, rows);
 }
 
 /** The table of mean and worst errors in docs/accuracy.md, one string per line. */

@@ -34,7 +34,7 @@ describe('fit of constants', () => {
     assert.ok(of(0.6) < 5 * of(0.06), `${of(0.06)} ${of(0.6)}`);
   });
 
-  it('stays at what is known before where no run says otherwise', () => {
+  it('stays at what is known before where there are no runs', () => {
     const { logs, spreads } = solve(
       [],
       [
