@@ -48,7 +48,8 @@ export function rangesOf(runs: readonly LeftOutRun[]): ErrorRanges {
     const half = Math.sqrt((sources * halfWidth(same) ** 2 + sourcesOfAll * all ** 2) / (sources + sourcesOfAll));
     return { ...kind, ...makeRange(same, half) };
   });
-  const floored = (experts: boolean): ErrorRange => makeRange(unseen(experts), Math.max(unseenHalf, general[experts ? 'experts' : 'dense']));
+  const floored = (experts: boolean): ErrorRange =>
+    makeRange(unseen(experts), Math.max(unseenHalf, general[experts ? 'experts' : 'dense']));
   return { kinds, unseen: { dense: floored(false), experts: floored(true) } };
 }
 

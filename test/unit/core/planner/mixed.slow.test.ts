@@ -230,7 +230,9 @@ describe('the text on stages on groups of nodes', () => {
     assert.deepEqual(asked(plain, mixed), [{ key: 'cluster.gpu', a: 'A100-80GB', b: '2 nodes of 8 H100-80GB + 4 nodes of 8 A100-80GB' }]);
     const [hopper, ampere] = hopperAndAmpere.groups;
     const slower = await plan({ groups: [{ ...hopper, gpu: { preset: 'H100-80GB', gemmEfficiency: 0.6 } }, ampere] });
-    assert.deepEqual(asked(mixed, slower), [{ key: 'cluster.groups[0].gpu.gemmEfficiency', a: String(gpuPresets['H100-80GB'].gpu.gemmEfficiency), b: '0.6' }]);
+    assert.deepEqual(asked(mixed, slower), [
+      { key: 'cluster.groups[0].gpu.gemmEfficiency', a: String(gpuPresets['H100-80GB'].gpu.gemmEfficiency), b: '0.6' },
+    ]);
   });
 
   it('shows cards of different sizes in the page to send around', () => {
