@@ -144,6 +144,7 @@ function main(): void {
     { ...million, cost: formula({ ...prefill, tile: 128, perTokenSquared: 0, perContext: 1e-5 }) },
     3,
   );
+  for (const unit of [32, 16]) long(`1 M tokens in ${2 ** 20 / unit} units, 64 stages`, { ...million, unit, cost: formula(prefill) }, 1);
   const unknown = { batch: 1, tokens: 2 ** 15, unit: 64, stages: 16 };
   const slider = { ...unknown, contextKinks: [] };
   long('32 k tokens, 16 stages', { ...slider, cost: formula({ ...knee, perTokenSquared: 5e-7, perTokenContext: 1e-6 }) }, ourRuns);

@@ -32,7 +32,7 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): read
       known.parts.clear();
       known.count = 0;
     }
-    const groups = groupsOf(layerKinds, from, to);
+    const groups = joinAlike(layerKinds, from, to);
     known.count += groups.length;
     return groups;
   });
@@ -42,7 +42,7 @@ export function layerGroups(model: ModelSpec, from = 0, to = model.layers): read
 const knownParts = new WeakMap<readonly LayerKind[], { readonly parts: Map<string, readonly LayerGroup[]>; count: number }>();
 const mostKnownGroups = 100_000;
 
-function groupsOf(layerKinds: readonly LayerKind[], from: number, to: number): LayerGroup[] {
+function joinAlike(layerKinds: readonly LayerKind[], from: number, to: number): LayerGroup[] {
   const groups: { kind: LayerKind; layers: number }[] = [];
   let last: { kind: LayerKind; layers: number } | null = null;
   for (let layer = from; layer < to; layer++) {

@@ -172,11 +172,13 @@ function sampleSegment(
   const base = new Float64Array(units + 1).fill(Infinity);
   const slope = new Float64Array(units + 1);
   const whole = Math.floor(tokens / unit);
+  let longest = units;
   for (let length = Math.max(1, Math.ceil(minimumTokens / unit)), before = 0; length <= units; length++) {
     const farthest = Math.min(last, whole - length);
     const near = farthest < first ? Infinity : checkedMs(cost, sequences, length * unit, first * unit);
     if (farthest < first || near > withinMs) {
       slope.fill(slope[length - 1] ?? 0, length);
+      longest = length - 1;
       break;
     }
     if (length % rowsBetweenPolls === 0) throwIfCancelled(signal);
@@ -197,7 +199,7 @@ function sampleSegment(
         `slice times of ${length * unit} tokens are not affine in the context from ${first * unit} to ${farthest * unit}`,
       );
   }
-  return segmentFrom(first, last, base, slope);
+  return segmentFrom(first, last, base, slope, longest);
 }
 
 function sumSeries(segments: readonly Segment[], length: number, start: number, count: number): { totalMs: number; slowestMs: number } {

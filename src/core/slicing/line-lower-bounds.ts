@@ -1,4 +1,5 @@
 import type { CancelSignal } from '../errors';
+import { maximum } from '../numbers';
 import { reach, lineStrides, type Lines, type Strides } from './lines';
 import type { CutLowerBound } from './slice-rows';
 
@@ -18,8 +19,8 @@ export interface LineLowerBounds {
   readonly at: (limitMs: number, signal?: CancelSignal) => LineLowerBound;
   /** The same, or a lower one that is above `enoughMs` and found at once. */
   readonly about: (limitMs: number, enoughMs?: number) => CutLowerBound;
-  /** `prices[u]`: what the first u units cost, ms. */
-  readonly prices: Float64Array;
+  /** `prices()[u]`: what the first u units cost, ms. */
+  readonly prices: () => Float64Array;
 }
 
 /**
@@ -29,11 +30,14 @@ export interface LineLowerBounds {
  */
 export function lineLowerBounds(lines: Lines): LineLowerBounds {
   const { units } = lines;
-  const prices = new Float64Array(units + 1);
-  const residuals = lengthResiduals(lines, prices);
-  const before = lowerHull(residuals);
+  const rises = lines.segments.map(({ first, last, base, slope, longest }) =>
+    last > first ? sharedRise(base, slope, Math.min(longest, units - 2 - first)) : 0,
+  );
+  const pricesMs = totalPrice(lines, rises);
+  const residuals = lengthResiduals(lines, rises);
+  const before = lowerHull(residuals, lines.ends === null ? maximum(lines.segments.map(({ longest }) => longest)) : units);
   const farthest = new Uint32Array(units + 1);
-  const lineTotal = ({ perUnit, perSlice }: Line, slices: number): number => (prices[units] ?? 0) + perUnit * units + perSlice * slices;
+  const lineTotal = ({ perUnit, perSlice }: Line, slices: number): number => pricesMs + perUnit * units + perSlice * slices;
   const at: LineLowerBounds['at'] = (limitMs, signal) => {
     const strides = lineStrides(lines, limitMs, farthest, signal);
     const { slices, longest } = strides;
@@ -42,8 +46,9 @@ export function lineLowerBounds(lines: Lines): LineLowerBounds {
     return { totalMs: lineTotal(line, slices), slices, ...line, strides };
   };
   const [start] = lines.segments;
+  let prices: Float64Array | null = null;
   return {
-    prices,
+    prices: () => (prices ??= unitPrices(lines, rises)),
     at,
     about: (limitMs, enoughMs = Infinity) => {
       // No slice is longer than the first one can be: that shows how many there are at least, without going from one to the next.
@@ -64,24 +69,39 @@ interface Line {
   readonly perSlice: number;
 }
 
-/** r(l), ms, by length; writes the sums of prices. */
-function lengthResiduals({ units, segments, ends }: Lines, prices: Float64Array): Float64Array {
-  const residuals = new Float64Array(units + 1).fill(Infinity);
-  let steepest = 0;
+/** What all units cost, ms. */
+function totalPrice({ segments }: Lines, rises: readonly number[]): number {
+  let sum = 0;
   let price = 0;
-  const rises = new Float64Array(segments.length);
-  for (const [index, { first, last, base, slope }] of segments.entries()) {
-    const rise = last > first ? sharedRise(base, slope, units - 2 - first) : 0;
-    rises[index] = rise;
-    if (rise > steepest) steepest = rise;
+  for (const [index, { first, last }] of segments.entries()) {
+    const [rise, count] = [rises[index] ?? 0, last + 1 - first];
+    sum = sum + count * price + (rise * count * (count - 1)) / 2;
+    price += rise * count;
+  }
+  return sum;
+}
+
+/** What the first units cost, ms, by their number. */
+function unitPrices({ units, segments }: Lines, rises: readonly number[]): Float64Array {
+  const prices = new Float64Array(units + 1);
+  let price = 0;
+  for (const [index, { first, last }] of segments.entries()) {
+    const rise = rises[index] ?? 0;
     const sum = prices[first] ?? 0;
     for (let count = 1; count <= last + 1 - first; count++) prices[first + count] = sum + count * price + (rise * count * (count - 1)) / 2;
     price += rise * (last + 1 - first);
   }
-  price = 0;
-  for (const [index, { first, last, base, slope }] of segments.entries()) {
+  return prices;
+}
+
+/** r(l), ms, by length. */
+function lengthResiduals({ units, segments, ends }: Lines, rises: readonly number[]): Float64Array {
+  const residuals = new Float64Array(units + 1).fill(Infinity);
+  const steepest = Math.max(0, maximum(rises));
+  let price = 0;
+  for (const [index, { first, last, base, slope, longest }] of segments.entries()) {
     const rise = rises[index] ?? 0;
-    for (let length = 1; length <= units - first; length++) {
+    for (let length = 1; length <= Math.min(longest, units - first); length++) {
       const near = base[length] ?? Infinity;
       const apart = Math.min(last, units - length) - first;
       // Paying the price of its start for all its units, and how far that may fall short.
@@ -112,12 +132,12 @@ function sharedRise(base: Float64Array, slope: Float64Array, longest: number): n
 
 /**
  * For every length the corner before it on the lower hull of all values up to it; 0: none. A length without a value (Infinity) gets the
- * previous corner.
+ * previous corner; none beyond `longest` has one.
  */
-function lowerHull(values: Float64Array): Uint32Array {
+function lowerHull(values: Float64Array, longest: number): Uint32Array {
   const before = new Uint32Array(values.length);
   let last = 0;
-  for (let length = 1; length < values.length; length++) {
+  for (let length = 1; length <= longest; length++) {
     const value = values[length] ?? Infinity;
     if (value === Infinity) {
       before[length] = last;
@@ -134,7 +154,7 @@ function lowerHull(values: Float64Array): Uint32Array {
     before[length] = last;
     last = length;
   }
-  return before;
+  return before.fill(last, longest + 1);
 }
 
 /**

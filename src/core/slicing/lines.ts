@@ -8,6 +8,8 @@ import { throwIfCancelled, type CancelSignal } from '../errors';
 export interface Segment {
   readonly first: number;
   readonly last: number;
+  /** Units of the longest slice with a time: `base` is Infinity and `slope` the same from there on. */
+  readonly longest: number;
   readonly base: Float64Array;
   readonly slope: Float64Array;
   readonly leastBase: Float64Array;
@@ -27,8 +29,8 @@ export interface Lines {
 }
 
 /** A segment with what follows from its columns: the least base and slope from each entry on. */
-export function segmentFrom(first: number, last: number, base: Float64Array, slope: Float64Array): Segment {
-  return { first, last, base, slope, leastBase: leastFromHere(base), leastSlope: leastFromHere(slope) };
+export function segmentFrom(first: number, last: number, base: Float64Array, slope: Float64Array, longest: number): Segment {
+  return { first, last, longest, base, slope, leastBase: leastFromHere(base, longest), leastSlope: leastFromHere(slope, longest) };
 }
 
 /** Lines of their segments, and whether they are steady. */
@@ -36,10 +38,10 @@ export function linesFrom(units: number, segments: readonly Segment[], ends: Flo
   return { units, segments, ends, steady: ends === null && areSteady(segments, units) };
 }
 
-/** For every entry the least of it and all after it; the same column where that changes nothing. */
-function leastFromHere(values: Float64Array): Float64Array {
+/** For every entry the least of it and all after it; none after `longest` falls. The same column where that changes nothing. */
+function leastFromHere(values: Float64Array, longest: number): Float64Array {
   let least = values;
-  for (let index = values.length - 2; index >= 0; index--) {
+  for (let index = Math.min(longest, values.length - 2); index >= 0; index--) {
     const next = least[index + 1] ?? 0;
     if ((values[index] ?? 0) <= next) continue;
     if (least === values) least = values.slice();
@@ -95,7 +97,8 @@ function areSteady(segments: readonly Segment[], units: number): boolean {
 /** The same of two starts in turn; what holds at two places of a segment holds between, as all is straight there. */
 function isSteadyStep(before: Segment, from: number, after: Segment, to: number, units: number): boolean {
   const [apart, near] = [from - before.first, to - after.first];
-  for (let length = 1; length <= units - before.first; length++) {
+  const longest = Math.min(units - before.first, Math.max(before.longest, after.longest) + 1);
+  for (let length = 1; length <= longest; length++) {
     const longMs = (before.leastBase[length] ?? Infinity) + (before.leastSlope[length] ?? 0) * apart;
     const shortMs = length === 1 ? 0 : (after.leastBase[length - 1] ?? Infinity) + (after.leastSlope[length - 1] ?? 0) * near;
     const laterMs = (after.leastBase[length] ?? Infinity) + (after.leastSlope[length] ?? 0) * near;

@@ -61,7 +61,7 @@ const pruneShare = 0.5;
 const pruneEvery = [40, 3] as const;
 /** Units from which a sequence counts as long. */
 const longUnits = 1024;
-/** Lower bounds asked for to clear one interval from the top; each takes a small part of what solving a threshold of a long sequence does. */
+/** Lower bounds asked for to clear one interval from the top, each far quicker than a threshold of a long sequence. */
 const mostPeels = 256;
 /** Slices visited before settling for the best so far: some seconds on one core. */
 const mostVisits = 4e9;
@@ -161,30 +161,15 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
     if (hinted.totalMs < Infinity) push(bounds.lowMs, hinted.slowestMs, null, hinted);
     push(hinted.limitMs, highMs, hinted, top);
   } else push(bounds.lowMs, highMs, null, top);
-  const isLong = solver.scratch.totals.length > longUnits;
-  /** The interval without the thresholds at its top that lower bounds rule out; null: none is left. */
-  const peeled = (interval: Interval): Interval | null => {
-    let { highMs, above } = interval;
-    for (let left = mostPeels; left > 0; left--) {
-      const limitMs = Math.min(highMs, uselessAbove(above));
-      if (limitMs <= interval.lowMs) return null;
-      const raised = solver.raised(above, limitMs);
-      if (!(uselessAbove(raised) < limitMs)) break;
-      highMs = limitMs * (1 + 2 * Number.EPSILON);
-      above = raised;
-    }
-    return { ...interval, highMs, above };
-  };
-  const pruneAfter = pruneEvery[isLong ? 1 : 0];
+  const pruneAfter = pruneEvery[solver.scratch.totals.length > longUnits ? 1 : 0];
   // Rows of a table are read in full until they are pruned, so prune at once where no floors are known.
   let dueAfter = bounds.close ? pruneAfter : 0;
   // Nothing but a tie can be left in an interval, and no tie of fewer slices.
   const onlyTies = (boundMs: number, above: Step): boolean =>
     best !== null && boundMs >= best.objectiveMs * (1 - roundingSlack) && best.slices <= (above.batch.counts[sequences] ?? 0);
-  let prunedAtGap = Infinity;
-  let sincePruned = 0;
+  let [prunedAtGap, sincePruned] = [Infinity, 0];
   for (let lowest = takeLowest(open); lowest !== undefined; lowest = takeLowest(open)) {
-    const interval = isLong && bounds.close ? peeled(lowest) : lowest;
+    const interval = bounds.close ? peeled(lowest, solver, uselessAbove) : lowest;
     if (interval === null) continue;
     const { lowMs, highMs, below, above, boundMs } = interval;
     const gapMs = capMs - Math.min(capMs, boundMs);
@@ -212,6 +197,21 @@ export function searchThresholds(problem: SearchProblem, options: SearchOptions)
   }
   options.onMove(best, capMs);
   return done(capMs, true);
+}
+
+/** The interval of a long sequence without the thresholds at its top that lower bounds rule out; null: none is left. */
+function peeled(interval: Interval, solver: StepSolver, uselessAbove: (above: Step) => number): Interval | null {
+  if (solver.scratch.totals.length <= longUnits) return interval;
+  let { highMs, above } = interval;
+  for (let left = mostPeels; left > 0; left--) {
+    const limitMs = Math.min(highMs, uselessAbove(above));
+    if (limitMs <= interval.lowMs) return null;
+    const raised = solver.raised(above, limitMs);
+    if (!(uselessAbove(raised) < limitMs)) break;
+    highMs = limitMs * (1 + 2 * Number.EPSILON);
+    above = raised;
+  }
+  return { ...interval, highMs, above };
 }
 
 /** A threshold inside the interval to solve next; null: no slice time lies there. */

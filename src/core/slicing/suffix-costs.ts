@@ -31,7 +31,7 @@ export function boundedSuffixCosts(
   const { totals, stops } = suffixCosts;
   const pollEvery = rowsBetweenPolls;
   const lowerBound = lowerBounds.at(limitMs, signal);
-  const wanted = withinMs < Infinity ? wantedUnits(lowerBounds.prices, lowerBound, withinMs * (1 + slack)) : null;
+  const wanted = withinMs < Infinity ? wantedUnits(lowerBounds.prices(), lowerBound, withinMs * (1 + slack)) : null;
   if (wanted !== null && !(lowerBound.totalMs <= wanted.mostMs)) {
     totals.fill(Infinity);
     return 0;

@@ -86,7 +86,7 @@ function linesUnder(times: Float64Array, rowStart: Uint32Array, lastStart: Uint3
     const ms = base[length] ?? Infinity;
     if (ms < Infinity) base[length] = ms - below * (Math.abs(ms) + Math.abs(slope[length] ?? 0) * units);
   }
-  return linesFrom(units, [segmentFrom(0, units - 1, base, slope)], null);
+  return linesFrom(units, [segmentFrom(0, units - 1, base, slope, units)], null);
 }
 
 function spansIn(times: Float64Array, rowStart: Uint32Array, { units, segments }: Lines): SliceSpans {
