@@ -20,7 +20,7 @@ const waitMs = 300_000;
 /** Most memory of a case's objects, MB: as much as the terminal has. */
 const memoryLimitMb = 1024;
 /** Cases between two lines of progress. */
-const batch = 2_000;
+const batch = 500;
 
 const { values } = parseArgs({
   options: {
