@@ -28,20 +28,30 @@ export interface Planned {
   readonly checkpoint?: JudgedChange | null;
 }
 
+/** How a run is planned. */
+interface PlanningOptions {
+  /** Profiles near the config, one of which is used if it matches. */
+  readonly found?: readonly NamedProfile[];
+  /** Hears how far the plan is. */
+  readonly progress?: (line: string) => void;
+  /** False: without the schedules that are not chosen, where no finding and no row is about them. */
+  readonly isCompared?: boolean;
+}
+
 /**
  * Plans a run.
- * @param found profiles near the config, one of which is used if it matches. @param progress hears how far the plan is.
  * @throws ExpectedError of the planner, placed at the first error the files hold, or at the run.
  */
 export function planRun(
   config: LoadedConfig,
   defaults: ResolveDefaults,
-  found: readonly NamedProfile[] = [],
-  progress: (line: string) => void = () => undefined,
+  { found = [], progress = () => undefined, isCompared = true }: PlanningOptions = {},
 ): Planned {
   const run = requireRun(config);
   try {
-    const plan = makePlan(resolveRun(run, defaults, found), {
+    const request = resolveRun(run, defaults, found);
+    const plan = makePlan(request, {
+      isCompared: isCompared || request.slicing.split !== undefined || request.training.lengths !== undefined,
       onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
     });
     const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found }));
@@ -53,9 +63,14 @@ export function planRun(
 }
 
 /** Plans a run, with a profile that lies near its config if one matches. @throws ExpectedError as `planRun`. */
-export async function planNearby(config: LoadedConfig, defaults: ResolveDefaults, progress: (line: string) => void): Promise<Planned> {
+export async function planNearby(
+  config: LoadedConfig,
+  defaults: ResolveDefaults,
+  progress: (line: string) => void,
+  isCompared = true,
+): Promise<Planned> {
   const { found } = await readProfiles(profilesFolder(requireRun(config).file));
-  return planRun(config, defaults, found, progress);
+  return planRun(config, defaults, { found, progress, isCompared });
 }
 
 /** Findings on a run and its plan. @param remedies changes with which a plan fits that does not. */

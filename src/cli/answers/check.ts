@@ -139,7 +139,7 @@ async function checkedConfig(
   if (run === null) return noRun === null ? { found: unplanned, fits: true } : because(noRun);
   if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, fits: true };
   try {
-    const { findings, plan } = await planNearby(config, defaults, () => undefined);
+    const { findings, plan } = await planNearby(config, defaults, () => undefined, false);
     return { found: findings, fits: mayFit(chosenCandidate(plan)) };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;

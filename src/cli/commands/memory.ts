@@ -12,6 +12,6 @@ export const memoryCommand = defineCommand({
     const read = await measuredConfig(withSchedule(asked, given.schedule), given.measured, terminal, texts);
     const { config, line } = read;
     sayDifferences(read, terminal);
-    return memoryAnswer(planRun(config, line.defaults, [], terminal.status), texts);
+    return memoryAnswer(planRun(config, line.defaults, { progress: terminal.status, isCompared: false }), texts);
   },
 });

@@ -3,6 +3,7 @@ import { describe, it } from 'mocha';
 import { planAnswer } from '../../../src/cli/answers/plan';
 import { searchAnswer } from '../../../src/cli/answers/search';
 import { understand } from '../../../src/cli/arguments';
+import { planRun } from '../../../src/cli/planned';
 import { nextCommand } from '../../../src/cli/next-command';
 import { applyOverrides } from '../../../src/core/terapipe/overrides';
 import { loadedOf, numberedRuns, plannedOf } from './numbered-runs';
@@ -18,6 +19,14 @@ describe('a short answer', () => {
       assert.ok(rows(text).length <= 16, text);
       assert.ok(text.split(/\s+/u).length <= 200, text);
       assert.ok(!/^(Compared|Why|Times|Assumed)$/mu.test(text));
+    });
+
+  for (const [what, file] of Object.entries(numberedRuns))
+    it(`of plan is the same whether other schedules are predicted or not: ${what}`, async () => {
+      const [texts, config] = [new Map([file]), await loadedOf(file)];
+      const alone = planAnswer(planRun(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, { isCompared: false }), texts);
+      const { text, exitCode } = planAnswer(await plannedOf(file), texts);
+      assert.deepEqual([alone.text, alone.exitCode], [text, exitCode]);
     });
 
   for (const what of ['a dense model', 'a script that does not fit'] as const)
