@@ -127,12 +127,11 @@ function inside(part: RefPart | GroupPart, task: Task): Task[] {
   return part.value.parts.map((inner) => ({ part: inner, split, inElement: false, site, condition }));
 }
 
-function slicePiece(part: TextPart, task: Task, from = 0, to = part.text?.length ?? 0): Piece {
-  return { ...sliceRange(part, part.text, from, to), text: part.text?.slice(from, to) ?? null, ...pieceOrigin(part, task) };
-}
-
-function pieceOrigin(part: TextPart, task: Task): Pick<Piece, 'site' | 'condition' | 'variable'> {
-  return { site: task.site, condition: task.condition, variable: part.variable };
+// Called for each piece of each word: copying three objects into one was a fifth of the time of a long script.
+function slicePiece(part: TextPart, { site, condition }: Task, from = 0, to = part.text?.length ?? 0): Piece {
+  const { text, variable } = part;
+  const { start, end } = sliceRange(part, text, from, to);
+  return { start, end, text: text?.slice(from, to) ?? null, site, condition, variable };
 }
 
 function splitInto(part: TextPart, text: string, task: Task, finish: () => void, add: (piece: Piece) => void): void {
