@@ -24,9 +24,9 @@ describe('a short answer', () => {
   for (const [what, file] of Object.entries(numberedRuns))
     it(`of plan is the same whether other schedules are predicted or not: ${what}`, async () => {
       const [texts, config] = [new Map([file]), await loadedOf(file)];
-      const alone = planAnswer(planRun(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, { isCompared: false }), texts);
+      const single = planAnswer(planRun(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, { isCompared: false }), texts);
       const { text, exitCode } = planAnswer(await plannedOf(file), texts);
-      assert.deepEqual([alone.text, alone.exitCode], [text, exitCode]);
+      assert.deepEqual([single.text, single.exitCode], [text, exitCode]);
     });
 
   for (const what of ['a dense model', 'a script that does not fit'] as const)

@@ -78,5 +78,5 @@ export function weightiestText(assumed: readonly WeighedAssumption[]): Sentence 
   const shown = weighty.slice(0, shownWeighty);
   const left = assumed.length - shown.length;
   if (assumed.length === 0) return null;
-  return sentence`${joinClauses([...shown, ...(left === 0 ? [] : [sentence`${left}${shown.length > 0 ? ' more' : ''} with --all`])])}`;
+  return sentence`${joinClauses([...shown, ...(left === 0 ? [] : [shown.length > 0 ? sentence`${left} more with --all` : sentence`${left} with --all`])])}`;
 }
