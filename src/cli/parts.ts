@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Script } from 'node:vm';
+import { own } from '../core/records';
 import { cacheFile, readCodeCache, sourceDigest, writeCodeCache, type CachedCode } from './code-cache';
 
 /*
@@ -40,7 +41,8 @@ export function openParts(folder: string, use: string): Parts {
   const find = (name: string): Module | undefined => {
     for (const [index, file] of tables.entries()) {
       const table = (open[index] ??= openTable(path.join(folder, file), kept.get(file)));
-      if (Object.hasOwn(table.modules, name)) return table.modules[name];
+      const found = own(table.modules, name);
+      if (found !== undefined) return found;
     }
     return undefined;
   };

@@ -195,7 +195,7 @@ function runnersUpText({ runnersUp }: SearchResult): string[] {
   return lines.length === 0 ? [] : [`Runners-up\n${indented(lines.join('\n'))}`];
 }
 
-/** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null where it has no files. */
+/** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */
 function exportCommand(line: Line, run: RunConfig['run'], { request }: SearchResult): string | null {
   const { id } = runtimeProfile(request.training);
   if (isLauncher(run.format)) return nextCommand(line, 'export', ['--search', '--out', 'DIR']);

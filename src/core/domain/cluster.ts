@@ -23,8 +23,8 @@ export interface GpuSpec {
   /** Fraction of peak that a GEMM of infinite size reaches (docs/model/time.md, GEMMs). */
   readonly gemmEfficiency: number;
   /**
-   * By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, in FP8 with one scale a tensor or by torchao,
-   * and under a runtime, where it was measured apart; absent: 1, in FP8 of either kind as FP8.
+   * By what `gemmEfficiency` is multiplied for GEMMs in a narrow format, of that format's peak, in FP8 with one scale a tensor or by
+   * torchao, and under a runtime, where it was measured apart; absent: 1, in FP8 of either kind as FP8.
    */
   readonly gemmFactors?: Readonly<Partial<Record<NarrowFormat | 'fp8Tensorwise' | 'fp8Torchao' | Runtime, number>>>;
   /**

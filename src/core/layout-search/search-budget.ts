@@ -83,8 +83,8 @@ export function createSearchBudget(evaluator: Evaluator, counts: { planned: numb
 
 /**
  * How much longer than its closer bound a step takes whose slices are solved for by the makespan, by schedule: that of the first one, the
- * fastest layout with equal slices. After `solvingAnyway` steps, slices are left out where the bound and as much again is no faster than the
- * best of the schedule. Equation 5 solves for slices as quickly as it bounds them, and leaves none out.
+ * fastest layout with equal slices. After `solvingAnyway` steps, slices are left out where the bound and as much again is no faster than
+ * the best of the schedule. Equation 5 solves for slices as quickly as it bounds them, and leaves none out.
  */
 export function createBoundErrors(evaluator: Evaluator, perSchedule: ReadonlyMap<string, Predicted>) {
   const errors = new Map<string, number>();

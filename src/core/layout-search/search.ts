@@ -190,15 +190,17 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   });
   if (counts.families === 0) throw nothingToSearch(problem);
   progress();
+  const tooLarge = [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
+  return { ...keptLayouts(kept), excluded: tooLarge, lowerBoundMs: lowerBound(), counts };
+}
+
+function keptLayouts(kept: ReturnType<typeof keeper>): Pick<SearchOutcome, 'best' | 'paretoFront' | 'perSchedule' | 'perSizes' | 'sliced'> {
   return {
     best: kept.best(),
     paretoFront: kept.paretoFront(),
     perSchedule: kept.perSchedule,
     perSizes: kept.perSizes(),
     sliced: kept.sliced(),
-    excluded: [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs),
-    lowerBoundMs: lowerBound(),
-    counts,
   };
 }
 

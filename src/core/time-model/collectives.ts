@@ -24,8 +24,8 @@ export function collectiveBandwidth({ links, gpusPerNode }: Pick<ClusterSpec, 'l
 }
 
 /**
- * Network bandwidth that collectives leave the GPUs with that a node or NVLink joins, bytes per second: of all nodes of an NVL72 rack, since
- * what crosses between racks may leave by the card of any GPU of the group.
+ * Network bandwidth that collectives leave the GPUs with that a node or NVLink joins, bytes per second: of all nodes of an NVL72 rack,
+ * since what crosses between racks may leave by the card of any GPU of the group.
  */
 export function joinedBandwidth(cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   return (collectiveBandwidth(cluster) * joinedGpus(cluster)) / cluster.gpusPerNode;
