@@ -230,7 +230,10 @@ const longestList = 100_000;
  * @throws ExpectedError `config-out-of-range` at the value.
  */
 function refuseBeyondLimits(facts: Facts): void {
-  for (const [name, fact] of Object.entries(facts) as [FactName, Fact<unknown>][]) {
+  const all = Object.entries(facts) as [FactName, Fact<unknown>][];
+  // What follows from a value of the file is beyond its limit because that one is.
+  const isWritten = ([, { source }]: (typeof all)[number]): boolean => source.kind === 'file';
+  for (const [name, fact] of all.toSorted((a, b) => Number(isWritten(b)) - Number(isWritten(a)))) {
     const { value, source } = fact;
     const [size, limit] = Array.isArray(value) ? [value.length, longestList] : [value, settingLimit(name)];
     if (typeof size !== 'number' || limit === undefined || size <= limit || unlisted.has(name)) continue;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { frequencyPattern } from '../../../../src/core/run/traits';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { errorOf, pointedAt, readerOf } from './files';
@@ -14,6 +15,8 @@ const files: readonly (readonly [name: string, text: string, at: string])[] = [
     'trainer: { num_nodes: 1, devices: 8 }\nmodel:\n  tensor_model_parallel_size: 1\n  num_layers: 20_000\n  micro_batch_size: 1\n',
     '20_000',
   ],
+  // key/value heads follow from the heads, and are beyond their limit too
+  ['t5.yaml', readFileSync('test/fixtures/launchers/nemo-t5.yaml', 'utf8').replace('heads: 9', 'heads: 1000000'), '1000000'],
   ['terapipe.json', '{"model": {"layers": 100000000, "hidden": 64, "heads": 4}}', '100000000'],
   ['config.json', '{"model_type": "llama", "num_hidden_layers": 100000000}', '100000000'],
 ];
