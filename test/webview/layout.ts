@@ -110,7 +110,7 @@ export const layoutCases: readonly Case[] = [
       await page.getByText('Best so far').waitFor();
       assert.match(
         await textOf(open),
-        /Best so far [\d.]+ m?s \(tensor \d.*none is faster than.*[\d,]+ layouts considered, [\d,]+ of them simulated/s,
+        /Best so far [\d.]+ m?s \(TP\d.*none is faster than.*[\d,]+ layouts considered, [\d,]+ of them simulated/s,
       );
       assert.equal(await page.evaluate(`document.querySelector('.layout-running progress').hasAttribute('value')`), false);
       await report('found', 0);
@@ -148,7 +148,7 @@ export const layoutCases: readonly Case[] = [
       assert.ok(text.toLowerCase().includes(toText(best.words).toLowerCase()));
       const ties = answer!.plans.filter(({ tie }) => tie).length - 1;
       assert.ok(text.includes(`${ties} layouts are within error of the best`), text.slice(0, 900));
-      assert.match(text, /As launched: .*compared with tensor/);
+      assert.match(text, /As launched: .*compared with TP\d/);
       assert.match(text, /Proved: no layout with equal or optimized slices is faster/);
       assert.ok(text.includes(toText(answer!.improvements[0]!.summary).slice(1)));
       return undefined;

@@ -5,6 +5,8 @@ import { scheduleOn } from '../../schedules/on-layout';
 import { withVirtualStages } from '../../planner/candidates/virtual-stages';
 import { scheduleKind } from '../../schedules/registry';
 import { buildPipeline } from '../../planner/predict/pipeline';
+import { costProvenance } from '../../time-model/provenance';
+import { coveringAssumed } from '../../planner/explain/assumed';
 import { predict } from '../../planner/predict/predict';
 import { onMegatron, replacedBy } from '../slices/runs';
 import { plannedStep, type PlannedStep } from './launch-settings';
@@ -32,8 +34,10 @@ export function launchableStep(plan: Plan, format: LauncherFormat): PlannedStep 
     ...withVirtualStages(isOfSchedule ? onMegatron(open) : open, found),
     schedule: found.schedule,
   };
-  const instead = isOfSchedule ? predict(buildPipeline(asked), { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
-  const step = plannedStep({ ...plan, request: asked, chosen: instead.id, candidates: [instead] });
+  const pipeline = buildPipeline(asked);
+  const instead = isOfSchedule ? predict(pipeline, { ...found, kind: scheduleOn(found.schedule, asked.layout) }) : found;
+  const cost = coveringAssumed(costProvenance(asked, pipeline), asked, instead);
+  const step = plannedStep({ ...plan, request: asked, chosen: instead.id, candidates: [instead], cost });
   const { name } = launchers[format].capabilities;
   const isSliced = scheduleKind(chosen.schedule).sliced;
   const why = isSliced ? sentence`${name} runs whole micro-batches` : sentence`${name} has no such schedule`;
