@@ -9,6 +9,7 @@ import { readTorchTitan } from '../../src/core/launchers/torchtitan/reader';
 import { yamlReaders } from '../unit/core/launchers/tables/yaml-readers';
 import { ExpectedError } from '../../src/core/errors';
 import { editLauncher } from '../../src/core/export/launchers/edit-launcher';
+import { withChosen } from '../../src/core/planner/candidates/virtual-stages';
 import { plannedStep, type PlannedStep } from '../../src/core/export/launchers/launch-settings';
 import { checkedNewLauncher } from '../../src/core/export/launchers/new-launcher';
 import { editable, writerOf, type WrittenFormat } from '../unit/core/export/launchers/editors';
@@ -38,8 +39,8 @@ describe("a launcher's file, checked and planned again before it is offered", ()
 
   /** Every candidate of a plan, written for every launcher. */
   function writeAll(plan: Plan): void {
-    for (const { id } of plan.candidates)
-      for (const format of formats) checkedNewLauncher(plannedStep({ ...plan, chosen: id }), writerOf(format), readers[format]);
+    for (const candidate of plan.candidates)
+      for (const format of formats) checkedNewLauncher(plannedStep(withChosen(plan, candidate)), writerOf(format), readers[format]);
   }
 
   /** A run that some launcher can have: heads to exchange, and a layer that stays on the GPU. */

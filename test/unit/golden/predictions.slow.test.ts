@@ -21,7 +21,9 @@ function megatron(
   layout: { tensor: number; pipeline: number; data: number },
 ) {
   const training = { microBatch, globalBatch, recompute: 'full', gradAccumulationFusion: false } as const;
-  return request('A100-80GB', gpt(layers, hidden, heads, 51200), { training, layout });
+  const asked = request('A100-80GB', gpt(layers, hidden, heads, 51200), { training, layout });
+  // the vectors were worked out with this fraction of the peak, before it was fitted to all runs
+  return { ...asked, cluster: { ...asked.cluster, gpu: { ...asked.cluster.gpu, gemmEfficiency: 0.958 } } };
 }
 
 function assertDigits(ms: number, seconds: number): void {
