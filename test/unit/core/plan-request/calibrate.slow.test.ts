@@ -99,7 +99,7 @@ describe('calibration by one measured step', () => {
       return (constant?.after ?? NaN) / (constant?.before ?? NaN);
     };
 
-    it('takes over most of what they show where nobody measured such a GPU, and little where many did', () => {
+    it('takes over most of what they show where nobody measured such a GPU, and less where many did', () => {
       const slower = 1.25 * launchedMs(acrossNodes);
       const unmeasured = launchedMs(calibrated(small, null, [{ iterationMs: slower, request: acrossNodes }])) / launchedMs(small);
       assert.ok(unmeasured > 1.15 && unmeasured < 1.25, String(unmeasured));
@@ -108,7 +108,8 @@ describe('calibration by one measured step', () => {
         { iterationMs: 1.25 * launchedMs(onMeasured(acrossNodes)), request: onMeasured(acrossNodes) },
       ]);
       const measured = launchedMs(known) / launchedMs(onMeasured(small));
-      assert.ok(measured > 1.01 && measured < 1.1, String(measured));
+      // the belief in constants that were fitted is as wide as their error on sources that had no part in the fit
+      assert.ok(measured > 1.01 && measured - 1 < 0.75 * (unmeasured - 1), `${measured}, ${unmeasured}`);
       assert.ok((known.calibration?.errorPercent ?? NaN) < (calibrated(small, null, []).calibration?.errorPercent ?? NaN));
     });
 
