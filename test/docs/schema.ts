@@ -28,7 +28,7 @@ import { profileParts, profileSchema } from '../../src/core/measured-profile/sch
 export const rulesOfKeys: Readonly<Record<string, Readonly<Record<string, Rule<unknown>>>>> = {
   model: modelFields,
   cluster: { ...clusterFields, ...instanceFields },
-  'cluster.groups': { ...clusterFields, ...instanceFields },
+  'cluster.groups': { nodes: clusterFields.nodes, gpusPerNode: clusterFields.gpusPerNode, ...instanceFields },
   'cluster.gpu': gpuFields,
   'cluster.gpu.peakTflops': peakTflopsFields,
   'cluster.links': linkFields,

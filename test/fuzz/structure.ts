@@ -72,7 +72,7 @@ const encodings: readonly ((text: string) => string)[] = [
   (text) => text.replaceAll(' ', '\u00a0'),
 ];
 
-/** A file that names itself, its neighbour, or what is not there. */
+/** A file that names itself, its neighbour, or a missing file. */
 const includes: readonly ((text: string) => string)[] = [
   (text) => text.replace(/"model":\s*(?:"[^"]*"|\{)/, '"model": "config.json", "was": {'),
   (text) => text.replace(/^\{/, '{"model": "config.json", "$ref": "config.json",'),

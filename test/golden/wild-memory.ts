@@ -1,3 +1,4 @@
+import { mayFit } from '../../src/core/memory-model/verdict';
 import { errorGoal, type Goal } from './goals';
 import { once } from './data';
 import { errors, type Row } from './rows';
@@ -38,9 +39,11 @@ function kindOf({ case: { family }, request: { training } }: WildRow): string {
 /** Runs that ran out of memory and are predicted to fit, and runs that ended and are predicted not to, whatever was measured of them. */
 export async function wrongVerdicts(): Promise<{ readonly fitting: readonly string[]; readonly tooLarge: readonly string[] }> {
   const rows = await wildRows();
-  const wrong = (outOfMemory: boolean): readonly string[] =>
-    rows.filter((row) => (row.case.outOfMemory === true) === outOfMemory && row.predicted.fits === outOfMemory).map((row) => row.case.id);
-  return { fitting: wrong(true), tooLarge: wrong(false) };
+  const ids = (isWrong: (row: (typeof rows)[number]) => boolean): readonly string[] => rows.filter(isWrong).map((row) => row.case.id);
+  return {
+    fitting: ids((row) => row.case.outOfMemory === true && row.predicted.fits),
+    tooLarge: ids((row) => row.case.outOfMemory !== true && !mayFit(row.predicted)),
+  };
 }
 
 /** What is promised of memory under other runtimes than Megatron-LM. */

@@ -60,7 +60,7 @@ export const batch = {
   /** Of the whole run, not of a step. */
   tokens: {
     key: positive(1e18),
-    meaning: sentence`Tokens that the whole run trains on. With them a plan has days, GPU hours and, with a price, the cost of the run.`,
+    meaning: sentence`Tokens that the whole run trains on, for its days, GPU hours and, with a price, its cost.`,
     fieldNames: ['traintokens'],
   },
   batchSchedule: {
