@@ -97,7 +97,7 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
 }
 
 async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<Omit<LoadedConfig, 'reread'>> {
-  refuseBeyondLimits(launcher.facts);
+  refuseBeyondLimits(launcher);
   const joined = await joinedModel(launcher, read);
   const named = joined === null ? findNamedModel(launcher) : null;
   const { run, noRun } = launcherRunOrReason(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
@@ -227,9 +227,9 @@ const longestList = 100_000;
 
 /**
  * Refuses sizes that no run has, before lists of that length are made.
- * @throws ExpectedError `config-out-of-range` at the value.
+ * @throws ExpectedError `config-out-of-range` at the value, or at the launch where it follows from several.
  */
-function refuseBeyondLimits(facts: Facts): void {
+function refuseBeyondLimits({ facts, place }: Pick<LauncherFile, 'facts' | 'place'>): void {
   const all = Object.entries(facts) as [FactName, Fact<unknown>][];
   // What follows from a value of the file is beyond its limit because that one is.
   const isWritten = ([, { source }]: (typeof all)[number]): boolean => source.kind === 'file';
@@ -242,7 +242,7 @@ function refuseBeyondLimits(facts: Facts): void {
       'config-out-of-range',
       Array.isArray(value) ? sentence`${what} has ${formatNumber(size)} entries` : sentence`${what} is ${formatNumber(size)}`,
       Array.isArray(value) ? sentence`give it at most ${formatNumber(limit)}` : sentence`give it a number up to ${formatNumber(limit)}`,
-      source.kind === 'file' ? source.place : undefined,
+      source.kind === 'file' ? source.place : place,
     );
   }
 }

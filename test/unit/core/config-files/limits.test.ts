@@ -22,6 +22,13 @@ const files: readonly (readonly [name: string, text: string, at: string])[] = [
 ];
 
 describe('sizes that no run has', () => {
+  it('are refused at the launch where they follow from several values', async () => {
+    const text = '[parallelism]\ndata_parallel_replicate_degree = 1000000\ndata_parallel_shard_degree = 4\n';
+    const error = await errorOf(loadConfig('train.toml', text, { read: readerOf({}), shell: shellReader }));
+    assert.equal(error.code, 'config-out-of-range');
+    assert.equal(error.place?.file, 'train.toml');
+  });
+
   it('are refused where they are, before lists of that length are made', async () => {
     for (const [name, text, at] of files) {
       const error = await errorOf(loadConfig(name, text, { read: readerOf({}), shell: shellReader }));
