@@ -177,6 +177,7 @@ function requestedSlicing(run: Run, request: Pick<PlanRequest, 'model' | 'traini
       place,
     );
   }
+  requireCountable({ ...request, slicing: { unit, scheme: null } });
   const scheme = schemeAlike(request, lengths);
   if (scheme === null) throw nothingToPlan(request);
   return { unit, scheme, split: { ...split, lengths } };

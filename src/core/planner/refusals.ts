@@ -74,7 +74,7 @@ export function nothingToPlan({ training, layout }: Pick<PlanRequest, 'training'
  * Refuses a step of too many operations however it is run, before anything is made for each of them.
  * @throws ExpectedError `plan-too-large`.
  */
-export function requireCountable({ training, layout, slicing }: PlanRequest): void {
+export function requireCountable({ training, layout, slicing }: Pick<PlanRequest, 'training' | 'layout' | 'slicing'>): void {
   const microBatches = Math.ceil(training.globalBatch / layout.data / training.microBatch);
   const units = slicing.scheme === null ? microBatches : Math.min(microBatches, slicing.scheme.length);
   if (units > maximumUnits) throw tooLarge(counted(maximumUnits, 'micro-batch', 'micro-batches'));

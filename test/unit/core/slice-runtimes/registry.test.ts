@@ -123,6 +123,11 @@ describe('runtimes of token slices', () => {
     assert.match(await manual(4, '8320,8192,8192,8192'), /: the lengths add up to 32,896 of 32,768 tokens$/);
   });
 
+  it('refuse a batch of too many sequences before they are cut', async () => {
+    const text = readFileSync(path.join(fixtures, 'seq1f1b.sh'), 'utf8').replace(/(global-batch-size )\d+/, '$1100000000');
+    await assert.rejects(requestOf(text), { code: 'plan-too-large' });
+  });
+
   it('read scripts as people write them', async () => {
     const seq1f1b = readFileSync(path.join(fixtures, 'seq1f1b.sh'), 'utf8');
     const request = await requestOf(seq1f1b);
