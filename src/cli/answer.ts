@@ -14,6 +14,11 @@ export interface Answer {
   readonly exitCode: 0 | 1 | 3;
 }
 
+/** Whether a command line asks for JSON, understood or not. */
+export function asksForJson(args: readonly string[]): boolean {
+  return args.some((arg, index) => arg === '--json' || arg === '--format=json' || (arg === 'json' && args[index - 1] === '--format'));
+}
+
 /** What an answer prints, piece by piece, its last line broken. */
 export function* printedPieces({ json, text, pieces }: Answer, asJson: boolean): Generator<string> {
   if (pieces === undefined) yield asJson ? `${JSON.stringify(json)}\n` : text === '' ? '' : `${text}\n`;

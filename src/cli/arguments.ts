@@ -48,7 +48,7 @@ export function understand(args: readonly string[]): Understood {
     machine: parseMachine(common, sets),
     defaults,
     profile,
-    json: common.json === true,
+    json: common.json === true || given['format'] === 'json',
     options: written.map(({ name: option, value }) => ({ name: option, value })),
     beforePath: new Set(written.filter(({ index }) => index < fileIndex).map((option) => option.name)),
   };

@@ -62,6 +62,7 @@ export async function runOnPort(port: MessagePort, { args, debug }: ThreadData, 
     signal: interrupted.signal,
     profilerFile: path.join(folder, 'profiler.js'),
     torchFolder: path.join(folder, 'torch'),
+    docsFolder: path.join(folder, '../docs'),
     shell: shellReaderFrom((name) => readFile(path.join(folder, name))),
     debug,
   });

@@ -32,6 +32,12 @@ export const all = {
   help: 'print everything: of plan the other schedules or layouts, why, and what is assumed; of check every information',
 } as const;
 
+/** Of the commands whose answer others read: JSON is what `--json` prints. */
+export const format = {
+  value: 'FORMAT',
+  help: 'text, json (as --json); of check also sarif, github (annotations of a workflow) and junit',
+} as const;
+
 /** Of the commands that plan one step. */
 export const measured = {
   value: 'STEP',

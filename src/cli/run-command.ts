@@ -1,5 +1,5 @@
 import { CancelledError, ExpectedError } from '../core/errors';
-import { errorJson, errorLine, printedPieces } from './answer';
+import { asksForJson, errorJson, errorLine, printedPieces } from './answer';
 import { understand } from './arguments';
 import { internalError } from './internal-error';
 import type { Terminal } from './terminal';
@@ -9,7 +9,7 @@ import { sentence } from '../core/sentence';
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
   const texts = new Map<string, string>();
   // Also after a mistake in the other arguments, whoever asked for JSON gets JSON.
-  let json = args.includes('--json');
+  let json = asksForJson(args);
   try {
     const understood = understand(args);
     if ('help' in understood) {

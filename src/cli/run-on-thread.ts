@@ -2,7 +2,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { ExpectedError, errorMessage } from '../core/errors';
-import { errorJson, errorLine } from './answer';
+import { asksForJson, errorJson, errorLine } from './answer';
 import { internalError } from './internal-error';
 import { openOutput, outputError } from './output';
 import type { ThreadData, ThreadHears, ThreadMessage } from './command-thread';
@@ -100,7 +100,7 @@ function fail(error: ExpectedError, status: 2 | 3): void {
   if (exitCode !== null) return;
   progress.clear();
   const texts = new Map<string, string>();
-  if (args.includes('--json')) output.write(`${JSON.stringify(errorJson(error, texts))}\n`);
+  if (asksForJson(args)) output.write(`${JSON.stringify(errorJson(error, texts))}\n`);
   process.stderr.write(`${errorLine(error, texts)}\n`);
   end(status);
 }

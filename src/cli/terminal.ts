@@ -22,6 +22,8 @@ export interface Terminal {
   readonly profilerFile: string;
   /** The sources of the PyTorch runtime. */
   readonly torchFolder: string;
+  /** Our documents, of which findings.md explains findings; left out: they are not here. */
+  readonly docsFolder?: string;
   /** The reader of shell scripts. */
   readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */

@@ -38,6 +38,11 @@ export const noFindings: readonly Finding[] = [];
 
 const severityOrder: Readonly<Record<Severity, number>> = { error: 0, warning: 1, information: 2 };
 
+/** Whether a finding is of this severity or a worse one. */
+export function isAtLeast(least: Severity): (finding: Pick<Finding, 'severity'>) => boolean {
+  return ({ severity }) => severityOrder[severity] <= severityOrder[least];
+}
+
 /** The same findings, errors first; those of one severity in their order. */
 export function mostSevereFirst(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((a, b) => severityOrder[a.severity] - severityOrder[b.severity]);

@@ -27,3 +27,10 @@ export function memoized<K, V>(known: { get(key: K): V | undefined; set(key: K, 
   if (value === undefined) known.set(key, (value = compute()));
   return value;
 }
+
+/** Items by key, keys in the order of their first item. */
+export function groupedBy<T, K>(items: Iterable<T>, key: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) memoized(groups, key(item), () => []).push(item);
+  return groups;
+}

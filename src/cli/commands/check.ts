@@ -1,5 +1,11 @@
-import { defineCommand } from '../command';
-import { all, configOptions } from '../common-options';
+import process from 'node:process';
+import { isAtLeast, type Severity } from '../../core/findings';
+import { sentence } from '../../core/sentence';
+import { defineCommand, parseChoice, usage } from '../command';
+import { all, configOptions, format } from '../common-options';
+
+const formats = ['text', 'json', 'sarif', 'github', 'junit'] as const;
+const severities: readonly Severity[] = ['error', 'warning', 'information'];
 
 export const checkCommand = defineCommand({
   takes: 'PATH...',
@@ -8,13 +14,24 @@ export const checkCommand = defineCommand({
     ...configOptions,
     all,
     ignore: { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' },
+    severity: { value: 'LEVEL', help: 'findings to look for: error, warning (and errors) or information (all, the default)' },
+    strict: { help: 'exit status 1 for warnings too' },
+    format,
   },
-  start: ({ paths, sets, machine, defaults }, { all: isAll, ignore = '' }) => {
-    const suppression = { all: isAll === true, off: new Set(ignore.split(',').map((code) => code.trim())) };
+  start: ({ paths, sets, machine, defaults, json }, given) => {
+    const { all: isAll = false, ignore = '', severity: level = 'information', strict = false, format: written = 'text' } = given;
+    const least = parseChoice(severities, level, 'no severity');
+    const printedAs = parseChoice(formats, written, 'no format of check');
+    if (json && !['text', 'json'].includes(printedAs))
+      throw usage(sentence`--json and --format ${printedAs} are two formats`, sentence`give one of them`);
+    const off = new Set(ignore.split(',').map((code) => code.trim()));
     return async (terminal, texts) => {
-      const { checkAnswer } = await import('../answers/check');
-      const reading = { sets, machine, shell: terminal.shell, signal: terminal.signal, ...suppression };
-      return checkAnswer(paths, reading, defaults, texts, terminal.status);
+      const { checkPaths } = await import('../checked');
+      const { formattedCheck } = await import('../check-formats/registry');
+      const { shell, signal, status, docsFolder } = terminal;
+      const looked = { sets, machine, shell, signal, off, progress: status, isAsked: isAtLeast(least) };
+      const report = await checkPaths(paths, looked, defaults, texts);
+      return formattedCheck(report, printedAs, { all: isAll, isStrict: strict, folder: process.cwd(), docsFolder });
     };
   },
 });

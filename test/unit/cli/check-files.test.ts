@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkAnswer } from '../../../src/cli/answers/check';
+import { checkPaths } from '../../../src/cli/checked';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 import { readReferenced, referencedPath } from '../../../src/cli/read-file';
 import type { PrintedFinding } from '../../../src/cli/answer';
@@ -21,7 +22,7 @@ describe('terapipe check of files that cannot be read', () => {
   };
   /** `FILE CODE SEVERITY` of each finding, the configs that were checked, and the exit status. */
   const check = async (...names: readonly string[]) => {
-    const answer = await checkAnswer(names.map(at), reading, defaults, new Map(), () => undefined);
+    const answer = checkAnswer(await checkPaths(names.map(at), reading, defaults, new Map()));
     const { findings, configs } = answer.json as { readonly findings: readonly PrintedFinding[]; readonly configs: readonly string[] };
     const short = (file: string): string => path.relative(folder, file).split(path.sep).join('/');
     return {
@@ -101,7 +102,8 @@ describe('terapipe check of files that cannot be read', () => {
     write('z/train.sh', script);
     const grammar = { ...reading, shell: shellReader };
     const off = new Set(['model-not-planned']);
-    const answer = (shown = {}) => checkAnswer([at('z/train.sh')], { ...grammar, off, ...shown }, defaults, new Map(), () => undefined);
+    const answer = async ({ all = false, off: alsoOff = off } = {}) =>
+      checkAnswer(await checkPaths([at('z/train.sh')], { ...grammar, off: alsoOff }, defaults, new Map()), { all });
     const lines = async (shown = {}) => (await answer(shown)).text.split('\n');
     const few = await lines();
     assert.equal(few.filter((line) => line.endsWith('[flag-unknown-value]')).length, 5);

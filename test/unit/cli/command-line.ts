@@ -100,6 +100,7 @@ async function runHere(args: readonly string[], folder: string): Promise<Outcome
       signal: new AbortController().signal,
       profilerFile: '',
       torchFolder: path.join(sources, 'runtime/torch'),
+      docsFolder: path.join(sources, '../docs'),
       shell: shellReader,
       debug: false,
     });

@@ -1,0 +1,144 @@
+import { fileStart } from '../core/languages/json/document';
+import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } from '../core/errors';
+import { configFindings, isElastic } from '../core/export/config-findings';
+import { findingOfError, type Finding } from '../core/findings';
+import { formatCount, plural } from '../core/format';
+import { mayFit } from '../core/memory-model/verdict';
+import type { ResolveDefaults } from '../core/plan-request/scenario';
+import { chosenCandidate, type Plan } from '../core/planner/plan';
+import { notSuppressed } from '../core/rules/switched-off';
+import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
+import type { Texts } from './answer';
+import { internalError } from './internal-error';
+import { planNearby } from './planned';
+import { readConfig, type ReadingOptions } from './read-config';
+import { kindOfPath, readNamedFile, type SourceText } from './read-file';
+import { configsUnder, isScheduleFile, type FolderContents } from './walk';
+
+/** Which findings are looked for, and who stops the work. */
+interface CheckingOptions extends ReadingOptions {
+  readonly signal?: CancelSignal;
+  /** Codes that are not looked for. */
+  readonly off?: ReadonlySet<string>;
+  /** False: a finding is not asked for, as one of too little severity. */
+  readonly isAsked?: (finding: Finding) => boolean;
+  /** Hears how far it is. */
+  readonly progress?: (line: string) => void;
+}
+
+/** What was checked, and what was found. */
+export interface CheckReport {
+  /** Each once, though two runs share a model config and its findings. */
+  readonly findings: readonly Finding[];
+  /** Configs and schedules, in order. */
+  readonly files: readonly string[];
+  /** Whether a plan does not fit and a finding about that is asked for. */
+  readonly isUnfit: boolean;
+  readonly texts: Texts;
+}
+
+/**
+ * Findings of every config and schedule named or found in a folder, each planned as `terapipe plan` plans it. What makes a config
+ * unreadable is a finding of it too, as is a fault of ours that it meets, and leaves the others checked; only where no path at all can be
+ * opened is that bad input.
+ * @throws ExpectedError as `readNamedFile` and `configsUnder`; CancelledError.
+ */
+export async function checkPaths(
+  paths: readonly string[],
+  options: CheckingOptions,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<CheckReport> {
+  const { signal, off, isAsked = () => true, progress = () => undefined } = options;
+  const { configs: sources, unread } = await openAll(paths);
+  const findings = new Map(unread.filter(isAsked).map((finding) => [findingIdentity(finding), finding]));
+  let isUnfit = false;
+  for (const [index, source] of sources.entries()) {
+    progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
+    throwIfCancelled(signal);
+    const { found, plan } = await checkSource(source, options, defaults, texts);
+    const kept = notSuppressed(found, source.file, texts, off).filter(isAsked);
+    for (const finding of kept) findings.set(findingIdentity(finding), finding);
+    const fits = plan === null || mayFit(chosenCandidate(plan));
+    if (!fits && kept.some(({ code }) => code === tooLarge)) isUnfit = true;
+  }
+  return { findings: [...findings.values()], files: sources.map(({ file }) => file), isUnfit, texts };
+}
+
+const tooLarge = 'memory-over-capacity';
+
+/** Two runs may share a model config and its findings. */
+function findingIdentity({ code, place, message }: Finding): string {
+  return JSON.stringify([place.file, place.range.start, code, message]);
+}
+
+/** What the paths name and hold. @throws ExpectedError the first one's, when none can be opened. */
+async function openAll(paths: readonly string[]): Promise<FolderContents> {
+  const opened: FolderContents[] = [];
+  const errors: ExpectedError[] = [];
+  for (const name of paths)
+    try {
+      const isFolder = (await kindOfPath(name)) === 'folder';
+      opened.push(isFolder ? await configsUnder(name) : { configs: [await readNamedFile(name)], unread: [] });
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+      errors.push(error);
+    }
+  if (opened.length === 0 && errors[0] !== undefined) throw errors[0];
+  const unopened = errors.map((error) => findingOfError(error, fileStart('')));
+  return { configs: opened.flatMap(({ configs }) => configs), unread: [...unopened, ...opened.flatMap(({ unread }) => unread)] };
+}
+
+/** A config or schedule with what is found in it. */
+interface CheckedSource {
+  readonly found: readonly Finding[];
+  /** Null: nothing was planned. */
+  readonly plan: Plan | null;
+}
+
+/** Findings and plan of one text. What keeps it from being read or planned, a fault of ours too, is a finding. @throws CancelledError. */
+async function checkSource(
+  source: SourceText,
+  reading: ReadingOptions,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<CheckedSource> {
+  try {
+    if (!isScheduleFile(source)) return await checkedConfig(source, reading, defaults, texts);
+    texts.set(source.file, source.text);
+    return { found: readScheduleFile(source.text, source.file, source.file).findings, plan: null };
+  } catch (error) {
+    if (error instanceof CancelledError) throw error;
+    return { found: [findingOfError(error instanceof ExpectedError ? error : internalError(error), fileStart(source.file))], plan: null };
+  }
+}
+
+/**
+ * A config is planned where `terapipe plan` plans it. What keeps it from being planned is a finding, in place of a remark in the same
+ * words. As an error it is left out where another error is found, which is its cause; as information (a model of another kind, or one that
+ * a launcher leaves to files that are not here) it is always shown.
+ */
+async function checkedConfig(
+  source: SourceText,
+  reading: ReadingOptions,
+  defaults: ResolveDefaults,
+  texts: Map<string, string>,
+): Promise<CheckedSource> {
+  const config = await readConfig(source, reading, texts);
+  const { run, noRun } = config;
+  const unplanned = configFindings(config, run, null);
+  const because = (error: ExpectedError, place = fileStart(source.file)): CheckedSource => {
+    const refusal = findingOfError(error, place);
+    if (refusal.severity === 'error' && unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, plan: null };
+    return { found: [refusal, ...unplanned.filter(({ message }) => message !== error.what)], plan: null };
+  };
+  if (run === null) return noRun === null ? { found: unplanned, plan: null } : because(noRun);
+  if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, plan: null };
+  try {
+    const { findings, plan } = await planNearby(config, defaults, () => undefined, false);
+    return { found: findings, plan };
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return because(error, run.place);
+  }
+}
