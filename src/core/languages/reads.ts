@@ -40,6 +40,12 @@ export const countOrNone: FlagRead<number> = {
   of: (words) => (words[0] === '-1' ? { value: 0 } : count(0).of(words)),
 };
 
+/** A count; 0 leaves it to something else, as Python's `if not size` does. */
+export const countUnlessZero: FlagRead<number> = {
+  words: 'one',
+  of: (words) => (/^0+$/.test(words[0] ?? '') ? silent : count(1).of(words)),
+};
+
 /** A switch that sets `value`; a YAML `false` gives the opposite. */
 export function on(value: boolean): FlagRead<boolean> {
   return { words: 'none', of: switchReader(value, { value: !value }) };

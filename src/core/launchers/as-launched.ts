@@ -59,8 +59,16 @@ function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: 
   const { flags, isPart } = leftOpenIn(launcher);
   const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
   const sizes = parallelSizes.filter((size) => setBy[size] === 'file' && isOpen(size));
+  const isExpertOpen = setBy.expert === 'file' && isExpertSizeOpen(launcher, flags);
   const isRecomputeOpen = ['recompute', 'checkpoint'].some(isOpen);
-  return isRecomputeOpen ? [...sizes, 'recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] : sizes;
+  const recompute = isRecomputeOpen ? (['recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const) : [];
+  return [...sizes, ...(isExpertOpen ? (['expert'] as const) : []), ...recompute];
+}
+
+/** Whether a variable that nobody sets decides how many ranks share the experts. */
+function isExpertSizeOpen({ facts, placeholders }: LauncherFile, flags: readonly string[]): boolean {
+  const isVariable = flags.some((flag) => /expert[-_](?:model[-_])?parallel/.test(flag));
+  return isVariable || (flags.length === 0 && placeholders.length > 0 && facts.expert === undefined);
 }
 
 /** What a launcher takes for what its file leaves open, each value marked as its default. */

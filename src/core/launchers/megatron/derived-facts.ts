@@ -5,6 +5,7 @@ import type { Facts } from '../../run/facts';
 import { choice, count, numbers, on, positiveNumber, text } from '../../languages/reads';
 import { readSliceFlags, sliceFlags } from '../../slice-runtimes/flags';
 import type { SliceRuntime } from '../../slice-runtimes/slice-runtime';
+import { worldSize } from '../counts';
 import { readYarn } from './detail-facts';
 import { type LocatedFlag, flagFact, placeOfValue } from '../tables/located-flag';
 
@@ -98,6 +99,21 @@ export function emptied({ layers, emptyLayers, firstDenseLayers, moeLayerFrequen
 export function paddedWidth({ ffn, tensor }: Facts): Facts {
   if (ffn === undefined || tensor === undefined || !/^--intermediate[-_]size$/.test(ffn.name ?? '')) return {};
   return { ffn: { ...ffn, value: tensor.value * Math.ceil(ffn.value / tensor.value) } };
+}
+
+/**
+ * MegaBlocks shares experts out over the data-parallel group (`--moe-expert-model-parallelism`, megablocks/layers/mpu.py); a token goes to
+ * one of them where nothing is set.
+ */
+export function expertsOfReplicas(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const { experts, activeExperts } = facts;
+  if (!/^--moe[-_]num[-_]experts$/.test(experts?.name ?? '')) return {};
+  const active =
+    activeExperts === undefined ? { activeExperts: byDefault(1, sentence`MegaBlocks sends a token to one expert by default`) } : {};
+  const shared = flagFact(flags.get('moe-expert-model-parallelism'), on(true));
+  const [world, replica] = [worldSize(facts), (facts.tensor?.value ?? 1) * (facts.pipeline?.value ?? 1)];
+  const ranks = world === null || experts === undefined ? 0 : Math.min(world / replica, experts.value);
+  return shared?.value === true && Number.isInteger(ranks) && ranks > 1 ? { ...active, expert: { ...shared, value: ranks } } : active;
 }
 
 /** Where embeddings are assigned too, each counts as a layer. */

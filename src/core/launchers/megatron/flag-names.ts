@@ -2,7 +2,7 @@
  * Flags of each program of the Megatron-LM family whose name touches model, parallelism, batch or memory, as `test/witness/flags.py` reads
  * them in its source: `!` is behind a switch, `*` behind a flag that takes several words. Each flag once, at the first program that has it:
  * NVIDIA's at d98e8a64, core 0.13, core 0.8 and 23.04; MindSpeed-LLM at c77308a1 with MindSpeed at 028de58c; Pai at a098ca5a; zero-bubble
- * at 39f2c186; Seq1F1B at 6893466; BigScience's at 8387ae17; Microsoft's at f4157bea; DeepSpeed at 38327e07.
+ * at 39f2c186; Seq1F1B at 6893466; BigScience's at 8387ae17; Microsoft's at f4157bea; MegaBlocks' at 85f95aef; DeepSpeed at 38327e07.
  */
 const tables: Readonly<Record<string, string>> = {
   'Megatron-LM': `
@@ -224,6 +224,9 @@ ds-sequence-parallel-fpdt-chunk-size ds-sequence-parallel-fpdt-offloading! ds-se
 enable-zbh1-pipeline! force-ds-sequence-parallel! hf-ckpt-num-shards hidden-size-teacher log-optimizer-states-to-tensorboard!
 no-pipeline-parallel! num-attention-heads-teacher num-experts-switch num-experts-teacher* num-key-value-heads num-layers-teacher
 rotary-position-embeddings-theta use-flash-attn-builder! use-flash-attn-triton! use-flash-attn-v1! use-flash-attn-v2!`,
+  MegaBlocks: `
+glu! moe-capacity-factor moe-expert-model-parallelism! moe-jitter-eps moe-lbl-in-fp32 moe-loss-weight moe-num-experts moe-top-k
+moe-use-megatron-switch`,
   DeepSpeed: `
 io-parallel lr-schedule sequential-requests!`,
 };

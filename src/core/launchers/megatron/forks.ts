@@ -2,7 +2,7 @@ import type { MegatronFork } from './fork';
 import { bigscience, megatronDeepSpeed } from './forks/deepspeed';
 import { mindspeed } from './forks/mindspeed';
 import { legacy, nvidia } from './forks/nvidia';
-import { bigcode, pai, rocm, seq1f1b, swissAi, unknownFork, zeroBubble } from './forks/others';
+import { bigcode, megablocks, pai, rocm, seq1f1b, swissAi, unknownFork, zeroBubble } from './forks/others';
 
 /** Every program of the family. Of two with equally sure signs the earlier one: forks before what they are forks of. */
 export const forks: readonly MegatronFork[] = [
@@ -13,6 +13,7 @@ export const forks: readonly MegatronFork[] = [
   bigcode,
   swissAi,
   rocm,
+  megablocks,
   megatronDeepSpeed,
   bigscience,
   nvidia,

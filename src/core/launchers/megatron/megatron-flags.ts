@@ -8,7 +8,16 @@ import { detailFlagReads, readDetails } from './detail-facts';
 import { detailFlags, sharedDetails } from './detail-keys';
 import { llama3Scaling } from './megatron-defaults';
 import { readCheckpointFlags } from './checkpoint-flags';
-import { emptied, paddedWidth, partitioned, readRopeScaling, readScheduleFlags, slicedFacts, wholeRecompute } from './derived-facts';
+import {
+  emptied,
+  expertsOfReplicas,
+  paddedWidth,
+  partitioned,
+  readRopeScaling,
+  readScheduleFlags,
+  slicedFacts,
+  wholeRecompute,
+} from './derived-facts';
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
@@ -19,6 +28,7 @@ import {
   choice,
   count,
   countOrNone,
+  countUnlessZero,
   deviceCount,
   differentCounts,
   fixed,
@@ -67,6 +77,7 @@ const ownFlags: FlagTable = {
   ffn: [row('intermediate-size', count(1))],
   gatedMlp: [
     row('swiglu', on(true)),
+    row('glu', on(true)),
     row('geglu', on(true)),
     row('quick-geglu', on(true)),
     row('activation-type', gatedByName),
@@ -74,7 +85,7 @@ const ownFlags: FlagTable = {
     row('glu-activation', gatedByName),
   ],
   vocab: [
-    row('vocab-size', count(1)),
+    row('vocab-size', countUnlessZero),
     row('padded-vocab-size', count(1)),
     // of BigScience's fork (megatron/tokenizer/tokenizer.py 72 to 82)
     row('pad-vocab-size-to', count(1)),
@@ -97,10 +108,11 @@ const ownFlags: FlagTable = {
   norm: [row('normalization', choice({ layernorm: 'layernorm', rmsnorm: 'rmsnorm' }))],
   bias: [row('disable-bias-linear', on(false)), row('add-bias-linear', on(true))],
   qkNorm: [row('qk-l2-norm', on(true))],
-  experts: [row('num-experts', sameCount)],
+  // the second: MegaBlocks'
+  experts: [row('num-experts', sameCount), row('moe-num-experts', count(1))],
   // Megatron-DeepSpeed: pyramids (a number for each layer with experts) and residual experts (megatron/model/transformer.py 1650)
   unlikeExperts: [row('num-experts', differentCounts), row('mlp-type', choice({ standard: null, residual: 'residual' }))],
-  activeExperts: [row('topk', count(1))],
+  activeExperts: [row('topk', count(1)), row('moe-top-k', count(1))],
   expertFfn: [row('moe-intermediate-size', count(1))],
   firstDenseLayers: [row('first-k-dense-replace', countOrNone)],
   moeLayerFrequency: [row('moe-layer-freq', text), row('expert-interval', text)],
@@ -221,6 +233,7 @@ export const flagTable: FlagTable = joined(
 const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   ...detailFlagReads,
   'group-query-attention': on(true),
+  'moe-expert-model-parallelism': on(true),
   'is-hybrid-model': on(true),
   'deepspeed-config': text,
   'rope-scaling-factor': positiveNumber,
@@ -327,6 +340,7 @@ function withDerived(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
     ...emptied(facts),
     ...partitioned(facts),
     ...paddedWidth(facts),
+    ...expertsOfReplicas(facts, flags),
     ...readScheduleFlags(flags),
     ...readRopeScaling(facts, flags),
     ...readDetails(facts, flags),

@@ -3,7 +3,7 @@ import type { Fact, Facts, LauncherFile } from '../../run/facts';
 import { count, fixed, on } from '../../languages/reads';
 import { megatronDefaultValues } from './megatron-defaults';
 import type { FlagWord, LocatedFlag } from '../tables/located-flag';
-import { flagKey, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
+import { flagKey, flagTable, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 import { nvidia } from './forks/nvidia';
 import { coreKeys, gated } from './core-keys';
 import { sharedExperts, withoutIdleExperts } from '../tables/derived';
@@ -51,7 +51,7 @@ function readArguments(document: YamlDocument, entries: readonly YamlEntry[]): L
   const facts = megatronFacts(flags);
   const noticed = { remarks: () => megatronRemarks(flags, nvidia), placeholders: () => placeholderNames(document, flags) };
   return {
-    ...launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, noticed),
+    ...launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts, flags), ...facts }, noticed),
     written: megatronArguments(flags),
   };
 }
@@ -60,7 +60,7 @@ function readConfig(document: YamlDocument): LauncherFile {
   const reader = createKeyReader(document, environmentOnly);
   const written = withoutIdleExperts(reader.facts(configKeys));
   const facts = { ...written, ...sharedExperts(written) };
-  return launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts), ...facts }, reader);
+  return launcherFile(document, 'megatron-yaml', { ...defaultsFor(facts, new Map()), ...facts }, reader);
 }
 
 function entryFlag(document: YamlDocument, entry: YamlEntry): LocatedFlag {
@@ -90,8 +90,10 @@ function placeholderNames(document: YamlDocument, flags: ReadonlyMap<string, Loc
   return [...new Set(names)];
 }
 
-function defaultsFor(facts: Facts): Facts {
-  const missing = defaultNames.filter((name) => facts[name] === undefined);
+/** What argparse takes for flags that are not there; one whose value the environment gives stays open. */
+function defaultsFor(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
+  const isThere = (name: (typeof defaultNames)[number]): boolean => (flagTable[name] ?? []).some((entry) => flags.has(entry.name));
+  const missing = defaultNames.filter((name) => facts[name] === undefined && !isThere(name));
   const reason = sentence`Megatron-LM takes it when the flag is not given`;
   return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], reason)]));
 }

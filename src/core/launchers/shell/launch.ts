@@ -30,7 +30,7 @@ const clusterFlags: ReadonlySet<string> = new Set([
 ]);
 
 /** Those of Megatron-LM and its forks. */
-const megatronSettings: Settings = { words: flagWords };
+const megatronSettings: Settings = { words: flagWords, abbreviable: [...clusterFlags] };
 
 /** Short names that Slurm and MPI have for them. */
 const shortFlags: ReadonlyMap<string, string> = new Map([
@@ -56,6 +56,8 @@ export interface Launch {
   readonly isCommand: boolean;
   /** Keys of the flags that the program itself takes, not what starts it. */
   readonly own: ReadonlySet<string>;
+  /** torchrun starts it, and all that it is given is known. */
+  readonly isOfTorchrun: boolean;
   /** Words that are known only at run time and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
   readonly rest: readonly OpenWord[];
 }
@@ -71,7 +73,7 @@ interface OpenWord {
  */
 export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
   const budget = { left: maximumSteps };
-  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), rest: [] };
+  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), isOfTorchrun: false, rest: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
@@ -88,7 +90,7 @@ export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluati
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
   const flags = readLaunchFlags(texts, flatten(lists, budget), settings);
-  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), rest: [] };
+  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] };
 }
 
 /** Variables that hold flags, by their names. */
@@ -107,18 +109,26 @@ function openWords(texts: ScriptTexts, words: readonly FlatWord[]): readonly Ope
 /** Modules that start other programs. */
 const starters = /^(?:torch\.|deepspeed|coverage|accelerate|torchrun|intel_extension|torch_npu|nsys|pdb|debugpy|msrun)/;
 
+/** torchrun, by its name or its module. */
+const torchrun = /(?:^|\/)torchrun$|^torch\.distributed\.(?:run|launch)$/;
+
 /** The program that a command starts: its first word that is Python, or the module of `-m` that starts no other; and its own flags. */
-function startedProgram(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own'> {
-  const flat = given.flatMap(commandInWord);
+function startedProgram(given: readonly FlatWord[]): Pick<Launch, 'program' | 'own' | 'isOfTorchrun'> {
+  const flat = given.flatMap((word, index) => (isPython(given, index) ? [word] : commandInWord(word)));
   const words = flat.map((word) => word.map(({ text }) => text ?? '$').join(''));
   const ownFrom = (index: number): ReadonlySet<string> =>
     new Set(flat.slice(index).flatMap((word) => flagKey(flagHead(word, noShortFlags)?.name ?? '') || []));
+  const started = (index: number, program: string): ReturnType<typeof startedProgram> => {
+    const from = words.findIndex((word) => torchrun.test(word));
+    const isOfTorchrun = from !== -1 && from < index && !words.slice(from, index).some((word) => word.includes('$'));
+    return { program, own: ownFrom(index), isOfTorchrun };
+  };
   for (const [index, word] of words.entries()) {
-    if (word.endsWith('.py') && word !== '.py') return { program: word, own: ownFrom(index) };
+    if (word.endsWith('.py') && word !== '.py') return started(index, word);
     if (words[index - 1] === '-m' && /^[A-Za-z_][\w.]*$/.test(word) && !starters.test(word))
-      return { program: word.replaceAll('.', '/'), own: ownFrom(index) };
+      return started(index, word.replaceAll('.', '/'));
   }
-  return { program: null, own: new Set() };
+  return { program: null, own: new Set(), isOfTorchrun: false };
 }
 
 function isQuiet({ words }: Command): boolean {
@@ -126,10 +136,22 @@ function isQuiet({ words }: Command): boolean {
   return part?.kind === 'text' && part.text !== null && quiet.test(part.text);
 }
 
+/**
+ * The flag that argparse takes a beginning for. Other flags of a program, which no table has, may begin the same way, so most of the name
+ * has to be there.
+ */
+function fullName(key: string, { words, abbreviable = [] }: Settings): string {
+  if (words(key) !== undefined || abbreviable.includes(key)) return key;
+  const [only, ...others] = abbreviable.filter((name) => name.startsWith(key) && key.length >= name.length * 0.6);
+  return only === undefined || others.length > 0 ? key : only;
+}
+
 /** Flags with their words, by key; of a repeated one the last. */
 export function readLaunchFlags(texts: ScriptTexts, command: readonly FlatWord[], settings = megatronSettings): LaunchFlags {
   const text = texts.text();
-  const words = command.flatMap(commandInWord).map((word) => word.map((piece) => withCondition(texts, piece)));
+  const words = command
+    .flatMap((word, index) => (isPython(command, index) ? [] : commandInWord(word)))
+    .map((word) => word.map((piece) => withCondition(texts, piece)));
   const flags = new Map<string, LaunchFlag>();
   const isOfScheduler = words.slice(0, 40).some((word) => slurmOrMpi.test(wordText(word) ?? ''));
   const short = settings.short ?? (isOfScheduler ? shortFlags : noShortFlags);
@@ -139,7 +161,7 @@ export function readLaunchFlags(texts: ScriptTexts, command: readonly FlatWord[]
       index += 1;
       continue;
     }
-    const key = flagKey(head.name);
+    const key = fullName(flagKey(head.name), settings);
     const end = head.value === null ? valuesEnd(words, index + 1, settings.words(key)) : index + 1;
     const values = head.value === null ? words.slice(index + 1, end) : [head.value];
     const range = settings.words(key) === undefined ? undefined : removableRange(text, words, index, end);
@@ -250,6 +272,12 @@ function commonRange(first: Piece, last: Piece): TextRange {
   const level = a.findIndex((step, index) => step.start !== b[index]?.start || step.end !== b[index].end);
   const [from, to] = [a[level] ?? first, b[level] ?? first];
   return from.start <= to.end ? { start: from.start, end: to.end } : { start: first.start, end: first.end };
+}
+
+/** Whether a word is Python that `python -c` runs, whose text is no command line. */
+function isPython(words: readonly FlatWord[], index: number): boolean {
+  const [program, option] = [words[index - 2], words[index - 1]].map((word) => (word === undefined ? null : wordText(word)));
+  return option === '-c' && /(?:^|\/)python[\d.]*$/.test(program ?? '');
 }
 
 /** A quoted word that is a command line of its own, as for `bash -c "torchrun ..."`, taken apart. */

@@ -28,6 +28,7 @@ import { verlProgram } from '../verl/verl';
 import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from '../../languages/shell/script-texts';
+import { withTemplateVariables } from './templates';
 import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from '../../languages/shell/parser';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts } from '../deepspeed/trainer-files';
@@ -53,12 +54,19 @@ export function createShellReader(parser: ShellParser): ComposingReader {
 
 /** A script with the files that it sources, itself last. */
 function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile {
-  const { file, text } = ownLayer(layers);
-  refuseUnfit(file, text);
+  const { file, text: original } = ownLayer(layers);
+  refuseUnfit(file, original);
+  const text = withTemplateVariables(original);
   const texts = scriptTexts(file, text);
   if (isArgumentFile(text)) {
     const flags = readLaunchFlags(texts, argumentWords(text));
-    return launcherFile(texts, text, { flags, program: null, isCommand: true, own: new Set(flags.keys()), rest: [] }, {}, []);
+    return launcherFile(
+      texts,
+      original,
+      { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] },
+      {},
+      [],
+    );
   }
   const root = parser.parse(text);
   if (root === null)
@@ -80,7 +88,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const jsonFiles = layers.slice(0, -1).filter(isJson);
   const ofJson = jsonFiles.map((layer) => ({ ...readShardingFacts(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
-  return launcherFile(texts, text, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
+  return launcherFile(texts, original, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
 }
 
 /** The program other than Megatron-LM that a script starts. */
@@ -166,9 +174,10 @@ function fileOfProgram(
   { format, settings, read }: ShellProgram,
   { file }: ScriptTexts,
   layers: readonly Layer[],
-  { flags, program, isCommand }: Launch,
+  launch: Launch,
   remarks: readonly Finding[],
 ): LauncherFile {
+  const { flags, program, isCommand } = launch;
   const { text } = ownLayer(layers);
   const all = withScheduler(file, text, flags);
   const keys = new Set(all.keys());
@@ -185,7 +194,7 @@ function fileOfProgram(
     placeholders: [],
     ...(!isCommand && { isPart: true as const }),
     ...own,
-    facts: { ...oneNode({ flags: all, isCommand }, text), ...facts },
+    facts: { ...oneNode({ ...launch, flags: all }, text), ...facts },
   };
 }
 
@@ -296,11 +305,20 @@ const oneNodeLaunchers = { 'nproc-per-node': 'torchrun', 'num-gpus': 'DeepSpeed'
  * takes this host without a hostfile, `accelerate launch` has one machine.
  * @param text of the script.
  */
-function oneNode({ flags, isCommand }: Pick<Launch, 'flags' | 'isCommand'>, text: string): Facts {
+function oneNode({ flags, isCommand, isOfTorchrun }: Pick<Launch, 'flags' | 'isCommand' | 'isOfTorchrun'>, text: string): Facts {
   if (!isCommand || nodeFlags.some((flag) => flags.has(flag)) || underScheduler.test(text)) return {};
+  if (isOfTorchrun && !flags.has('nproc-per-node')) return oneProcess(flags);
   const flag = (Object.keys(oneNodeLaunchers) as (keyof typeof oneNodeLaunchers)[]).find((key) => flags.has(key));
   const name = flag === undefined ? (/\baccelerate[ \t]+launch\b/.test(text) ? 'accelerate launch' : null) : oneNodeLaunchers[flag];
   return name === null ? {} : { nodes: byDefault(1, sentence`${name} takes one node where nothing is set`) };
+}
+
+/** torchrun starts one process where nothing is set; the environment sets it for a run that one process cannot be. */
+function oneProcess(flags: LaunchFlags): Facts {
+  const { tensor, pipeline, context, expert } = megatronFacts(flags);
+  if ([tensor, pipeline, context, expert].some((size) => (size?.value ?? 1) > 1)) return {};
+  const reason = sentence`torchrun starts one process where nothing is set`;
+  return { nodes: byDefault(1, reason), gpusPerNode: byDefault(1, reason) };
 }
 
 /** Slurm and MPI start a launch on each node that they were asked for elsewhere. */

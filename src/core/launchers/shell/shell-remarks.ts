@@ -5,6 +5,7 @@ import type { Evaluation } from '../../languages/shell/evaluation';
 import { readLaunchFlags, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
 import { isOfTokenizer } from '../tables/tokenizers';
+import { isOfTemplate } from './templates';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
 import { flatten } from '../../languages/shell/words';
 import { sentence } from '../../sentence';
@@ -21,7 +22,7 @@ export function unknownVariables(flags: LaunchFlags): readonly string[] {
   const names = knownFlags(flags).flatMap(([, { pieces }]) =>
     pieces.flatMap(({ text, variable }) => (text === null && variable !== undefined ? [variable] : [])),
   );
-  return [...new Set(names)].sort();
+  return [...new Set(names.map((name) => (isOfTemplate(name) ? name.replace(/_+$/, '') : name)))].sort();
 }
 
 /** Flags whose value is known only at run time. */
@@ -30,7 +31,7 @@ export function unknownRemarks(flags: LaunchFlags): readonly Finding[] {
     const word = words.find(({ text }) => text === null);
     if (word === undefined) return [];
     const variable = pieces.find(({ text }) => text === null)?.variable;
-    const isNamed = variable !== undefined && /^\w+$/.test(variable);
+    const isNamed = variable !== undefined && /^\w+$/.test(variable) && !isOfTemplate(variable);
     const [shown, withDefault] = [`$${variable ?? ''}`, `\${${variable ?? ''}:-value}`];
     const isArgument = isNamed && /^[1-9]/.test(variable);
     const what = isArgument

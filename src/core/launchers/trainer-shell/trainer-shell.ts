@@ -170,6 +170,7 @@ export const trainerProgram: ShellProgram = {
   isIts: isTrainerScript,
   settings: {
     words: (key) => known.get(key),
+    abbreviable: [...known.keys()],
     short: new Map([
       ['-n', '--num-nodes'],
       ['-g', '--num-gpus'],

@@ -44,6 +44,20 @@ describe('the number of GPUs of a launch', () => {
     assert.deepEqual(await gpusOf(`deepspeed --hostfile hosts --num_gpus 8 ${trainer}`), [undefined, 8]);
   });
 
+  it('is one where torchrun is given nothing and the sizes fit one', async () => {
+    assert.deepEqual(await gpusOf(`torchrun ${megatron}`), [1, 1]);
+    assert.deepEqual(await gpusOf(`python -m torch.distributed.run ${trainer}`), [1, 1]);
+    assert.deepEqual(await gpusOf(`torchrun ${megatron} --tensor-model-parallel-size 2`), [undefined, undefined]);
+    assert.deepEqual(await gpusOf(`torchrun $DISTRIBUTED_ARGS ${megatron}`), [undefined, undefined]);
+    assert.deepEqual(await gpusOf(`srun torchrun ${megatron}`), [undefined, undefined]);
+    assert.deepEqual(await gpusOf(`python ${megatron}`), [undefined, undefined]);
+  });
+
+  it('is read from the beginning of a flag, which argparse takes', async () => {
+    assert.deepEqual(await gpusOf(`torchrun --nproc_per 4 --nnode 2 ${megatron}`), [2, 4]);
+    assert.deepEqual(await gpusOf(`accelerate launch --num_process 8 ${trainer}`), [1, 8]);
+  });
+
   it("is Accelerate's num_processes over all machines", async () => {
     const yaml = (processes: number, machines: number) =>
       `compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: bf16\nnum_machines: ${machines}\nnum_processes: ${processes}\n`;

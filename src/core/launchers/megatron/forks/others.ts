@@ -79,6 +79,19 @@ export const swissAi: MegatronFork = {
   traits: {},
 };
 
+/** The fork of Megatron-LM under MegaBlocks, from before Megatron Core had experts. */
+export const megablocks: MegatronFork = {
+  name: "MegaBlocks' Megatron-LM",
+  source: 'stanford-futuredata/Megatron-LM at 85f95aef, megatron/arguments.py, _add_moe_args',
+  signs: {
+    flags: ['moe-num-experts', 'moe-top-k', 'moe-loss-weight', 'moe-expert-model-parallelism', 'moe-weight-parallelism'],
+    text: null,
+    repository: /megablocks/i,
+  },
+  choices: {},
+  traits: {},
+};
+
 /** The program of scripts without a sign of which one of the family it is: only rules that all of them share apply. */
 export const unknownFork: MegatronFork = {
   name: 'Megatron-LM or a fork of it',

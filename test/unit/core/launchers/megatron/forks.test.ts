@@ -37,6 +37,18 @@ describe('programs of the Megatron-LM family', () => {
     assert.equal(programName('--enable-zero-bubble'), 'zero-bubble-pipeline-parallelism');
     assert.equal(programName('--pipe-sp-splits 4'), 'Seq1F1B');
     assert.equal(programName('--checkpoint-activations'), 'Megatron-LM before Megatron Core');
+    assert.equal(programName('--moe-num-experts=8 --moe-top-k=1'), "MegaBlocks' Megatron-LM");
+  });
+
+  // databricks/megablocks at 78eea65f, exp/dmoe/dmoe_46m_8gpu.sh
+  it("share MegaBlocks' experts out over the replicas, and its flags are known", async () => {
+    const flags = '--moe-num-experts=64 --moe-loss-weight=0.1 --moe-top-k=1 --moe-expert-model-parallelism --DDP-impl local';
+    const { facts } = reader('run.sh', `torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py ${sizes} ${flags}\n`);
+    assert.deepEqual([facts.experts?.value, facts.activeExperts?.value, facts.expert?.value], [64, 1, 8]);
+    assert.deepEqual(
+      (await judged(flags)).filter((found) => found.includes('flag-unknown')),
+      [],
+    );
   });
 
   it('have signs of their own: no flag is the sign of two, but what DeepSpeed brings', () => {
