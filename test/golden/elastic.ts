@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parse } from 'jsonc-parser';
 import { placePipelines } from '../../src/features/elastic/core/auto-dp';
 import { elasticContext, frozenForwardMs, modelledStep } from '../../src/features/elastic/core/context';
 import { planElastic } from '../../src/features/elastic/core/make-plan';
@@ -19,17 +22,15 @@ export interface ElasticRow {
   readonly most: number;
 }
 
+export const pipeTransformerSamples = path.join(import.meta.dirname, '../../media/samples/pipetransformer');
+
 type Settings = Partial<WrittenElastic>;
 
-interface PlannedRun {
-  readonly known: string;
-  /** As config.json and terapipe.json. */
-  readonly model: object;
-  readonly config: { readonly elastic: Settings };
-}
-
-interface PublishedRun extends PlannedRun {
+interface PublishedRun {
   readonly name: string;
+  /** A shipped terapipe.json. */
+  readonly file: string;
+  readonly known: string;
   readonly assumed: string;
   /** What is assumed: one of each group, the first the likeliest. */
   readonly groups: readonly (readonly Settings[])[];
@@ -48,7 +49,8 @@ interface MicroBatchStudy {
 
 interface PublishedResults {
   readonly runs: readonly PublishedRun[];
-  readonly cifar10Log: PlannedRun & { readonly seconds: readonly number[] };
+  /** Its `model` and `config` are a config.json and a terapipe.json. */
+  readonly cifar10Log: { readonly model: object; readonly config: object; readonly seconds: readonly number[] };
   readonly microBatches: { readonly studies: readonly MicroBatchStudy[] };
 }
 
@@ -142,7 +144,7 @@ export interface MicroBatchRow {
 export const microBatchRows = once(async (): Promise<readonly MicroBatchRow[]> => {
   const [imageNet] = publishedRuns();
   if (imageNet === undefined) throw new Error('no run of ImageNet');
-  const base = await requestOf(imageNet.model, { ...imageNet.config, elastic: { ...imageNet.config.elastic, cache: true } });
+  const base = await requestOfSample(imageNet.file, { cache: true });
   return results().microBatches.studies.flatMap(({ pipelineLength, frozenLayers, rates }) => {
     const best = Math.max(...rates.map(([, rate]) => rate));
     const planned = rates.map(([count]) => 1 / pipelineStepMs({ ...base, microBatches: count }, pipelineLength, frozenLayers));
@@ -164,10 +166,10 @@ function pipelineStepMs(request: ElasticRequest, pipelineLength: number, frozenL
   return frozenForwardMs(context, 0, frozenLayers, batch) + pipelineMs + allReduceMs + optimizerMs;
 }
 
-async function plansOf({ model, config, groups }: PublishedRun): Promise<TriedPlan[]> {
+async function plansOf({ file, groups }: PublishedRun): Promise<TriedPlan[]> {
   const plans = [];
   for (const settings of products(groups)) {
-    const request = await requestOf(model, { ...config, elastic: { ...config.elastic, ...settings } });
+    const request = await requestOfSample(file, settings);
     plans.push({ settings, plan: planElastic(request) });
   }
   return plans;
@@ -176,6 +178,13 @@ async function plansOf({ model, config, groups }: PublishedRun): Promise<TriedPl
 /** One of each group, the first of all first. */
 function products(groups: readonly (readonly Settings[])[]): Settings[] {
   return groups.reduce<Settings[]>((before, group) => before.flatMap((one) => group.map((other) => ({ ...one, ...other }))), [{}]);
+}
+
+/** A shipped file of the paper's runs with other settings of `elastic`. */
+async function requestOfSample(file: string, settings: Settings): Promise<ElasticRequest> {
+  const text = (name: string): Promise<string> => readFile(path.join(pipeTransformerSamples, name), 'utf8');
+  const config = parse(await text(file), [], { allowTrailingComma: true }) as { readonly model: string; readonly elastic: Settings };
+  return requestOf(JSON.parse(await text(config.model)) as object, { ...config, elastic: { ...config.elastic, ...settings } });
 }
 
 async function requestOf(model: object, config: object): Promise<ElasticRequest> {

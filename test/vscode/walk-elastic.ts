@@ -52,7 +52,8 @@ function elasticSteps(
       act: async () => {
         for (const kind of ['side', 'tab'] as const) {
           const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
-          await words.getByText(/^[\d.]+\stimes as fast with frozen layers\.$/).waitFor();
+          await words.getByText(/^Do not pipeline this model: one GPU a replica, /).waitFor();
+          await words.getByText(/[\d.]+\stimes as fast with frozen layers\./).waitFor();
           assert.match(await words.innerText(), /\sfor 10\sepochs instead of /);
         }
         const tab = await pageFrame(page, 'tab');

@@ -173,7 +173,7 @@ export const elasticCases: readonly Case[] = [
   {
     name: 'elastic: sliders walk the curves of alpha, pipeline length and micro-batches, and a button writes the value',
     options: wide,
-    state: () => elasticState(elasticOf({ freezing: { kind: 'alpha', alpha: 1 / 3 } })),
+    state: () => elasticState(elasticOf({ freezing: { kind: 'alpha', alpha: 1 / 3 }, dataset: 'cifar-100' })),
     steps: async (open) => {
       const { page, messages } = open;
       const card = (name: string) => page.locator(`.study-card[aria-label="${name}"]`);
@@ -269,7 +269,7 @@ export const elasticCases: readonly Case[] = [
     state: () => stateOf('side', null, { elastic: vit, file: 'vit-elastic/terapipe.json' }),
     steps: async (open) => {
       const { page, messages } = open;
-      await page.getByText('speed-up', { exact: true }).waitFor();
+      await page.getByText(/^speed-up( [\d.]+ to [\d.]+)?$/).waitFor();
       await until('the epochs are drawn', async () => (await drawnColors(open, '.epoch-strip')) > 4);
       const strip = page.locator('.strip', { hasText: 'Epochs' });
       assert.match(await strip.innerText(), /2 pipelines, then 16/);
@@ -295,20 +295,23 @@ export const elasticCases: readonly Case[] = [
       const without = variants.find(({ id }) => id === 'none')!.totalMs;
       const verdict = (await words.innerText()).replaceAll('\u00a0', ' ');
       const time = `${formatDuration(totalMs)} for 10 epochs instead of ${formatDuration(without)}.`;
-      assert.ok(verdict.startsWith(`${formatNumber(speedup)} times as fast with frozen layers. ${time} Most of that comes from `), verdict);
+      assert.ok(
+        verdict.includes(`As set: ${formatNumber(speedup)} times as fast with frozen layers. ${time} Most of that comes from `),
+        verdict,
+      );
       const heard = await page.locator('main').ariaSnapshot();
-      assert.match(heard, /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: [\d.]+ times as fast/);
-      assert.ok(heard.indexOf('times as fast') < heard.indexOf('- heading'), heard);
+      assert.match(heard, /^- main:\s+- region "Verdict":\s+- paragraph:\s+- strong: "?Do not pipeline this model/);
+      assert.ok(heard.indexOf('Do not pipeline') < heard.indexOf('- heading'), heard);
       const { cluster } = requestOf({});
       const small = elasticOf({ cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: 2 ** 30 } } });
       await send(show(stateOf(kind, null, { elastic: small, file: 'vit-elastic/terapipe.json' })));
-      await words.getByText(/^Does not fit: [\d.]+\s[GM]iB over on stage \d+\sfrom epoch 0\son\.$/).waitFor();
+      await words.getByText(/Does not fit: [\d.]+\s[GM]iB over on stage \d+\sfrom epoch 0\son\./).waitFor();
       const peaks = vit.spans.map(({ epoch: { stageBytes } }) => Math.max(...stageBytes.map(totalBytes)));
       const between = 1.05 * ((Math.max(...peaks) + Math.min(...peaks)) / 2) + 2 ** 30;
       const atFirst = elasticOf({ cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: between } } });
       assert.ok(atFirst.spans.some(({ epoch }) => epoch.fits) && atFirst.spans[0]?.epoch.fits === false);
       await send(show(stateOf(kind, null, { elastic: atFirst, file: 'vit-elastic/terapipe.json' })));
-      await words.getByText(/^Does not fit: [\d.]+\s[GM]iB over on stage \d+\sin epoch 0\.$/).waitFor();
+      await words.getByText(/Does not fit: [\d.]+\s[GM]iB over on stage \d+\sin epoch 0\./).waitFor();
       assert.equal(await page.locator('.glance-over:visible').count(), 1);
       assert.equal(await overflows(open), false);
       return undefined;

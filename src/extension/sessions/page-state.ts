@@ -89,7 +89,7 @@ export function toPageElastic({ plan, spans, steps, study }: ElasticAnswer, page
     plan: { request: shown, parameters, freezing, variants, totalMs, speedup, cost, reasons },
     spans: page === 'side' ? spans.map((span) => ({ ...span, step: null })) : spans,
     steps: page === 'side' ? [] : steps,
-    study: page === 'side' ? { alphas: [], lengths: [], microBatches: [] } : study,
+    study: page === 'side' ? { ...study, alphas: [], lengths: [], microBatches: [] } : study,
   };
 }
 

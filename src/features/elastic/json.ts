@@ -25,7 +25,7 @@ export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
       speedup: times,
       epochMs: [...epochMs],
     })),
-    study,
+    study: studyJson(study),
     freezing: say(freezing),
     cost: { ...cost, description: say(cost.description) },
     reasons: reasons.map((reason) => say(reason)),
@@ -37,6 +37,19 @@ export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
     pipelineLength: request.firstLength,
     balance: request.balance,
     assumptions: request.assumptions.map(assumptionJson),
+  };
+}
+
+function studyJson({ decision, range, ...curves }: ElasticStudy): object {
+  const { headline, freezing, ...starts } = decision;
+  const inputs = range.inputs.map(({ keys, outcomes }) => ({
+    keys,
+    outcomes: outcomes.map(({ value, ...outcome }) => ({ value: say(value), ...outcome })),
+  }));
+  return {
+    decision: { headline: say(headline), freezing: freezing === null ? null : say(freezing), ...starts },
+    range: { ...range, inputs },
+    ...curves,
   };
 }
 

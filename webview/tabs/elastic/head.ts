@@ -1,5 +1,6 @@
 import { additions, type ElasticVariant, type VariantId } from '../../../src/features/elastic/core/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
+import { outcomesText } from '../../../src/features/elastic/core/open-inputs';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';
@@ -10,9 +11,10 @@ import { say } from '../../../src/core/sentence';
 import { maximum } from '../../../src/core/numbers';
 
 /** Speed-up, time and frozen layers in large: the tooltip of each has what it rests on. */
-export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
+export function elasticFigures({ plan, spans, study }: PageElastic): HTMLElement {
   const { speedup, totalMs, variants, request, freezing, cost } = plan;
   const from = t('From: {0}', say(cost.description, t));
+  const [least, most] = study.range.speedup.map((value) => formatNumber(value));
   const without = variants.find(({ id }) => id === 'none')?.totalMs ?? totalMs;
   const last = spans.at(-1)?.epoch;
   const gpus = request.cluster.nodes * request.cluster.gpusPerNode;
@@ -22,7 +24,7 @@ export function elasticFigures({ plan, spans }: PageElastic): HTMLElement {
     figure(
       { value: formatNumber(speedup), unit: '×' },
       t('speed-up'),
-      null,
+      least === most ? null : t('{0} to {1}', least ?? '', most ?? ''),
       `${t('Over no freezing: {0} instead of {1}', formatDuration(totalMs), formatDuration(without))}\n${from}`,
       'plain',
     ),
@@ -54,6 +56,15 @@ export function elasticSetting({ plan: { request, parameters } }: PageElastic): 
     t('{0} samples an epoch', formatCount(request.datasetSize)),
     t('{0} × {1} {2}', formatCount(nodes), formatCount(gpusPerNode), gpu.name),
   ];
+}
+
+/** The inputs that no file sets and that decide: the run at each value they may have. */
+export function openInputs({ study }: PageElastic): HTMLElement | null {
+  const { inputs } = study.range;
+  if (inputs.length === 0) return null;
+  const item = (input: (typeof inputs)[number]): HTMLElement =>
+    h('li', {}, t('{0}: {1}', input.keys.join(', '), say(outcomesText(input), t)));
+  return h('section', { class: 'elastic-inputs' }, h('h2', {}, t('Set these: they decide')), h('ul', {}, ...inputs.map(item)));
 }
 
 /** The run that each adds a mechanism to; none and all stand for themselves. */

@@ -145,9 +145,11 @@ function alphaCurve({ study, plan }: PageElastic): Curve {
     isOver: false,
     lines: [
       t('alpha {0}: {1}×, {2} in all', formatNumber(alpha), formatNumber(speedup), formatDuration(totalMs)),
-      measuredAccuracy === null
-        ? t('no accuracy was measured for it')
-        : t('PipeTransformer measured {0} % with ViT-B/16 on CIFAR-100, {1} % without freezing', formatNumber(measuredAccuracy), '91.21'),
+      ...(measuredAccuracy === null
+        ? []
+        : [
+            t('PipeTransformer measured {0} % with ViT-B/16 on CIFAR-100, {1} % without freezing', formatNumber(measuredAccuracy), '91.21'),
+          ]),
     ],
   }));
   const { alpha } = plan.request;

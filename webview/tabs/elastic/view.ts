@@ -13,7 +13,7 @@ import { button, checkbox, setChecked } from '../../base/ui';
 import { makeEpochChart } from './chart';
 import { epochDetail } from './detail';
 import { epochBox, epochCount, epochWidth, shownEpoch, spanBoxes, type SpanBox } from './epochs';
-import { elasticFigures, mechanismBars } from './head';
+import { elasticFigures, mechanismBars, openInputs } from './head';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { makeStudy } from './study';
 import { cacheBytes, cacheWord } from './labels';
@@ -92,7 +92,7 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     if (now !== shown) {
       shown = now;
       boxes = spanBoxes(now.spans, 'equal');
-      fill(head, elasticFigures(now), mechanismBars(now));
+      fill(head, elasticFigures(now), mechanismBars(now), openInputs(now));
       fill(
         foot,
         disclosure('elastic-reasons', t('Why this plan'), reasonList(now.plan), false),

@@ -8,8 +8,9 @@ import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/s
 import { resolveElastic } from '../core/resolve';
 import { placed } from '../../../core/errors';
 import { elasticJson } from '../json';
+import { outcomesText } from '../core/open-inputs';
 import { elasticHtml } from '../core/report';
-import { column, formatCount, formatDuration, plural } from '../../../core/format';
+import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import { reportedAssumptions } from '../../../core/domain/request';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { printable } from '../../../core/text';
@@ -86,11 +87,14 @@ function elasticPlanText(plan: ElasticPlan, study: ElasticStudy): string {
     return [[String(epoch.epoch), ...cells]];
   });
   return [
-    printable(
-      `${request.title}: ${plural(request.model.spec.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(request.datasetSize, 'sample')} an epoch on ${formatCount(cluster.nodes * cluster.gpusPerNode)} ${cluster.gpu.name}`,
-    ),
+    [
+      decisionText(plan, study),
+      printable(
+        `${request.title}: ${plural(request.model.spec.layers, 'layer')}, ${formatCount(parameters)} parameters, ${plural(request.datasetSize, 'sample')} an epoch on ${formatCount(cluster.nodes * cluster.gpusPerNode)} ${cluster.gpu.name}`,
+      ),
+    ].join('\n'),
+    section('What each mechanism gains', table(compared)),
     section(`Epochs, freezing ${say(plan.freezing)}`, table([heading, ...epochs.map((epoch) => epochRow(plan, epoch))], [8, 9])),
-    section('Compared', table(compared)),
     section('Pipeline part of a step by how the units are cut', table([['from epoch', ...balanceNames], ...gains])),
     section('Data and cache, per step', table(dataRows(plan), [5])),
     ...studySections(study).map(([title, rows]) => section(title, table(rows, [3]))),
@@ -110,6 +114,31 @@ function elasticPlanText(plan: ElasticPlan, study: ElasticStudy): string {
   ].join('\n\n');
 }
 
+/** What to do; the run as it was asked for, with its range; and what moves that most. */
+function decisionText({ request, speedup, totalMs, variants }: ElasticPlan, { decision, range }: ElasticStudy): string {
+  const { asked, best, headline, freezing } = decision;
+  const without = variants.find(({ id }) => id === 'none')?.totalMs ?? NaN;
+  const rangeText = (values: readonly [number, number], format: (value: number) => string): string => {
+    const [least, most] = [format(values[0]), format(values[1])];
+    return least === most ? '' : ` (${least} to ${most})`;
+  };
+  const changes = [
+    `elastic.pipelineLength=${best.pipelineLength}`,
+    `elastic.batch=${best.batch}`,
+    ...(best.schedule === asked.schedule ? [] : [`elastic.schedule=${best.schedule}`]),
+  ];
+  return [
+    [
+      say(headline),
+      ...(freezing === null ? [] : [say(freezing)]),
+      ...(request.throughputs.length > 0 ? ['As modelled: measured rates hold for the pipelines that were measured.'] : []),
+    ].join(' '),
+    `As set, pipelines of ${plural(request.firstLength, 'GPU')}: ${formatNumber(speedup)}x${rangeText(range.speedup, (x) => `${formatNumber(x)}x`)} over no freezing, ${formatDuration(totalMs)}${rangeText(range.totalMs, formatDuration)} instead of ${formatDuration(without)}${rangeText(range.withoutFreezingMs, formatDuration)}`,
+    ...range.inputs.map((input) => `Depends on ${input.keys.join(' and ')}: ${say(outcomesText(input))}`),
+    ...(best === asked ? [] : [`Next: the same command with ${changes.map((change) => `--set ${change}`).join(' ')}`]),
+  ].join('\n');
+}
+
 /** What each pipeline is given after a change of pipelines, and the arithmetic of the cache. */
 function dataRows({ request, epochs }: ElasticPlan): string[][] {
   const rows = epochs.flatMap((epoch, index): string[][] => {
@@ -122,18 +151,23 @@ function dataRows({ request, epochs }: ElasticPlan): string[][] {
   return [['from epoch', 'samples of the pipelines', 'computing', 'reading', 'filling', 'cache'], ...rows];
 }
 
+/** Those of PipeTransformer's sweep. */
+const shownAlphas = [1 / 5, 1 / 4, 1 / 3, 2 / 5, 1 / 2];
+
 /** The curves behind a plan, those with more than one point. */
 function studySections({ alphas, lengths, microBatches }: ElasticStudy): [string, string[][]][] {
-  const measured = alphas.filter(({ measuredAccuracy }) => measuredAccuracy !== null);
+  const isMeasured = alphas.some(({ measuredAccuracy }) => measuredAccuracy !== null);
   const all: [string, string[][]][] = [
     [
-      'By alpha (accuracy as PipeTransformer measured it, ViT-B/16 on CIFAR-100; 91.21 % without freezing)',
-      measured.map(({ alpha, speedup, totalMs, measuredAccuracy }) => [
-        column.number(alpha),
-        `${column.number(speedup)} x`,
-        column.duration(totalMs),
-        `${(measuredAccuracy ?? NaN).toFixed(2)} %`,
-      ]),
+      isMeasured ? 'By alpha, with the accuracy that PipeTransformer measured (91.21 % without freezing)' : 'By alpha',
+      alphas
+        .filter(({ alpha }) => shownAlphas.some((shown) => Math.abs(shown - alpha) < 1e-3))
+        .map(({ alpha, speedup, totalMs, measuredAccuracy }) => [
+          column.number(alpha),
+          `${column.number(speedup)} x`,
+          column.duration(totalMs),
+          ...(measuredAccuracy === null ? [] : [`${measuredAccuracy.toFixed(2)} %`]),
+        ]),
     ],
     [
       'By GPUs of a pipeline at the start',

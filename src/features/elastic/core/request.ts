@@ -61,6 +61,8 @@ export interface ElasticRequest extends Pick<
   'epochs' | 'datasetSize' | 'batch' | 'batchScaling' | 'microBatches' | 'schedule' | 'tokenSlices' | 'shrink'
 > {
   readonly title: string;
+  /** One whose sizes are known; null: none is named. */
+  readonly dataset: WrittenElastic['dataset'] | null;
   readonly model: ElasticModel;
   readonly cluster: ClusterSpec;
   /** Its sequence length is that of one sample. */

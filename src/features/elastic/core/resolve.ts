@@ -78,6 +78,7 @@ export function resolveElastic(run: Run, face: ResolveDefaults, norms: NormTable
   const check = (rates: Located<WrittenElastic['throughputs']> | undefined) => resolveThroughputs(rates, model.spec.layers, firstLength);
   const request = {
     title: run.title,
+    dataset: elastic.dataset?.value ?? null,
     model,
     cluster,
     freezing,

@@ -65,12 +65,21 @@ describe('terapipe elastic', () => {
   it('prints the same in words', async () => {
     const { out, exitCode } = await terapipe.run(['elastic', 'terapipe.json']);
     assert.equal(exitCode, 0);
+    assert.match(out, /^Do not pipeline this model: one GPU a replica, 40 samples each \(640 a step\), takes /);
+    assert.match(out, /^Depends on elastic\.loaderSamplesPerSecond and elastic\.loaderWorkers: /m);
     assert.match(out, /^\w+: 12 layers, 85\.8M parameters, 50,000 samples an epoch on 16 V100-16GB$/m);
     assert.match(out, /^ {2}7 +12 +16 x 1 GPU /m);
     assert.match(out, /^ {2}4 +4 x 12,500 |^ {2}2 +4 x 12,500 /m);
-    assert.match(out, /^By alpha[\s\S]*^ {2}0\.500 +\d.* 89\.84 %$/m);
+    assert.match(out, /^By alpha$[\s\S]*^ {2}0\.500 +\d/m);
     assert.match(out, /^By GPUs[\s\S]*^ {2}1 .*does not fit$/m);
     assert.match(out, /^ {2}freezing only .* 0\.\d+ x$/m);
+  });
+
+  it('prints the accuracies of CIFAR-100 for the run of CIFAR-100 only', async () => {
+    const { out } = await terapipe.run(['elastic', 'terapipe.json', '--set', 'elastic.dataset=cifar-100']);
+    assert.match(out, /^By alpha, with the accuracy[\s\S]*^ {2}0\.500 +\d.* 89\.84 %$/m);
+    const other = await terapipe.run(['elastic', 'terapipe.json', '--set', 'elastic.dataset=cifar-10']);
+    assert.doesNotMatch(other.out, /89\.84/);
   });
 
   it('takes it from standard input with settings over it, and freezes by a log', async () => {

@@ -84,6 +84,7 @@ const { gpu, links } = gpuPresets['V100-16GB'];
 export function requestOf(changes: Partial<ElasticRequest>): ElasticRequest {
   return {
     title: 'ViT-B/16',
+    dataset: null,
     model: vitBase,
     training: trainingOf(197),
     constants: defaultConstants,
