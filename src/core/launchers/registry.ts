@@ -10,6 +10,7 @@ import { nanotron } from './nanotron';
 import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
 import { gptNeox } from './neox';
+import { nxdt } from './nxdt';
 import { flagScale } from './flagscale';
 import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan, torchtitanPython } from './torchtitan';
@@ -28,6 +29,7 @@ export const launchers = {
   'hf-trainer': hfTrainer,
   accelerate,
   'megatron-yaml': megatronYaml,
+  nxdt,
   nemo,
   'megatron-bridge': megatronBridge,
   'bridge-python': bridgePython,

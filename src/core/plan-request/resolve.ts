@@ -10,7 +10,7 @@ import { ExpectedError, type CancelSignal } from '../errors';
 import type { LocatedPartial, MeasuredStepSettings } from '../run/given';
 import type { Run } from '../run/run';
 import { toTrainedModel } from '../run/written-model';
-import { isLauncher } from '../launchers/registry';
+import { isLauncher, launcherTraits } from '../launchers/registry';
 import { runAbilities } from '../layout-search/abilities';
 import { chooseProfile, mismatchRemedy, profileMismatch } from '../measured-profile/match';
 import { listProblem, schemeAlike, sliceMultiple, splitLengths } from '../planner/candidates/splits';
@@ -48,6 +48,7 @@ export function resolveRun(
   signal?: CancelSignal,
 ): PlanRequest {
   requirePlanned(written);
+  requireGpu(written);
   requireHeadSize(written);
   const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
   const model = toTrainedModel(written);
@@ -253,6 +254,14 @@ function placedAt<T>(value: Located<unknown> | undefined, work: () => T): T {
 
 function requirePlanned({ unplanned }: Run): void {
   if (unplanned !== undefined) throw new ExpectedError('model-not-planned', unplanned.message, unplanned.remedy, unplanned.place);
+}
+
+/** Times and memory are those of GPUs: what trains on something else is planned only where a GPU is named. */
+function requireGpu({ format, gpu, groups, profile, place }: Run): void {
+  const { accelerator } = launcherTraits(format);
+  if (accelerator === undefined || [gpu, groups, profile].some((given) => given !== undefined)) return;
+  const message = sentence`This trains on ${accelerator}, whose times and memory are not modelled`;
+  throw new ExpectedError('model-not-planned', message, sentence`name a GPU, as with --gpu, to plan the same run on that`, place);
 }
 
 /** The profile that the files name, or the best of those found; what was found and refused is reported. */

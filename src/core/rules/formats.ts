@@ -7,12 +7,17 @@ function launchersThat(have: (traits: LauncherTraits) => boolean): readonly Laun
 }
 
 /** Launchers that run Megatron-LM's training loop and check its arguments. */
-export const megatronFormats = launchersThat(({ runtime }) => runtime === 'megatron');
+export const megatronFormats = launchersThat(({ runtime, accelerator }) => runtime === 'megatron' && accelerator === undefined);
 
 /** Launchers whose arguments Megatron-LM's own checks apply to. */
 export const megatronLmFormats = launchersThat(({ takesMegatronArguments }) => takesMegatronArguments);
 
-export const withTorchtitan = launchersThat(({ runtime }) => runtime === 'megatron' || runtime === 'torchtitan');
+export const withTorchtitan = launchersThat(
+  ({ runtime, accelerator }) => (runtime === 'megatron' && accelerator === undefined) || runtime === 'torchtitan',
+);
+
+/** Launchers on other accelerators than GPUs, whose ranks multiply as those of any launcher. */
+export const acceleratorFormats = launchersThat(({ accelerator }) => accelerator !== undefined);
 
 export const torchtitanFormats = launchersThat(({ runtime }) => runtime === 'torchtitan');
 

@@ -2,6 +2,7 @@ import { composing } from '../composition';
 import { megatronCapabilities, type Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
+import { isNxdt } from '../nxdt';
 import { parallelSizes } from '../megatron/core-keys';
 import { sentence } from '../../sentence';
 
@@ -21,7 +22,7 @@ export const nemo: Launcher = {
  * (NeMo-Aligner). Its speech and vision configs have neither.
  */
 function isNemo({ sections }: YamlHead): boolean {
-  if (!sections.has('trainer')) return false;
+  if (!sections.has('trainer') || isNxdt({ sections })) return false;
   const model = sections.get('model');
   const isAligned = model?.has('micro_batch_size') === true && model.has('global_batch_size') && model.has('mcore_gpt');
   return isAligned || hasAny(model, [...parallelSizes, 'encoder_seq_length']);

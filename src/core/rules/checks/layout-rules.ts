@@ -6,7 +6,7 @@ import { listDivisors } from '../../numbers';
 import { countOf, assignedLayers, product, worldSize } from '../../launchers/counts';
 import { gpusPerReplica, parallelSize } from '../../launchers/layout-sizes';
 import { isLauncher } from '../../launchers/registry';
-import { megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
+import { acceleratorFormats, megatronAndRuns, megatronFormats, runFormats, withTorchtitan } from '../formats';
 import { listed, many, nearestFitting, setTo, type Change, type Issue, type Rule } from '../rule';
 import { dividesHeads, fitsWorld, largerWorld } from './sizes';
 import { allOf, either, sentence, type Sentence } from '../../sentence';
@@ -30,7 +30,7 @@ export const layoutRules: readonly Rule[] = [
     code: 'world-size-factor',
     alias: 'world-size',
     severity: 'error',
-    formats: [...withTorchtitan, ...runFormats],
+    formats: [...withTorchtitan, ...acceleratorFormats, ...runFormats],
     check: worldFactor,
   },
 ];

@@ -28,6 +28,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   flagscale: 'flagscale.yaml',
   'nemo-rl': 'nemo-rl.yaml',
   nanotron: 'nanotron.yaml',
+  nxdt: 'nxdt.yaml',
   'hf-trainer': 'hf-trainer.yaml',
   accelerate: 'accelerate.yaml',
   torchtitan: 'torchtitan-2025.toml',

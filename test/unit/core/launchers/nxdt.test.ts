@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'mocha';
+import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
+import { gpuPresets } from '../../../../src/core/cluster/presets';
+import { ExpectedError } from '../../../../src/core/errors';
+import { fileStart } from '../../../../src/core/languages/json/document';
+import { readNxdt } from '../../../../src/core/launchers/nxdt/nxdt';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { say, sentence } from '../../../../src/core/sentence';
+
+const text = readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers/nxdt.yaml'), 'utf8');
+const face = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+
+function load(): Promise<LoadedConfig> {
+  const read = (_from: string, file: string): Promise<never> =>
+    Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, fileStart(file)));
+  return loadConfig('nxdt.yaml', text, { read, shell: () => Promise.reject(new Error('no script')) });
+}
+
+describe('an NxDT YAML', () => {
+  it("is read with the launcher's own sections, and held to none of Megatron-LM's rules", async () => {
+    const { format, findings } = await load();
+    const { facts } = readNxdt('nxdt.yaml', text);
+    assert.equal(format, 'nxdt');
+    assert.deepEqual([facts.tensor?.value, facts.pipeline?.value, facts.microBatch?.value, facts.globalBatch?.value], [32, 4, 1, 128]);
+    assert.deepEqual([facts.experts?.value, facts.activeExperts?.value, facts.precision?.value], [8, 2, 'bf16']);
+    assert.deepEqual([facts.recomputeGranularity?.value, facts.optimizer?.value, facts.sequenceLength?.value], ['full', 'adamw', 4096]);
+    assert.deepEqual(findings, []);
+  });
+
+  it('is planned only where a GPU is named', async () => {
+    const { run } = await load();
+    assert.ok(run);
+    assert.throws(
+      () => resolveRun(run, face),
+      (error) => error instanceof ExpectedError && error.code === 'model-not-planned' && say(error.what).includes('AWS Trainium'),
+    );
+    const named = { ...run, gpu: { value: gpuPresets['H100-80GB'].gpu, source: { kind: 'override' } } } as const;
+    assert.equal(resolveRun(named, face).layout.tensor, 32);
+  });
+
+  // examples/conf/hf_llama3_8B_SFT_lora_config.yaml
+  it('names modules of LoRA its own way', () => {
+    const lora =
+      'model_alignment_strategy:\n  peft:\n    lora_rank: 16\n    lora_dropout: 0.05\n    target_modules: ["qkv_proj", "down_proj"]\n';
+    const { adapters } = readNxdt('lora.yaml', `${text}${lora}`);
+    assert.deepEqual([adapters?.rank?.value, adapters?.targets?.value], [16, ['linear_qkv', 'linear_fc2']]);
+  });
+});
