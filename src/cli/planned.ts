@@ -8,7 +8,7 @@ import { plannedCheckpoint } from '../core/rules/plan/checkpoint-findings';
 import type { LoadedConfig } from '../core/config-files/load-config';
 import { notSuppressed } from '../core/rules/switched-off';
 import { makePlan } from '../core/planner/make-plan';
-import type { Plan } from '../core/planner/plan';
+import { chosenCandidate, type Plan } from '../core/planner/plan';
 import { findRemedies, planRemedy } from '../core/rules/plan/remedies';
 import type { Remedy } from '../core/rules/plan/remedy';
 import type { ResolveDefaults } from '../core/plan-request/scenario';
@@ -34,7 +34,7 @@ interface PlanningOptions {
   readonly found?: readonly NamedProfile[];
   /** Hears how far the plan is. */
   readonly progress?: (line: string) => void;
-  /** False: without the schedules that are not chosen, where no finding and no row is about them. */
+  /** False: without the schedules that are not chosen, where no finding, remedy or row is about them. */
   readonly isCompared?: boolean;
 }
 
@@ -50,10 +50,10 @@ export function planRun(
   const run = requireRun(config);
   try {
     const request = resolveRun(run, defaults, found);
-    const plan = makePlan(request, {
-      isCompared: isCompared || request.slicing.split !== undefined || request.training.lengths !== undefined,
-      onProgress: (fraction) => progress(`planning, ${formatPercent(fraction)}`),
-    });
+    const isWhole = isCompared || request.slicing.split !== undefined || request.training.lengths !== undefined;
+    const onProgress = (fraction: number): void => progress(`planning, ${formatPercent(fraction)}`);
+    const first = makePlan(request, { isCompared: isWhole, onProgress });
+    const plan = isWhole || chosenCandidate(first).fits ? first : makePlan(request, { onProgress });
     const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found }));
     const checkpoint = plannedCheckpoint(config, run, plan.request);
     return { run, plan, remedies, checkpoint, findings: judgedFindings(config, run, plan, remedies) };

@@ -1,15 +1,32 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'mocha';
 import { planAnswer } from '../../../src/cli/answers/plan';
 import { searchAnswer } from '../../../src/cli/answers/search';
+import type { PrintedFinding } from '../../../src/cli/answer';
 import { understand } from '../../../src/cli/arguments';
 import { planRun } from '../../../src/cli/planned';
 import { nextCommand } from '../../../src/cli/next-command';
 import { applyOverrides } from '../../../src/core/terapipe/overrides';
+import { openCommandLine } from './command-line';
 import { loadedOf, numberedRuns, plannedOf } from './numbered-runs';
 
 const line = { path: 'my config.json', options: [{ name: 'gpus', value: '64' }, { name: 'json' }, { name: 'price', value: '2' }] };
 const words = (command: string): string[] => [...command.matchAll(/'([^']*)'|(\S+)/gu)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+/** Llama 3.1 8B, whose micro-batches GPipe all holds at once. */
+const gpipe = JSON.stringify({
+  model: { layers: 32, hidden: 4096, heads: 32, kvHeads: 8, ffn: 14_336, gatedMlp: true, vocab: 128_256 },
+  cluster: { gpu: 'H100-80GB', nodes: 2, gpusPerNode: 8 },
+  training: { sequenceLength: 8192, globalBatch: 256, microBatch: 1 },
+  layout: { tensor: 2, pipeline: 4, data: 2 },
+  schedule: 'GPipe',
+});
+/** What `--json` of plan, memory and check have in common. */
+interface Shown {
+  readonly remedies: readonly { readonly change: string; readonly set: Readonly<Record<string, unknown>> }[];
+  readonly findings: readonly PrintedFinding[];
+}
 const rows = (text: string): string[] => text.split('\n').filter((row) => row !== '');
 
 describe('a short answer', () => {
@@ -28,6 +45,20 @@ describe('a short answer', () => {
       const { text, exitCode } = planAnswer(await plannedOf(file), texts);
       assert.deepEqual([single.text, single.exitCode], [text, exitCode]);
     });
+
+  it('of plan, memory and check has the remedies and findings of the whole plan where the chosen schedule does not fit', async () => {
+    const { folder, run, dispose } = openCommandLine();
+    writeFileSync(path.join(folder, 'gpipe.json'), gpipe);
+    const jsonOf = async (command: string) => JSON.parse((await run([command, 'gpipe.json', '--json'])).out) as Shown;
+    const whole = await jsonOf('plan');
+    assert.ok(whole.remedies.some(({ set }) => 'schedule' in set), JSON.stringify(whole.remedies));
+    const [memory, check] = [await jsonOf('memory'), await jsonOf('check')];
+    const { out } = await run(['plan', 'gpipe.json']);
+    dispose();
+    assert.deepEqual(memory.findings, whole.findings);
+    assert.deepEqual(check.findings, whole.findings);
+    for (const { change } of whole.remedies.slice(0, 3)) assert.ok(out.includes(change), `${change} is missing in\n${out}`);
+  });
 
   for (const what of ['a dense model', 'a script that does not fit'] as const)
     it(`of a search takes 16 lines and 250 words at most, and the next command is understood: ${what}`, async () => {
