@@ -3,7 +3,6 @@ import { comparedLog, differencesLines, logJson, logLines, type ComparedLog } fr
 import { checkpointJson } from '../../core/export/checkpoint-json';
 import { planJson } from '../../core/export/plan-json';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
-import { settingTexts } from '../../core/terapipe/overrides';
 import { gpusUsed, type CalibratedStep, type PlanRequest } from '../../core/domain/request';
 import { startErrors, type Finding } from '../../core/findings';
 import { formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../core/format';
@@ -181,11 +180,9 @@ function nextText(line: Line, { plan, findings, remedies = [] }: Pick<Planned, '
   const [refused] = startErrors(findings);
   if (refused !== undefined) return printable(say(refused.remedy));
   const [remedy] = remedies;
-  if (remedy !== undefined) {
-    const sets = settingTexts(remedy.sets).flatMap((set) => ['--set', set]);
-    return nextCommand(line, 'plan', sets);
-  }
-  return plan.request.cluster.groups === undefined ? nextCommand(line, 'plan', ['--search']) : null;
+  if (remedy?.sets.length === 0) return printable(say(remedy.label));
+  if (remedy !== undefined) return nextCommand(line, 'plan', { sets: remedy.sets });
+  return plan.request.cluster.groups === undefined ? nextCommand(line, 'plan', { words: ['--search'] }) : null;
 }
 
 /** Findings in lines; in a short answer informations and most warnings are only counted. */

@@ -59,6 +59,8 @@ interface SearchPrinting {
 
 type Watcher = Pick<Terminal, 'progress' | 'clock'> & { readonly signal: CancelSignal };
 
+/** Where the next command writes, which makes it. */
+const bestFolder = 'best/';
 /** Milliseconds between two lines of progress. */
 const reportEveryMs = 1000;
 /** Runners-up of a short answer. */
@@ -198,7 +200,7 @@ function runnersUpText({ runnersUp }: SearchResult): string[] {
 /** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */
 function exportCommand(line: Line, run: RunConfig['run'], { request }: SearchResult): string | null {
   const { id } = runtimeProfile(request.training);
-  if (isLauncher(run.format)) return nextCommand(line, 'export', ['--search', '--out', 'DIR']);
+  if (isLauncher(run.format)) return nextCommand(line, 'export', { words: ['--search', '--out', bestFolder] });
   const isWritten = exportNames.some((name) => name === id && exportFormatNamed(name).into.length > 0);
-  return isWritten ? nextCommand(line, 'export', ['--search', '--to', id, '--out', 'DIR']) : null;
+  return isWritten ? nextCommand(line, 'export', { words: ['--search', '--to', id, '--out', bestFolder] }) : null;
 }

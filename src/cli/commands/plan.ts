@@ -8,8 +8,12 @@ import { free, parseFreeKeys, schedules, withSchedules } from '../search-options
 import { all, configOptions, measured, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
 
-/** What the whole run is, for its days, GPU hours and cost. */
-const runCost = {
+/** What the whole run is: its documents, its days, GPU hours and cost. */
+export const ofWholeRun = {
+  lengths: {
+    value: 'PATH',
+    help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
+  },
   tokens: { value: 'N', help: 'tokens that the whole run trains on (15.6e12, 15T), for days and GPU hours (training.tokens)' },
   price: { value: 'N', help: 'price of one GPU for an hour, for the cost of the run (cluster.pricePerGpuHour)' },
 } as const;
@@ -28,11 +32,7 @@ export const planCommand = defineCommand({
     schedules,
     ...searchChoice,
     ...recoveryOptions,
-    lengths: {
-      value: 'PATH',
-      help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
-    },
-    ...runCost,
+    ...ofWholeRun,
     all,
     quick: { help: 'with --search, without what would help most, which is searched for --all and --json' },
     ...compareOptions,
@@ -60,7 +60,7 @@ export const planCommand = defineCommand({
 });
 
 /** The line with the tokens of the run and the price of a GPU as settings. @throws ExpectedError `usage`. */
-function withPrices(line: Line, { tokens, price }: Given<typeof runCost>): Line {
+function withPrices(line: Line, { tokens, price }: Given<typeof ofWholeRun>): Line {
   const count = parsed('--tokens', tokens, [1, 1e18, '1e18'], 'as 15T or 15.6e12');
   const perHour = parsed('--price', price, [1e-6, 1e6, '1,000,000'], 'as 2.5');
   const sets = [

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'mocha';
@@ -8,6 +9,7 @@ import type { PrintedFinding } from '../../../src/cli/answer';
 import { understand } from '../../../src/cli/arguments';
 import { planRun } from '../../../src/cli/planned';
 import { nextCommand } from '../../../src/cli/next-command';
+import { sentence } from '../../../src/core/sentence';
 import { applyOverrides } from '../../../src/core/terapipe/overrides';
 import { openCommandLine } from './command-line';
 import { loadedOf, numberedRuns, plannedOf } from './numbered-runs';
@@ -51,7 +53,10 @@ describe('a short answer', () => {
     writeFileSync(path.join(folder, 'gpipe.json'), gpipe);
     const jsonOf = async (command: string) => JSON.parse((await run([command, 'gpipe.json', '--json'])).out) as Shown;
     const whole = await jsonOf('plan');
-    assert.ok(whole.remedies.some(({ set }) => 'schedule' in set), JSON.stringify(whole.remedies));
+    assert.ok(
+      whole.remedies.some(({ set }) => 'schedule' in set),
+      JSON.stringify(whole.remedies),
+    );
     const [memory, check] = [await jsonOf('memory'), await jsonOf('check')];
     const { out } = await run(['plan', 'gpipe.json']);
     dispose();
@@ -70,15 +75,61 @@ describe('a short answer', () => {
       assert.ok(rows(text).length <= 16, text);
       assert.ok(text.split(/\s+/u).length <= 250, text);
       const [, next = ''] = /^ {2}next +terapipe (.*)$/mu.exec(text) ?? [];
-      assert.deepEqual(words(next).slice(0, 2), ['export', file]);
+      assert.deepEqual([...words(next).slice(0, 2), words(next).at(-1)], ['export', file, 'best/']);
       assert.ok('run' in understand(words(next)), next);
     });
 
   it('ends with a command that takes over what the plan is for, and a file name as a shell takes it', () => {
-    const next = nextCommand(line, 'plan', ['--search']);
-    assert.equal(next, "terapipe plan 'my config.json' --gpus 64 --search");
-    assert.equal(nextCommand({ ...line, path: '-' }, 'plan', []), null);
-    assert.equal(nextCommand({ path: "it's.json", options: [] }, 'plan', []), String.raw`terapipe plan 'it'\''s.json'`);
+    const next = nextCommand(line, 'plan', { words: ['--search'] });
+    assert.equal(next, "terapipe plan 'my config.json' --gpus 64 --price 2 --search");
+    assert.equal(nextCommand(line, 'export', {}), "terapipe export 'my config.json' --gpus 64");
+    assert.equal(nextCommand({ path: "it's.json", options: [] }, 'plan', {}), String.raw`terapipe plan 'it'\''s.json'`);
+    for (const path of ['-', '-p.json', 'two\nlines.json', 'right\u202eleft.json'])
+      assert.equal(nextCommand({ ...line, path }, 'plan', {}), null, JSON.stringify(path));
+  });
+
+  it('leaves out of the next command what its settings replace, and lengths where it searches', () => {
+    const set = (value: string) => ({ name: 'set', value });
+    const options = [
+      set('tp=2'),
+      { name: 'schedule', value: 'GPipe' },
+      set('schedule = GPipe'),
+      set('pp=2'),
+      { name: 'lengths', value: 'l' },
+    ];
+    const sets = [
+      ['schedule', '1F1B'],
+      ['layout.tensor', 4],
+    ] as const;
+    assert.equal(
+      nextCommand({ path: 'a.json', options }, 'plan', { sets }),
+      'terapipe plan a.json --set pp=2 --lengths l --set schedule=1F1B --set layout.tensor=4',
+    );
+    const searched = nextCommand({ path: 'a.json', options: options.slice(3) }, 'plan', { words: ['--search'] });
+    assert.equal(searched, 'terapipe plan a.json --set pp=2 --search');
+  });
+
+  it('ends with a command that a shell runs as it is, and that makes the plan fit', async () => {
+    const { folder, run, dispose } = openCommandLine();
+    writeFileSync(path.join(folder, "it's.json"), gpipe);
+    const written = ["it's.json", '--schedule', 'GPipe', '--set', 'mbs=2', '--tokens', '1T', '--price', '2'];
+    const before = await run(['plan', ...written]);
+    const [, next = ''] = /^ {2}next +(terapipe .*)$/mu.exec(before.out) ?? [];
+    const shell = spawnSync('sh', ['-c', `terapipe() { printf '%s\\n' "$@"; }\n${next}`], { encoding: 'utf8' });
+    const after = await run(shell.stdout.trimEnd().split('\n'));
+    dispose();
+    assert.deepEqual([before.exitCode, after.exitCode], [1, 0], `${next}\n${after.out}${after.err}`);
+    assert.match(after.out, /^ {2}training +1T tokens in .*, cost /mu);
+  });
+
+  it('shows a remedy that no setting makes in its words', async () => {
+    const [file, text] = numberedRuns['a script that does not fit'];
+    const planned = await plannedOf([file, text]);
+    const [first] = planned.remedies ?? [];
+    assert.ok(first !== undefined);
+    const remedies = [{ ...first, sets: [], label: sentence`Set A=b in the environment` }];
+    const answer = planAnswer({ ...planned, remedies }, new Map([[file, text]]), { line: commandLine(file) });
+    assert.match(answer.text, /^ {2}next +Set A=b in the environment$/mu);
   });
 
   it('names the command that makes a plan fit, and shows what the whole run takes', async () => {
