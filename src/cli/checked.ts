@@ -1,5 +1,6 @@
 import { fileStart } from '../core/languages/json/document';
 import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } from '../core/errors';
+import type { LoadedConfig } from '../core/config-files/load-config';
 import { configFindings, isElastic } from '../core/export/config-findings';
 import { findingOfError, type Finding } from '../core/findings';
 import { formatCount, plural } from '../core/format';
@@ -10,7 +11,7 @@ import { notSuppressed } from '../core/rules/switched-off';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Texts } from './answer';
 import { internalError } from './internal-error';
-import { planNearby } from './planned';
+import { planNearby, planRun } from './planned';
 import { readConfig, type ReadingOptions } from './read-config';
 import { kindOfPath, readNamedFile, type SourceText } from './read-file';
 import { configsUnder, isScheduleFile, type FolderContents } from './walk';
@@ -94,22 +95,31 @@ interface CheckedSource {
   readonly found: readonly Finding[];
   /** Null: nothing was planned. */
   readonly plan: Plan | null;
+  /** Null: it is a schedule, or cannot be read. */
+  readonly config: LoadedConfig | null;
+}
+
+/** How one text is read and planned. */
+interface SourceOptions extends ReadingOptions {
+  /** False: profiles that lie near it are not looked for. */
+  readonly withNearby?: boolean;
 }
 
 /** Findings and plan of one text. What keeps it from being read or planned, a fault of ours too, is a finding. @throws CancelledError. */
-async function checkSource(
+export async function checkSource(
   source: SourceText,
-  reading: ReadingOptions,
+  reading: SourceOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<CheckedSource> {
   try {
     if (!isScheduleFile(source)) return await checkedConfig(source, reading, defaults, texts);
     texts.set(source.file, source.text);
-    return { found: readScheduleFile(source.text, source.file, source.file).findings, plan: null };
+    return { found: readScheduleFile(source.text, source.file, source.file).findings, plan: null, config: null };
   } catch (error) {
     if (error instanceof CancelledError) throw error;
-    return { found: [findingOfError(error instanceof ExpectedError ? error : internalError(error), fileStart(source.file))], plan: null };
+    const finding = findingOfError(error instanceof ExpectedError ? error : internalError(error), fileStart(source.file));
+    return { found: [finding], plan: null, config: null };
   }
 }
 
@@ -120,23 +130,26 @@ async function checkSource(
  */
 async function checkedConfig(
   source: SourceText,
-  reading: ReadingOptions,
+  { withNearby = true, ...reading }: SourceOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<CheckedSource> {
   const config = await readConfig(source, reading, texts);
+  const unplannedWith = (found: readonly Finding[]): CheckedSource => ({ found, plan: null, config });
   const { run, noRun } = config;
   const unplanned = configFindings(config, run, null);
   const because = (error: ExpectedError, place = fileStart(source.file)): CheckedSource => {
     const refusal = findingOfError(error, place);
-    if (refusal.severity === 'error' && unplanned.some(({ severity }) => severity === 'error')) return { found: unplanned, plan: null };
-    return { found: [refusal, ...unplanned.filter(({ message }) => message !== error.what)], plan: null };
+    if (refusal.severity === 'error' && unplanned.some(({ severity }) => severity === 'error')) return unplannedWith(unplanned);
+    return unplannedWith([refusal, ...unplanned.filter(({ message }) => message !== error.what)]);
   };
-  if (run === null) return noRun === null ? { found: unplanned, plan: null } : because(noRun);
-  if (isElastic(run) && run.unplanned !== undefined) return { found: unplanned, plan: null };
+  if (run === null) return noRun === null ? unplannedWith(unplanned) : because(noRun);
+  if (isElastic(run) && run.unplanned !== undefined) return unplannedWith(unplanned);
   try {
-    const { findings, plan } = await planNearby(config, defaults, () => undefined, false);
-    return { found: findings, plan };
+    const planned = withNearby
+      ? await planNearby(config, defaults, () => undefined, false)
+      : planRun(config, defaults, { isCompared: false });
+    return { found: planned.findings, plan: planned.plan, config };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
     return because(error, run.place);

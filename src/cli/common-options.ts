@@ -32,10 +32,13 @@ export const all = {
   help: 'print everything: of plan the other schedules or layouts, why, and what is assumed; of check every information',
 } as const;
 
+/** Of the commands that print findings of several configs. */
+export const ignore = { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' } as const;
+
 /** Of the commands whose answer others read: JSON is what `--json` prints. */
 export const format = {
   value: 'FORMAT',
-  help: 'text, json (as --json); of check also sarif, github (annotations of a workflow) and junit',
+  help: 'text, json (as --json); of check also sarif, github (annotations of a workflow) and junit; of diff also markdown',
 } as const;
 
 /** Of the commands that plan one step. */

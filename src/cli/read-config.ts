@@ -22,6 +22,8 @@ export interface ReadingOptions {
   readonly machine?: Machine;
   readonly shell: () => Promise<LauncherReader>;
   readonly withProfile?: boolean;
+  /** Reads files that others name; left out: from the disk. */
+  readonly read?: ReadReferenced;
 }
 
 /**
@@ -30,11 +32,11 @@ export interface ReadingOptions {
  */
 export async function readConfig(
   { file, text }: SourceText,
-  { sets, machine = noMachine, shell, ...options }: ReadingOptions,
+  { sets, machine = noMachine, shell, read, ...options }: ReadingOptions,
   texts: Map<string, string>,
 ): Promise<LoadedConfig> {
   texts.set(file, text);
-  const config = await loadConfig(file, text, { read: referencedInto(texts), shell }, options);
+  const config = await loadConfig(file, text, { read: referencedInto(texts, read), shell }, options);
   const { run } = config;
   return run === null ? config : { ...config, run: asAsked(run, machine, sets), fileRun: run };
 }
@@ -95,10 +97,10 @@ export async function readInto(texts: Map<string, string>, name: string): Promis
   return source;
 }
 
-/** A reader of files that others name. */
-export function referencedInto(texts: Map<string, string>): ReadReferenced {
+/** A reader of files that others name, `texts` keeping every text. */
+export function referencedInto(texts: Map<string, string>, read: ReadReferenced = readReferenced): ReadReferenced {
   return async (from, name) => {
-    const source = await readReferenced(from, name);
+    const source = await read(from, name);
     texts.set(source.file, source.text);
     return source;
   };

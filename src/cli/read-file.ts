@@ -91,10 +91,17 @@ async function limited(file: string, stream: Readable): Promise<Buffer> {
 }
 
 function decoded(file: string, bytes: Uint8Array): string {
+  const text = decodeText(bytes);
+  if (text !== null) return text;
+  throw failure('config-binary', file, sentence`is not UTF-8 text`, sentence`name a JSON config file`);
+}
+
+/** UTF-8 without its byte order mark; null where it is something else. */
+export function decodeText(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw failure('config-binary', file, sentence`is not UTF-8 text`, sentence`name a JSON config file`);
+    return null;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from './command';
 import { checkCommand } from './commands/check';
+import { diffCommand } from '../features/diff/cli/command';
 import { elasticCommand } from '../features/elastic/cli/command';
 import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
@@ -17,6 +18,7 @@ export const commands: Readonly<Record<string, Command>> = {
   memory: memoryCommand,
   prefill: prefillCommand,
   check: checkCommand,
+  diff: diffCommand,
   inspect: inspectCommand,
   profile: profileCommand,
   rehearse: rehearseCommand,

@@ -41,14 +41,14 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   for (const name of walk.names) {
     const { source, finding } = await readFound(name);
     if (finding !== null) unread.push(finding);
-    if (source !== null && isChecked(source)) configs.push(source);
+    if (source !== null && isConfigOrSchedule(source)) configs.push(source);
   }
   if (walk.isCutOff) unread.push(cutOff(folder));
   return { configs, unread };
 }
 
-/** A fault of ours that a file meets here is met again when the file is checked, and reported as its own. */
-function isChecked(source: SourceText): boolean {
+/** Whether a folder's file is checked. A fault of ours that it meets here is met again then, and reported as its own. */
+export function isConfigOrSchedule(source: SourceText): boolean {
   try {
     return recogniseConfig(source.file, source.text) !== null || isScheduleFile(source);
   } catch {
@@ -78,7 +78,7 @@ async function findNames(folder: string, depth: number, walk: Walk): Promise<voi
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const name = path.join(folder, entry.name);
     if (entry.isDirectory()) {
-      if (depth > 0 && !entry.name.startsWith('.') && !skipped.has(entry.name)) await findNames(name, depth - 1, walk);
+      if (depth > 0 && !isSkippedFolder(entry.name)) await findNames(name, depth - 1, walk);
       continue;
     }
     const isLooked = entry.isFile() ? mayBeConfig(name) || /\.csv$/i.test(name) : ownName.test(entry.name);
@@ -86,6 +86,11 @@ async function findNames(folder: string, depth: number, walk: Walk): Promise<voi
     if (walk.names.length < maximumFiles) walk.names.push(name);
     else walk.isCutOff = true;
   }
+}
+
+/** Whether a folder of this name is passed over. */
+export function isSkippedFolder(name: string): boolean {
+  return name.startsWith('.') || skipped.has(name);
 }
 
 async function leadsSomewhere(link: string): Promise<boolean> {

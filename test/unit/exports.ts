@@ -51,7 +51,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/cli/answers/export-search#mostDifference',
   ],
   'takes text, bytes or paths from outside, of which tests give every kind': [
-    'src/cli/read-file#referencedPath',
     'src/core/export/slices/slices-file#readSlices',
     'src/extension/sessions/new-launcher-config#relativePath',
     'src/profiler/device#parseNvidia',

@@ -197,6 +197,10 @@ export const features: Readonly<Record<string, Feature>> = {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
     imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'run', 'terapipe', 'launchers', 'planner', 'plan-request'],
   },
+  diff: {
+    about: 'what a change of configs does, between files, folders or git revisions',
+    imports: ['memory-model', 'planner', 'features/compare'],
+  },
   recovery: {
     about: 'what a run does when a node is lost or a stage is slow, priced',
     imports: ['domain', 'model', 'schedules', 'time-model', 'memory-model', 'planner', 'features/compare'],

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { isAtLeast, type Severity } from '../../core/findings';
 import { sentence } from '../../core/sentence';
 import { defineCommand, parseChoice, usage } from '../command';
-import { all, configOptions, format } from '../common-options';
+import { all, configOptions, format, ignore } from '../common-options';
 
 const formats = ['text', 'json', 'sarif', 'github', 'junit'] as const;
 const severities: readonly Severity[] = ['error', 'warning', 'information'];
@@ -13,18 +13,18 @@ export const checkCommand = defineCommand({
   options: {
     ...configOptions,
     all,
-    ignore: { value: 'CODES', help: 'findings not to look for, as sp-no-effect,vocab-padding' },
+    ignore,
     severity: { value: 'LEVEL', help: 'findings to look for: error, warning (and errors) or information (all, the default)' },
     strict: { help: 'exit status 1 for warnings too' },
     format,
   },
   start: ({ paths, sets, machine, defaults, json }, given) => {
-    const { all: isAll = false, ignore = '', severity: level = 'information', strict = false, format: written = 'text' } = given;
+    const { all: isAll = false, ignore: codes = '', severity: level = 'information', strict = false, format: written = 'text' } = given;
     const least = parseChoice(severities, level, 'no severity');
     const printedAs = parseChoice(formats, written, 'no format of check');
     if (json && !['text', 'json'].includes(printedAs))
       throw usage(sentence`--json and --format ${printedAs} are two formats`, sentence`give one of them`);
-    const off = new Set(ignore.split(',').map((code) => code.trim()));
+    const off = new Set(codes.split(',').map((code) => code.trim()));
     return async (terminal, texts) => {
       const { checkPaths } = await import('../checked');
       const { formattedCheck } = await import('../check-formats/registry');
