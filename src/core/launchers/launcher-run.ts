@@ -9,6 +9,7 @@ import { settings } from '../domain/settings/table';
 import { namedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Fact, Facts, FactName, FactValues, LauncherFile } from '../run/facts';
 import { frequentLayers, readHybridRun, isHybrid, type HybridRun } from './megatron/hybrid';
+import { gpuOfPreset } from '../terapipe/cluster-section';
 import { completeInline } from '../terapipe/inline-model';
 import { launchedCapabilities, leftOpenIn, programTraits, settingOfDeepSpeed } from './as-launched';
 import { launcherTraits } from './registry';
@@ -59,6 +60,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     place,
     model,
     ...cluster,
+    ...gpuOfPreset(launcher.gpu),
     training: { ...toTrainingSettings(facts, model.layers.value), ...runtimeOfLauncher(launcher), ...resolveMtpLayers(launcher) },
     ...(launcher.adapters && { adapters: launcher.adapters }),
     layout: toLayoutSettings(facts, model.layers.value),

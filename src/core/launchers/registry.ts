@@ -6,6 +6,7 @@ import { megatronTraits, type LauncherTraits } from './traits';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
+import { mlperf } from './mlperf';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
@@ -39,6 +40,7 @@ export const launchers = {
   'megatron-shell': megatronShell,
   verl,
   'trainer-shell': trainerShell,
+  mlperf,
 } satisfies Readonly<Record<string, Launcher>>;
 
 declare module '../run/config-format' {

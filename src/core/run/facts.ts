@@ -65,6 +65,8 @@ export interface LauncherFile {
   readonly remarks: readonly Finding[];
   /** Paths this file names that hold the model (`--model config.json`, `hf_assets_path`), as written and located. */
   readonly modelFiles: readonly Located<string>[];
+  /** The GPU that it names, by its preset. */
+  readonly gpu?: Located<string>;
   /** The program of its family that it starts, where there are several. */
   readonly program?: Program;
   /** What the program does; absent: it trains. */

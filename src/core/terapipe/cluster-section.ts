@@ -193,6 +193,13 @@ export function presetNamed(name: string): GpuPresetName | ExpectedError {
   );
 }
 
+/** The GPU of a preset that a launcher's file names, with its usual links; nothing for a name that is none. */
+export function gpuOfPreset(named: Located<string> | undefined): Pick<GivenCluster, 'gpu' | 'links'> {
+  const preset = named === undefined ? null : presetNamed(named.value);
+  if (named === undefined || preset === null || typeof preset !== 'string') return {};
+  return { gpu: { value: gpuPresets[preset].gpu, source: named.source }, links: presetLinks(preset) };
+}
+
 /** A GPU with some of its figures replaced; its source records that. */
 export function gpuWith(base: GpuSpec, figures: GpuFigures): GpuSpec {
   const { memoryGB, memoryTBps, gemmEfficiency, powerWatts, peakTflops } = figures;

@@ -188,6 +188,14 @@ export function readLaunchFlags(texts: ScriptTexts, command: readonly FlatWord[]
   return flags;
 }
 
+/** A word that a variable holds, as the value of a setting of its name. */
+export function settingOfWord(texts: ScriptTexts, name: string, word: FlatWord): LaunchFlag {
+  const pieces = word.map((piece) => withCondition(texts, piece));
+  const place = wordPlace(texts, pieces);
+  const isConditional = pieces.some(({ condition }) => condition !== undefined);
+  return { name, place, words: [{ text: wordText(pieces), place }], pieces, ...(isConditional && { isConditional: true as const }) };
+}
+
 /** What follows a folder that only a run knows. */
 function knownPathEnd(word: FlatWord): { readonly pathEnd?: string } {
   const hole = word.findLastIndex(({ text }) => text === null);

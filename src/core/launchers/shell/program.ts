@@ -23,6 +23,8 @@ export interface ShellProgram {
   /** Whether a script starts it: a scan of its text. */
   readonly isIts: (text: string) => boolean;
   readonly settings: Settings;
+  /** Its settings are variables that the script leaves to the program. */
+  readonly areVariables?: true;
   /** Paths of files of settings that its launch names, as it writes them. */
   readonly settingFiles?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
   /** What such a file builds on. */
@@ -31,7 +33,7 @@ export interface ShellProgram {
   readonly read: (
     flags: ReadonlyMap<string, LocatedFlag>,
     layers: readonly Layer[],
-  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program' | 'written'> & {
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program' | 'written' | 'gpu'> & {
     readonly facts: Facts;
     /** Findings on a run that trains. */
     readonly notes?: readonly Finding[];

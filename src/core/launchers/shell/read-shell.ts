@@ -24,6 +24,8 @@ import { leftOutFlags } from '../megatron/left-out-flags';
 import { unknownFlags } from '../megatron/unknown-flags';
 import { isArgumentFile, isMegatronShell } from './recognise';
 import { trainerProgram } from '../trainer-shell/trainer-shell';
+import { mlperfProgram } from '../mlperf/mlperf';
+import { launchOfVariables } from './exported';
 import { verlProgram } from '../verl/verl';
 import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
@@ -36,7 +38,7 @@ import { sentence } from '../../sentence';
 import { append } from '../../records';
 
 /** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
-const shellPrograms: readonly ShellProgram[] = [verlProgram, trainerProgram];
+const shellPrograms: readonly ShellProgram[] = [verlProgram, trainerProgram, mlperfProgram];
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can know is unknown and
@@ -74,8 +76,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced });
   const other = findShellProgram(text);
-  if (other !== undefined)
-    return fileOfProgram(other, texts, layers, findLaunch(texts, evaluation, other.settings), syntaxRemarks(file, root));
+  if (other !== undefined) return fileOfProgram(other, texts, layers, launchOf(other, texts, evaluation), syntaxRemarks(file, root));
   const launch = findLaunch(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -89,6 +90,12 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const ofJson = jsonFiles.map((layer) => ({ ...readShardingFacts(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
   return launcherFile(texts, original, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
+}
+
+/** What a script hands to a program: the flags of its command, or variables. */
+function launchOf({ settings, areVariables }: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
+  if (areVariables === undefined) return findLaunch(texts, evaluation, settings);
+  return launchOfVariables(texts, evaluation, (name) => settings.words(name) !== undefined);
 }
 
 /** The program other than Megatron-LM that a script starts. */

@@ -56,9 +56,9 @@ export function memoryFindings(
   return [findingAt(run, place, 'memory-over-capacity', mayFit(verdict) ? 'information' : 'warning', onAssumed, fixes)];
 }
 
-/** Whether the files name what the step must fit. */
+/** Whether the files name what the step must fit; a GPU that follows from something else is assumed. */
 export function isGpuGiven({ gpu, groups }: Pick<Run, 'gpu' | 'groups'>): boolean {
-  return gpu !== undefined || groups !== undefined;
+  return (gpu !== undefined && gpu.source.kind !== 'default') || groups !== undefined;
 }
 
 /** Edits of a terapipe.json; `layout.data` goes along only where the file has it. Null where no file can be edited. */

@@ -37,6 +37,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'megatron-shell': 'megatron-moe.sh',
   verl: 'verl.sh',
   'trainer-shell': 'trainer.sh',
+  mlperf: 'mlperf/config_GB300_32x4x288xtp2pp8cp2_cg.sh',
 };
 
 /**

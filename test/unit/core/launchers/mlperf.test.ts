@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { before, describe, it } from 'mocha';
+import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
+import { recogniseConfig } from '../../../../src/core/config-files/readers';
+import { ExpectedError } from '../../../../src/core/errors';
+import { fileStart } from '../../../../src/core/languages/json/document';
+import type { ComposingReader } from '../../../../src/core/launchers/composition';
+import { say, sentence } from '../../../../src/core/sentence';
+import { shellReader } from './shell/shell-reader';
+
+const folder = path.join(import.meta.dirname, '../../../fixtures/launchers/mlperf');
+const fixture = (name: string): string => readFileSync(path.join(folder, name), 'utf8');
+let shell: ComposingReader;
+
+before(async () => {
+  shell = await shellReader();
+});
+
+function load(file: string, text: string): Promise<LoadedConfig> {
+  const read = (_from: string, name: string): Promise<{ file: string; text: string }> =>
+    name.endsWith('config_common.sh')
+      ? Promise.resolve({ file: 'config_common.sh', text: fixture('config_common.sh') })
+      : Promise.reject(new ExpectedError('config-not-found', sentence`not there`, sentence`look`, fileStart(name)));
+  return loadConfig(file, text, { read, shell: () => Promise.resolve(shell) });
+}
+
+describe('a config_*.sh of MLPerf Training', () => {
+  const name = 'config_GB300_32x4x288xtp2pp8cp2_cg.sh';
+
+  it('is the run that run.sub starts with its variables and those that it sources', async () => {
+    const { format, run, findings } = await load(name, fixture(name));
+    assert.equal(format, 'mlperf');
+    assert.ok(run);
+    const { layout, training, model } = run;
+    assert.deepEqual([layout.tensor?.value, layout.pipeline?.value, layout.context?.value, layout.virtualStages?.value], [2, 8, 2, 8]);
+    // 288 sequences on each of 128 / (2 x 8 x 2) replicas
+    assert.deepEqual([training.globalBatch?.value, training.microBatch?.value, training.sequenceLength?.value], [1152, 1, 8192]);
+    assert.deepEqual([training.gemmPrecision?.value, training.fp8Recipe?.value], ['fp8', 'tensorwise']);
+    assert.deepEqual([model.layers.value, run.nodes?.value, run.gpusPerNode?.value, run.gpu?.value.name], [126, 32, 4, 'GB300']);
+    assert.ok(findings.every(({ severity }) => severity === 'information'));
+  });
+
+  it('leaves interleaving out where it is null, and takes the size of the model from the folder', async () => {
+    const text =
+      'export DGXSYSTEM=x\nexport MINIBS=2\nexport TENSOR_MODEL_PARALLEL=1\nexport INTERLEAVED_PIPELINE=null\nexport DGXNNODES=2\nexport DGXNGPU=8\n';
+    const { run } = await load('llama31_8b/implementations/nemo/config_2x8.sh', text);
+    assert.deepEqual([run?.model.layers.value, run?.training.globalBatch?.value, run?.layout.virtualStages], [32, 32, undefined]);
+  });
+
+  it('is read and not planned where frozen weights are narrow, or the model is none of text', async () => {
+    const lora = 'export DGXNNODES=1\nexport DGXNGPU=8\nexport MINIBS=1\nexport MBS=1\nexport TP=1\nexport LORA_A2A=1\nexport FP8=True\n';
+    const adapted = await load('config_MI325X_1x8x1.sh', lora);
+    assert.deepEqual([adapted.run, adapted.noRun?.code], [null, 'model-not-planned']);
+    assert.deepEqual([adapted.launcher?.facts.globalBatch?.value, adapted.launcher?.facts.flavor?.value], [8, 'meta-llama/Llama-2-70b-hf']);
+    const images = await load('a/flux1/b/config_GB200.sh', 'export DGXNNODES=1\nexport DGXNGPU=4\nexport MBS=16\nexport TP=4\n');
+    assert.match(say(images.noRun?.what ?? sentence``), /another model/);
+  });
+
+  it('is not what only other scripts source', () => {
+    assert.equal(recogniseConfig('config_common.sh', fixture('config_common.sh')), null);
+  });
+});
