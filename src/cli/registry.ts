@@ -11,10 +11,12 @@ import { profileCommand } from './commands/profile';
 import { rehearseCommand } from '../features/rehearsal/cli/command';
 import { simulateCommand } from './commands/simulate';
 import { solveCommand } from './commands/solve';
+import { whereCommand } from '../features/where/cli/command';
 
 /** Every command, in the order of the help. */
 export const commands: Readonly<Record<string, Command>> = {
   plan: planCommand,
+  where: whereCommand,
   memory: memoryCommand,
   prefill: prefillCommand,
   check: checkCommand,

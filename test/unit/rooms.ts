@@ -205,6 +205,10 @@ export const features: Readonly<Record<string, Feature>> = {
     about: 'what a run does when a node is lost or a stage is slow, priced',
     imports: ['domain', 'model', 'schedules', 'time-model', 'memory-model', 'planner', 'features/compare'],
   },
+  where: {
+    about: 'machines and prices, and how the best layouts on them rank',
+    imports: ['cluster', 'domain', 'terapipe'],
+  },
 };
 
 /** The layers of a feature, each a file or a folder of that name in `src/features/NAME`, and the house whose import rules it keeps. */
