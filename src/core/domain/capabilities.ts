@@ -43,6 +43,12 @@ export interface Refusal {
 export type RecomputeWay = 'none' | 'core' | 'modules' | 'share' | 'full' | 'op';
 /** Of launchers that recompute whole layers, or nothing. */
 export const wholeLayersOnly: readonly RecomputeWay[] = ['none', 'full'];
+/** What such a launcher recomputes with checkpointing on or off, layer by layer, where its file leaves it open. */
+export const silentCheckpointing = (isOn: boolean): { recomputeGranularity: string; recomputeMethod: string; recomputeLayers: number } => ({
+  recomputeGranularity: isOn ? 'full' : 'none',
+  recomputeMethod: 'uniform',
+  recomputeLayers: 1,
+});
 /** Megatron-LM's. */
 const megatronRecomputes: readonly RecomputeWay[] = ['none', 'core', 'modules', 'share', 'full'];
 

@@ -16,6 +16,9 @@ export interface ModelOfLauncher {
 
 /** Models that see or hear, by the language model that they have. */
 const languageModels: Readonly<Record<string, string>> = {
+  'qwen2-vl-2b': 'qwen2-1.5b',
+  'qwen2-vl-7b': 'qwen2-7b',
+  'qwen2-vl-72b': 'qwen2-72b',
   'qwen2.5-vl-3b': 'qwen2.5-3b',
   'qwen2.5-vl-7b': 'qwen2.5-7b',
   'qwen2.5-vl-32b': 'qwen2.5-32b',

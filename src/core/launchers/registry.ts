@@ -16,6 +16,8 @@ import { flagScale } from './flagscale';
 import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan, torchtitanPython } from './torchtitan';
 import { trainerShell } from './trainer-shell';
+import { veomni } from './veomni';
+import { arcticTraining } from './arctic-training';
 import { verl } from './verl';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
@@ -27,6 +29,8 @@ export const launchers = {
   flagscale: flagScale,
   'nemo-rl': nemoRl,
   nanotron,
+  veomni,
+  'arctic-training': arcticTraining,
   'hf-trainer': hfTrainer,
   accelerate,
   'megatron-yaml': megatronYaml,

@@ -48,6 +48,15 @@ export const megatronTraits: LauncherTraits = {
   batchOfReplica: null,
 };
 
+/** Of launchers that shard the weights of plain modules of PyTorch (FSDP), and reduce gradients after every micro-batch. */
+export const fsdpTraits: LauncherTraits = {
+  ...megatronTraits,
+  runtime: 'fsdp1',
+  padsVocabulary: false,
+  repeatsKeyValueHeads: false,
+  batchOfReplica: 'accumulated',
+};
+
 /** The parallel size that a launcher takes where its file leaves it open; null: a recipe that is not read decides. */
 export function silentSize({ leavesOpen }: LauncherTraits): number | null {
   return leavesOpen ? null : 1;

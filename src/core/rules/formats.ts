@@ -16,6 +16,9 @@ export const withTorchtitan = launchersThat(
   ({ runtime, accelerator }) => (runtime === 'megatron' && accelerator === undefined) || runtime === 'torchtitan',
 );
 
+/** Launchers that split and shard with PyTorch's own device mesh, too. */
+export const withFsdp = [...withTorchtitan, ...launchersThat(({ runtime }) => runtime === 'fsdp1')];
+
 /** Launchers on other accelerators than GPUs, whose ranks multiply as those of any launcher. */
 export const acceleratorFormats = launchersThat(({ accelerator }) => accelerator !== undefined);
 

@@ -1,6 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Place } from '../../domain/located';
-import { sentence } from '../../sentence';
+import { formatPercent } from '../../format';
+import { counted, listOf, sentence, type Sentence } from '../../sentence';
 import { quoted } from '../../text';
 import type { Facts, LauncherFile } from '../../run/facts';
 import type { LauncherFormat } from '../../run/config-format';
@@ -42,21 +43,41 @@ export function replacedKeys({ file, replaced }: YamlDocument): readonly Finding
   }));
 }
 
+/** Another model of a run of reinforcement learning, as far as its file says where it runs. */
+export interface OtherModel {
+  /** What it does: `rollout`, `reference`. */
+  readonly name: string;
+  readonly gpus?: number | undefined;
+  /** Part of the memory of these GPUs that it reserves. */
+  readonly memoryShare?: number | undefined;
+}
+
 /**
  * @finding policy-alone
- * A config of reinforcement learning or fine-tuning (NeMo-RL, verl). Planned is a training step of the policy on the GPUs that train;
- * generation, log-probabilities, reference, reward and teacher models take time and memory of their own.
+ * A config of reinforcement learning or fine-tuning (NeMo-RL, verl, OpenRLHF, ROLL, AReaL, prime-rl). Planned is a training step of the
+ * policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.
+ * They are named with their GPUs, and with the part of the memory that they reserve, where the file gives these.
  * @example a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"
  * @source NeMo-RL, `nemo_rl/algorithms`: a step generates, computes log-probabilities and trains.
  * @ignore you plan only the training step.
  */
-export function policyOnly(place: Place): Finding {
+export function policyOnly(place: Place, others: readonly OtherModel[] = []): Finding {
   return {
     code: 'policy-alone',
     severity: 'information',
     place,
-    message: sentence`Only the policy update is planned, without generation, log-probabilities and other models`,
+    message:
+      others.length === 0
+        ? sentence`Only the policy update is planned, without generation, log-probabilities and other models`
+        : sentence`Only the policy update is planned, without ${listOf(others.map(otherModel))}`,
     remedy: sentence`add their time and memory where they share the GPUs`,
     fixes: [],
   };
+}
+
+function otherModel({ name, gpus, memoryShare }: OtherModel): Sentence {
+  const share = memoryShare === undefined ? null : sentence`${formatPercent(memoryShare)} of their memory`;
+  if (gpus === undefined) return share === null ? sentence`${name}` : sentence`${name} (${share})`;
+  const where = counted(gpus, 'GPU');
+  return share === null ? sentence`${name} (${where})` : sentence`${name} (${where}, ${share})`;
 }

@@ -1,5 +1,5 @@
 import type { FlagRead } from '../../languages/reads';
-import type { NodeRead } from './table';
+import { rows, type FlagTable, type NodeRead } from './table';
 import type { YamlNode } from '../../languages/yaml/document';
 import { own } from '../../records';
 
@@ -80,3 +80,26 @@ function scalarTexts(node: YamlNode): readonly string[] {
   if (node.kind === 'scalar') return [node.text];
   return node.kind === 'list' ? node.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : [])) : [];
 }
+
+/** A switch of which both positions mean something; undefined: this one sets nothing. */
+export function whether<const T = never, const U = never>(whenOn: T | undefined, whenOff: U | undefined): FlagRead<T | U> {
+  return anyOf<T | U>((written) =>
+    /^(?:true|yes|on|1)$/i.test(written) ? whenOn : /^(?:false|no|off|0)$/i.test(written) ? whenOff : undefined,
+  );
+}
+
+/** One of several words, in any case; any other sets nothing. */
+export function oneOf<const T>(meanings: Readonly<Record<string, T>>): FlagRead<T> {
+  return anyOf((written) => own(meanings, written.toLowerCase()));
+}
+
+/** A size that a launcher works out where it is none, 0, -1 or a word such as `auto`. */
+export const sizeUnlessOpen: FlagRead<number> = anyOf((written) => (/^[1-9]\d{0,8}$/.test(written) ? Number(written) : undefined));
+
+/** What `attn_implementation` of Transformers, or a key that takes its words, means. */
+export function attentionRows(...names: readonly string[]): Required<Pick<FlagTable, 'attention' | 'attentionKernel'>> {
+  return { attention: rows(attentionWord, ...names), attentionKernel: rows(attentionKernel, ...names) };
+}
+
+const attentionWord = oneOf({ eager: 'unfused', sdpa: 'flash', flash_attention_2: 'flash', flash_attention_3: 'flash', fa2: 'flash', fa3: 'flash' }); // prettier-ignore
+const attentionKernel = oneOf({ flash_attention_2: 'flash2', fa2: 'flash2', flash_attention_3: 'flash3', fa3: 'flash3' });

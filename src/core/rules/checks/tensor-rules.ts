@@ -4,7 +4,7 @@ import { formatNumber } from '../../format';
 import { listDivisors } from '../../numbers';
 import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
-import { megatronAndRuns, runFormats, withTorchtitan } from '../formats';
+import { megatronAndRuns, runFormats, withFsdp } from '../formats';
 import { listed, many, nearestFitting, setTo, type Issue, type Rule } from '../rule';
 import { attends, dividesHeads, dividesWidth, fitsTensor, knownJoinedGpus, ffnWidths } from './sizes';
 import { sentence } from '../../sentence';
@@ -15,14 +15,14 @@ export const tensorRules: readonly Rule[] = [
     code: 'heads-tp',
     alias: 'heads-tensor',
     severity: 'error',
-    formats: [...withTorchtitan, ...runFormats],
+    formats: [...withFsdp, ...runFormats],
     check: headsOverTensor,
   },
   {
     code: 'kv-heads-tp',
     alias: 'kv-heads-tensor',
     severity: 'warning',
-    formats: [...withTorchtitan, ...runFormats],
+    formats: [...withFsdp, ...runFormats],
     check: keyValueHeadsOverTensor,
   },
   {

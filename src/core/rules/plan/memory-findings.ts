@@ -46,15 +46,19 @@ export function memoryFindings(
       return edits === null ? [] : [{ title: remedyText(each), edits, preferred: false, slower: each.slower }];
     })
     .map((fix, index) => ({ ...fix, preferred: index === 0 }));
-  const severity = mayFit(verdict) ? 'warning' : 'error';
+  const isOpen = mayFit(verdict) || plan.request.leftOut?.some((setting) => savesMemory.has(setting)) === true;
+  const severity = isOpen ? 'warning' : 'error';
   if (isGpuGiven(run)) return [findingAt(run, decisiveMemoryKey(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
     message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
     remedy: either([inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`, remedy]),
   };
   const place = inLauncher === null ? '' : decisiveMemoryKey(run);
-  return [findingAt(run, place, 'memory-over-capacity', mayFit(verdict) ? 'information' : 'warning', onAssumed, fixes)];
+  return [findingAt(run, place, 'memory-over-capacity', isOpen ? 'information' : 'warning', onAssumed, fixes)];
 }
+
+/** Settings that are not planned with which a step takes less memory: ArcticTraining's MLP in tiles, torchtune's optimizer in backward. */
+const savesMemory: ReadonlySet<string> = new Set(['tiled_mlp_compute', 'optimizer_in_bwd']);
 
 /** Whether the files name what the step must fit; a GPU that follows from something else is assumed. */
 export function isGpuGiven({ gpu, groups }: Pick<Run, 'gpu' | 'groups'>): boolean {

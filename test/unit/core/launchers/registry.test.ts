@@ -28,6 +28,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   flagscale: 'flagscale.yaml',
   'nemo-rl': 'nemo-rl.yaml',
   nanotron: 'nanotron.yaml',
+  veomni: 'veomni.yaml',
+  'arctic-training': 'arctic-training.yml',
   nxdt: 'nxdt.yaml',
   'hf-trainer': 'hf-trainer.yaml',
   accelerate: 'accelerate.yaml',
