@@ -180,7 +180,71 @@ export const hubConfigs: Readonly<Record<string, object>> = {
   'gemma-2-2b': gemma2Config([26, 2304, 8, 4, 9216, 256]),
   'gemma-2-9b': gemma2Config([42, 3584, 16, 8, 14336, 256]),
   'gemma-2-27b': gemma2Config([46, 4608, 32, 16, 36864, 128]),
+  'phi-3-mini-4k': phi3Config([32, 3072, 32, 32, 8192, 32064]),
+  'phi-3-mini-128k': phi3Config([32, 3072, 32, 32, 8192, 32064]),
+  'phi-3.5-mini': phi3Config([32, 3072, 32, 32, 8192, 32064]),
+  'phi-4': phi3Config([40, 5120, 40, 10, 17920, 100352]),
+  'smollm2-135m': plainConfig('llama', [30, 576, 9, 3, 64, 1536, 49152, true], 8192),
+  'smollm2-360m': plainConfig('llama', [32, 960, 15, 5, 64, 2560, 49152, true], 8192),
+  'smollm2-1.7b': plainConfig('llama', [24, 2048, 32, 32, 64, 8192, 49152, true], 8192),
+  'smollm3-3b': plainConfig('smollm3', [36, 2048, 16, 4, 128, 11008, 128256, true]),
+  'olmo-7b-0724': plainConfig('olmo', [32, 4096, 32, 32, 128, 11008, 50304, false], 4096),
+  'olmo-1.7-7b': plainConfig('olmo', [32, 4096, 32, 32, 128, 11008, 50304, false], 4096),
+  'olmo-1b-0724': plainConfig('olmo', [16, 2048, 16, 16, 128, 8192, 50304, true], 4096),
+  'olmo-2-0425-1b': plainConfig('olmo2', [16, 2048, 16, 16, 128, 8192, 100352, false], 4096),
+  'olmo-2-1124-7b': plainConfig('olmo2', [32, 4096, 32, 32, 128, 11008, 100352, false], 4096),
+  'olmo-2-1124-13b': plainConfig('olmo2', [40, 5120, 40, 40, 128, 13824, 100352, false], 4096),
+  'olmo-2-0325-32b': plainConfig('olmo2', [64, 5120, 40, 8, 128, 27648, 100352, false], 4096),
+  'falcon3-7b': plainConfig('llama', [28, 3072, 12, 4, 256, 23040, 131072, false], 32768),
+  'falcon3-10b': plainConfig('llama', [40, 3072, 12, 4, 256, 23040, 131072, false], 32768),
+  'mistral-7b-of-2023': plainConfig('mistral', [32, 4096, 32, 8, 128, 14336, 32000, false]),
+  'ministral-3-3b': plainConfig('ministral3', [26, 3072, 32, 8, 128, 9216, 131072, true], 262144),
+  'ministral-3-8b': plainConfig('ministral3', [34, 4096, 32, 8, 128, 14336, 131072, false], 262144),
+  'ministral-3-14b': plainConfig('ministral3', [40, 5120, 32, 8, 128, 16384, 131072, false], 262144),
+  'codellama-7b': plainConfig('llama', [32, 4096, 32, 32, 128, 11008, 32016, false], 16384),
+  'codellama-13b': plainConfig('llama', [40, 5120, 40, 40, 128, 13824, 32016, false], 16384),
+  'deepseek-r1-distill-llama-8b': plainConfig('llama', [32, 4096, 32, 8, 128, 14336, 128256, false], 131072),
+  'deepseek-r1-distill-llama-70b': plainConfig('llama', [80, 8192, 64, 8, 128, 28672, 128256, false], 131072),
+  'gemma-3-270m': plainConfig('gemma3_text', [18, 640, 4, 1, 256, 2048, 262144, true]),
+  'gemma-3-1b': plainConfig('gemma3_text', [26, 1152, 4, 1, 256, 6912, 262144, true]),
+  'gemma-3-4b': plainConfig('gemma3_text', [34, 2560, 8, 4, 256, 10240, 262208, true]),
+  'gemma-3-12b': plainConfig('gemma3_text', [48, 3840, 16, 8, 256, 15360, 262208, true]),
+  'gemma-3-27b': plainConfig('gemma3_text', [62, 5376, 32, 16, 128, 21504, 262208, true]),
+  'glm-4-9b-0414': plainConfig('glm4', [40, 4096, 32, 2, 128, 13696, 151552, false]),
+  'glm-4.5-air': {
+    ...plainConfig('glm4_moe', [46, 4096, 96, 8, 128, 10944, 151552, false]),
+    n_routed_experts: 128,
+    num_experts_per_tok: 8,
+    n_shared_experts: 1,
+    moe_intermediate_size: 1408,
+    first_k_dense_replace: 1,
+    attention_bias: true,
+    num_nextn_predict_layers: 0,
+  },
 };
+
+type Plain = readonly [number, number, number, number, number, number, number, boolean];
+
+/** @param sizes layers, hidden size, heads, key/value heads, head size, feed-forward width, vocabulary, tied ends. */
+function plainConfig(type: string, [layers, hidden, heads, groups, headDim, ffn, vocab, tied]: Plain, positions?: number): object {
+  return {
+    model_type: type,
+    num_hidden_layers: layers,
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: groups,
+    head_dim: headDim,
+    intermediate_size: ffn,
+    vocab_size: vocab,
+    tie_word_embeddings: tied,
+    ...(positions !== undefined && { max_position_embeddings: positions }),
+  };
+}
+
+/** @param sizes layers, hidden size, heads, key/value heads, feed-forward width, vocabulary. */
+function phi3Config([layers, hidden, heads, groups, ffn, vocab]: readonly [number, number, number, number, number, number]): object {
+  return plainConfig('phi3', [layers, hidden, heads, groups, hidden / heads, ffn, vocab, false]);
+}
 
 /** @param sizes layers, hidden size, heads, key/value heads, feed-forward width. */
 function gemmaConfig([layers, hidden, heads, groups, ffn]: readonly [number, number, number, number, number]): object {

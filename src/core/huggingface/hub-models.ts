@@ -31,6 +31,9 @@ const languageModels: Readonly<Record<string, string>> = {
   'qwen3-vl-235b-a22b': 'qwen3-235b-a22b',
   'qwen2.5-omni-7b': 'qwen2.5-7b',
   'nemotron-3-nano-omni-30b-a3b-reasoning': 'nvidia-nemotron-3-nano-30b-a3b',
+  'ministral-3-3b': 'ministral-3-3b',
+  'ministral-3-8b': 'ministral-3-8b',
+  'ministral-3-14b': 'ministral-3-14b',
   'qwen3.5-9b': 'qwen3.5-9b',
   'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
   'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
@@ -38,7 +41,7 @@ const languageModels: Readonly<Record<string, string>> = {
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
 /** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
@@ -69,7 +72,9 @@ function plainName(name: string): string {
     .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
-    .replace(/(?:-(?:instruct|base|thinking|chat|hf|it|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
+    .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
+    .replace(/^mistral-7b-(?:instruct-)?v0\.[12]$/, 'mistral-7b-of-2023')
+    .replace(/(?:-(?:instruct|base|thinking|chat|sft|dpo|hf|it|pt|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
 }
 
 /** The same by the name that files of launchers have for it: `llama3.1_70B.yaml`, `qwen3_32b_pretrain_config`. */

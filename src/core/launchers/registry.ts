@@ -1,5 +1,6 @@
 import { accelerate } from './accelerate';
 import { deepspeed } from './deepspeed';
+import { automodel } from './automodel';
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import type { Launcher } from './launcher';
 import { megatronTraits, type LauncherTraits } from './traits';
@@ -15,6 +16,7 @@ import { nxdt } from './nxdt';
 import { flagScale } from './flagscale';
 import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan, torchtitanPython } from './torchtitan';
+import { torchtune } from './torchtune';
 import { trainerShell } from './trainer-shell';
 import { veomni } from './veomni';
 import { arcticTraining } from './arctic-training';
@@ -39,6 +41,8 @@ export const launchers = {
   'megatron-bridge': megatronBridge,
   'bridge-python': bridgePython,
   'gpt-neox': gptNeox,
+  automodel,
+  torchtune,
   torchtitan,
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,

@@ -33,6 +33,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   nxdt: 'nxdt.yaml',
   'hf-trainer': 'hf-trainer.yaml',
   accelerate: 'accelerate.yaml',
+  automodel: 'automodel.yaml',
+  torchtune: 'torchtune.yaml',
   torchtitan: 'torchtitan-2025.toml',
   'torchtitan-python': 'config_registry.py',
   'bridge-python': 'recipes/bridge.py',
