@@ -1,7 +1,8 @@
 import { configError } from '../errors';
-import { parseDocument, nodePlace, fileStart, topLevelKeys } from '../languages/json/document';
+import { parseDocument, nodePlace, fileStart, topLevelKeys, topLevelSections } from '../languages/json/document';
 import type { ComposingReader } from '../launchers/composition';
-import { rootKeys } from '../terapipe/terapipe';
+import { closest } from '../suggest';
+import { rootKeys, terapipeKeys } from '../terapipe/terapipe';
 import type { LauncherFormat, ConfigFormat } from '../run/config-format';
 import { glanceAt, type Launcher } from '../launchers/launcher';
 import { launcherFormats, launchers } from '../launchers/registry';
@@ -72,9 +73,29 @@ export function recogniseJson(file: string, text: string, origin: Origin = 'foun
   if (/(^|[/\\.])terapipe\.jsonc?$/i.test(file)) return 'terapipe';
   const keys = topLevelKeys(text);
   if (isHuggingFace(keys)) return 'huggingface';
-  if (!keys.has('model')) return null;
+  if (!keys.has('model') || isForeign(text)) return null;
   const others = rootKeys.filter((key) => key !== '$schema' && key !== 'model' && keys.has(key));
   return origin === 'named' || (others.length > 0 && others.length + 1 >= keys.size / 2) ? 'terapipe' : null;
+}
+
+/** Sections of a terapipe.json. */
+const sections = ['model', 'cluster', 'training', 'layout', 'slicing', 'cost'] as const;
+
+/**
+ * Whether a JSON has sections of our names with more settings that are none of ours than settings that are, a slip of which counts as ours:
+ * it is the config of another program, which our findings would spoil.
+ */
+function isForeign(text: string): boolean {
+  const found = topLevelSections(text);
+  let balance = 0;
+  for (const name of sections) {
+    const inner = found.get(name);
+    if (inner === undefined || (inner === null && name === 'model')) continue;
+    const known = terapipeKeys[name] ?? [];
+    if (inner === null) balance += 1;
+    else for (const key of inner) balance += known.includes(key) || closest(key, known) !== null ? -1 : 1;
+  }
+  return balance > 0;
 }
 
 /**

@@ -160,6 +160,29 @@ export function topLevelKeys(text: string): ReadonlySet<string> {
   return keys;
 }
 
+/**
+ * Keys directly under each top-level key that has an object, from one scan; null for one that has another value. Works on broken texts.
+ */
+export function topLevelSections(text: string): ReadonlyMap<string, ReadonlySet<string> | null> {
+  const sections = new Map<string, Set<string> | null>();
+  const scanner = createScanner(text.replace(/^\uFEFF/, ' '), true);
+  if (toNumber(scanner.scan()) !== token.openBrace) return sections;
+  let [depth, lastString, open]: [number, string | null, Set<string> | null] = [1, null, null];
+  let key: string | null = null;
+  for (let kind = toNumber(scanner.scan()); kind !== token.endOfFile && depth > 0; kind = toNumber(scanner.scan())) {
+    if (key !== null) {
+      open = kind === token.openBrace ? new Set<string>() : null;
+      sections.set(key, open);
+    }
+    key = kind === token.colon && depth === 1 ? lastString : null;
+    if (kind === token.colon && depth === 2 && lastString !== null) open?.add(lastString);
+    if (kind === token.openBrace || kind === token.openBracket) depth += 1;
+    else if (kind === token.closeBrace || kind === token.closeBracket) depth -= 1;
+    lastString = kind === token.string ? scanner.getTokenValue() : null;
+  }
+  return sections;
+}
+
 function refuseUnfit(file: string, text: string): void {
   const place = fileStart(file);
   if (text.length > maximumConfigSize)

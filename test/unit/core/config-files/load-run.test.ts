@@ -124,6 +124,11 @@ describe('recognise', () => {
     assert.equal(recogniseJson('x.json', llama.slice(0, 25)), 'huggingface');
     assert.equal(recogniseJson('x.json', '{ // c\n "model": {}, "layout": {}'), 'terapipe');
     assert.equal(recogniseJson('x.json', '{"hidden_size": 8, "num_hidden_layers": 2}'), 'huggingface');
+    // settings of another program under names of ours, and a slip in ours
+    const foreign = '{"model": {"name": "llama", "vocab": 32000}, "training": {"lr": 1e-4, "epochs": 3}, "cluster": "slurm", "seed": 1}';
+    assert.equal(recogniseJson('base_config.json', foreign, 'named'), null);
+    assert.equal(recogniseJson('x.json', '{"model": "config.json", "training": {"microBach": 1}}', 'named'), 'terapipe');
+    assert.equal(recogniseJson('terapipe.json', foreign), 'terapipe');
   });
 
   it('does not take other files', () => {
