@@ -3,7 +3,9 @@ import { CancelledError, ExpectedError, throwIfCancelled, type CancelSignal } fr
 import type { LoadedConfig } from '../core/config-files/load-config';
 import { configFindings, isElastic } from '../core/export/config-findings';
 import { findingOfError, type Finding } from '../core/findings';
+import { summariseFolder, type FolderSummary, type LookedFile } from '../core/config-files/folder-summary';
 import { formatCount, plural } from '../core/format';
+import { say } from '../core/sentence';
 import { mayFit } from '../core/memory-model/verdict';
 import type { ResolveDefaults } from '../core/plan-request/scenario';
 import { chosenCandidate, type Plan } from '../core/planner/plan';
@@ -14,7 +16,7 @@ import { internalError } from './internal-error';
 import { planNearby, planRun } from './planned';
 import { readConfig, type ReadingOptions } from './read-config';
 import { kindOfPath, readNamedFile, type SourceText } from './read-file';
-import { configsUnder, isScheduleFile, type FolderContents } from './walk';
+import { configsUnder, isScheduleFile, type FolderContents, type OtherFile } from './walk';
 
 /** Which findings are looked for, and who stops the work. */
 interface CheckingOptions extends ReadingOptions {
@@ -35,6 +37,8 @@ export interface CheckReport {
   readonly files: readonly string[];
   /** Whether a plan does not fit and a finding about that is asked for. */
   readonly isUnfit: boolean;
+  /** What the folders hold; null: only files were named. */
+  readonly summary: FolderSummary | null;
   readonly texts: Texts;
 }
 
@@ -51,43 +55,67 @@ export async function checkPaths(
   texts: Map<string, string>,
 ): Promise<CheckReport> {
   const { signal, off, isAsked = () => true, progress = () => undefined } = options;
-  const { configs: sources, unread } = await openAll(paths);
+  const { configs: sources, unread, others } = await openAll(paths);
+  const looked: LookedFile[] = others === null ? [] : others.map((other) => ({ ...other, format: null, isPlanned: false }));
   const findings = new Map(unread.filter(isAsked).map((finding) => [findingIdentity(finding), finding]));
   let isUnfit = false;
   for (const [index, source] of sources.entries()) {
     progress(`checking ${source.file}, ${formatCount(index)} of ${plural(sources.length, 'config')} done`);
     throwIfCancelled(signal);
-    const { found, plan } = await checkSource(source, options, defaults, texts);
+    const checked = await checkSource(source, options, defaults, texts);
+    const { found, plan } = checked;
+    looked.push(lookedConfig(source, checked));
     const kept = notSuppressed(found, source.file, texts, off).filter(isAsked);
     for (const finding of kept) findings.set(findingIdentity(finding), finding);
     const fits = plan === null || mayFit(chosenCandidate(plan));
     if (!fits && kept.some(({ code }) => code === tooLarge)) isUnfit = true;
   }
-  return { findings: [...findings.values()], files: sources.map(({ file }) => file), isUnfit, texts };
+  return {
+    findings: [...findings.values()],
+    files: sources.map(({ file }) => file),
+    isUnfit,
+    summary: others === null ? null : summariseFolder(looked),
+    texts,
+  };
 }
 
 const tooLarge = 'memory-over-capacity';
+
+/** What a config was found to be; a schedule is none. */
+function lookedConfig({ file }: SourceText, { config, plan, found }: CheckedSource): LookedFile {
+  const refusal = found.find(({ code }) => code === 'model-not-planned') ?? found.find(({ severity }) => severity === 'error');
+  const reason = plan === null && refusal !== undefined ? { reason: say(refusal.message) } : {};
+  return { file, format: config?.format ?? null, isPlanned: plan !== null, ...reason };
+}
 
 /** Two runs may share a model config and its findings. */
 function findingIdentity({ code, place, message }: Finding): string {
   return JSON.stringify([place.file, place.range.start, code, message]);
 }
 
+/** What paths hold; of named files nothing else is looked at. */
+type Opened = Omit<FolderContents, 'others'> & { readonly others: readonly OtherFile[] | null };
+
 /** What the paths name and hold. @throws ExpectedError the first one's, when none can be opened. */
-async function openAll(paths: readonly string[]): Promise<FolderContents> {
-  const opened: FolderContents[] = [];
+async function openAll(paths: readonly string[]): Promise<Opened> {
+  const opened: Opened[] = [];
   const errors: ExpectedError[] = [];
   for (const name of paths)
     try {
       const isFolder = (await kindOfPath(name)) === 'folder';
-      opened.push(isFolder ? await configsUnder(name) : { configs: [await readNamedFile(name)], unread: [] });
+      opened.push(isFolder ? await configsUnder(name) : { configs: [await readNamedFile(name)], unread: [], others: null });
     } catch (error) {
       if (!(error instanceof ExpectedError)) throw error;
       errors.push(error);
     }
   if (opened.length === 0 && errors[0] !== undefined) throw errors[0];
   const unopened = errors.map((error) => findingOfError(error, fileStart('')));
-  return { configs: opened.flatMap(({ configs }) => configs), unread: [...unopened, ...opened.flatMap(({ unread }) => unread)] };
+  const folders = opened.flatMap(({ others }) => (others === null ? [] : [others]));
+  return {
+    configs: opened.flatMap(({ configs }) => configs),
+    unread: [...unopened, ...opened.flatMap(({ unread }) => unread)],
+    others: folders.length === 0 ? null : folders.flat(),
+  };
 }
 
 /** A config or schedule with what is found in it. */

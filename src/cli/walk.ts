@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { looksLikeTraining } from '../core/config-files/folder-summary';
 import { hasLauncherEnding, mayBeConfig, recogniseConfig } from '../core/config-files/readers';
 import { fileStart } from '../core/languages/json/document';
 import { ExpectedError, errorMessage, configError } from '../core/errors';
@@ -21,6 +22,15 @@ export interface FolderContents {
   readonly configs: readonly SourceText[];
   /** Possible configs that could not be read. */
   readonly unread: readonly Finding[];
+  /** Files with the ending of a config that are none that is read. */
+  readonly others: readonly OtherFile[];
+}
+
+/** A file that is no config that is read. */
+export interface OtherFile {
+  readonly file: string;
+  /** It looks like a training run all the same. */
+  readonly trains: boolean;
 }
 
 /**
@@ -34,6 +44,7 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   const [own] = walk.unread;
   if (own?.file === folder) throw unreadableError(own);
   const configs: SourceText[] = [];
+  const others: OtherFile[] = [];
   const unread = walk.unread.map((each): Finding => ({
     ...findingOfError(unreadableError(each), fileStart(each.file)),
     severity: 'warning',
@@ -41,10 +52,12 @@ export async function configsUnder(folder: string): Promise<FolderContents> {
   for (const name of walk.names) {
     const { source, finding } = await readFound(name);
     if (finding !== null) unread.push(finding);
-    if (source !== null && isConfigOrSchedule(source)) configs.push(source);
+    if (source === null) continue;
+    if (isConfigOrSchedule(source)) configs.push(source);
+    else others.push({ file: source.file, trains: looksLikeTraining(source.text) });
   }
   if (walk.isCutOff) unread.push(cutOff(folder));
-  return { configs, unread };
+  return { configs, unread, others };
 }
 
 /** Whether a folder's file is checked. A fault of ours that it meets here is met again then, and reported as its own. */

@@ -1,5 +1,6 @@
 import { countsByCode, fewInformations } from '../../core/findings';
-import { plural } from '../../core/format';
+import type { Counted, FolderSummary } from '../../core/config-files/folder-summary';
+import { formatCount, plural } from '../../core/format';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type PrintedFinding } from '../answer';
 import type { CheckReport } from '../checked';
@@ -15,13 +16,41 @@ export interface CheckPrinting {
 
 /** `terapipe check`: what was found in JSON and in lines, and whether that fails. */
 export function checkAnswer(report: CheckReport, { all = false, isStrict = false }: CheckPrinting = {}): Answer {
-  const { findings, files, isUnfit, texts } = report;
+  const { findings, files, isUnfit, summary, texts } = report;
   const printed = findings.map((finding) => printedFinding(finding, texts));
   return {
-    json: { version: 1, findings: printed, configs: files },
-    text: [...(all ? printed.map(findingLine) : fewLines(printed)), checkSummary(report)].join('\n'),
+    json: { version: 1, findings: printed, configs: files, ...(summary !== null && { folder: summary }) },
+    text: [...(all ? printed.map(findingLine) : fewLines(printed)), ...summaryLines(summary), checkSummary(report)].join('\n'),
     exitCode: checkStatus(printed, isUnfit, isStrict),
   };
+}
+
+/** Names of files that are shown where there are many. */
+const mostNames = 5;
+
+/** So few configs that are all planned need no overview. */
+const fewConfigs = 10;
+
+/** What a folder holds, in a few lines. */
+function summaryLines(summary: FolderSummary | null): string[] {
+  if (summary === null) return [];
+  const { recognised, planned, unplanned, unrecognised, training } = summary;
+  const isShort = recognised.reduce((sum, { count }) => sum + count, 0) < fewConfigs;
+  if (isShort && unplanned.length === 0 && training.length === 0) return [];
+  const names = training.slice(0, mostNames).join(', ');
+  const more = training.length > mostNames ? ` and ${formatCount(training.length - mostNames)} more` : '';
+  return [
+    `Read: ${recognised.length === 0 ? 'nothing' : counted(recognised)}; ${formatCount(planned)} planned`,
+    ...unplanned.map(({ name, count }) => `  not planned, ${formatCount(count)}: ${name}`),
+    ...(unrecognised.length === 0 ? [] : [`Not read: ${counted(unrecognised)}`]),
+    ...(training.length === 0
+      ? []
+      : [`  look like training, of a launcher that is not read, ${formatCount(training.length)}: ${names}${more}`]),
+  ].map(printable);
+}
+
+function counted(kinds: readonly Counted[]): string {
+  return kinds.map(({ name, count }) => `${formatCount(count)} ${name}`).join(', ');
 }
 
 /** `3 findings in 2 configs`. */

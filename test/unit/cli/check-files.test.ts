@@ -39,6 +39,22 @@ describe('terapipe check of files that cannot be read', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('ends with what a folder holds: what is read as what, what is not planned, and what looks like training and is not read', async () => {
+    write('a/config.json', '{"model_type": "llama", "hidden_size": 64}');
+    write('a/run.yaml', 'learning_rate: 1e-4\ntrain_batch_size: 8\ntrainer: mine\n');
+    write('a/data.yaml', 'name: nothing\n');
+    const answer = checkAnswer(await checkPaths([folder], reading, defaults, new Map()), { all: true });
+    const lines = answer.text.split('\n');
+    const from = lines.findIndex((line) => line.startsWith('Read:'));
+    assert.equal(lines[from], 'Read: 1 config.json of Hugging Face, 1 terapipe.json; 2 planned');
+    assert.equal(lines[from + 1], 'Not read: 2 .yaml');
+    assert.equal(lines[from + 2], `  look like training, of a launcher that is not read, 1: ${at('a/run.yaml')}`);
+    const { folder: found } = answer.json as { readonly folder: { readonly planned: number } };
+    assert.equal(found.planned, 2);
+    const one = checkAnswer(await checkPaths([at('z/terapipe.json')], reading, defaults, new Map()));
+    assert.ok(!('folder' in one.json));
+  });
+
   it('finds what is wrong with each, and checks the others', async function () {
     write('binary/terapipe.json', Buffer.from([0x7b, 0xff, 0xfe, 0]));
     write('large/terapipe.json', 'x'.repeat(5 * 2 ** 20 + 1));
