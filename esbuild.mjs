@@ -173,6 +173,37 @@ export function terminalBuilds(outdir) {
   ];
 }
 
+/**
+ * What programs import, of the npm package only.
+ * @param {string} outdir
+ * @returns {import('esbuild').BuildOptions}
+ */
+export function apiBuild(outdir) {
+  return { ...node, outdir, entryPoints: { api: 'src/api/api.ts' }, keepNames: true };
+}
+
+/**
+ * The child that measures.
+ * @param {string} outdir
+ * @returns {import('esbuild').BuildOptions}
+ */
+export function profilerBuild(outdir) {
+  return { ...node, outdir, entryPoints: { profiler: 'src/profiler/child.ts' }, plugins: [report] };
+}
+
+/**
+ * Copies what the terminal reads next to its bundles: WebAssembly, and Python that exports write out.
+ * @param {string} outdir
+ */
+export async function copyRead(outdir) {
+  await mkdir(outdir, { recursive: true });
+  await Promise.all(modules.map((file) => copyFile(file, path.join(outdir, path.basename(file)))));
+  await cp('src/runtime/torch', path.join(outdir, 'torch'), {
+    recursive: true,
+    filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),
+  });
+}
+
 const builds = [
   {
     ...node,
@@ -186,12 +217,10 @@ const builds = [
   },
   {
     ...node,
-    entryPoints: {
-      worker: 'src/worker/main.ts',
-      profiler: 'src/profiler/child.ts',
-    },
+    entryPoints: { worker: 'src/worker/main.ts' },
     plugins: [report],
   },
+  profilerBuild('dist'),
   ...terminalBuilds('dist'),
   {
     ...common,
@@ -211,13 +240,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) void main();
 
 async function main() {
   if (!watch) await rm('dist', { recursive: true, force: true });
-  await mkdir('dist', { recursive: true });
-  await Promise.all(modules.map((file) => copyFile(file, path.join('dist', path.basename(file)))));
-  // Python that exports write out.
-  await cp('src/runtime/torch', 'dist/torch', {
-    recursive: true,
-    filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),
-  });
+  await copyRead('dist');
   if (watch) {
     const contexts = await Promise.all(builds.map((options) => esbuild.context(options)));
     // F5 starts VS Code at the first `build finished`, so that line has to wait for every bundle.

@@ -54,7 +54,7 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
   if (/Cannot find (module|package) '(onnxruntime-node|onnxruntime-common)'/.test(message))
     return {
       reason: sentence`ONNX Runtime is not installed with the profiler`,
-      remedy: sentence`install the extension built for this platform, or run \`npm ci\` in the clone`,
+      remedy: sentence`install it: npm install -g terapipe onnxruntime-node@1.30 --ignore-scripts`,
     };
   const old = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)['"]? not found/.exec(message)?.[1];
   if (old !== undefined)

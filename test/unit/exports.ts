@@ -1,6 +1,25 @@
 /** What the product exports and imports nowhere itself, by the reason. */
 export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'VS Code calls it': ['src/extension/main#activate'],
+  'programs call it': [
+    'src/api/api#CheckOptions',
+    'src/api/api#ExportOptions',
+    'src/api/api#PlanOptions',
+    'src/api/api#PrefillOptions',
+    'src/api/api#SearchOptions',
+    'src/api/api#TerapipeError',
+    'src/api/api#check',
+    'src/api/api#diff',
+    'src/api/api#elastic',
+    'src/api/api#export',
+    'src/api/api#load',
+    'src/api/api#memory',
+    'src/api/api#plan',
+    'src/api/api#prefill',
+    'src/api/api#search',
+    'src/api/api#simulate',
+    'src/api/api#solve',
+  ],
   'documents, schemas and tables in tests are compared with all of its entries': [
     'src/core/cluster/presets#gpuTitle',
     'src/core/errors#configErrorCodes',

@@ -292,6 +292,11 @@ export const houses: Readonly<Record<string, House>> = {
     files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
     packages: ['node:', 'valibot'],
   },
+  'src/api/': {
+    about: 'what programs call (`api`): each function runs a command of the terminal on a thread of its own (`call`)',
+    files: ['src/api/', 'src/cli/command-thread'],
+    packages: ['node:'],
+  },
   'src/extension/': {
     about: 'the VS Code front end: the only folder that imports `vscode`',
     files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],

@@ -47,6 +47,10 @@ describe('the gate for pull requests', () => {
   });
 
   it('installs the version of this repository', () => {
+    const manifest = read('packages/cli/package.json') as { readonly version: string };
+    assert.equal(manifest.version, version);
+    const workflow = readFileSync(path.join(root, '.github/workflows/package.yml'), 'utf8');
+    assert.ok(workflow.includes(`out/terapipe-${version}.tgz`));
     assert.equal(action.inputs['package']?.default, `terapipe@${version}`);
     const [hook] = read('.pre-commit-hooks.yaml') as readonly { readonly entry: string; readonly args: readonly string[] }[];
     assert.match(hook!.entry, new RegExp(`terapipe@${version} check$`));
