@@ -102,12 +102,14 @@ export function shownRows(rows: readonly LayoutRow[], settings: LayoutViewSettin
     .sort((a, b) => sign * (valueOf(a.plan, settings.by) - valueOf(b.plan, settings.by)));
 }
 
-/** What a filter asks for: words, and names with their number (`tp2` or `tp 2`, which is not `tp16`), in any order. */
+/** What a filter asks for: words, and names with their number (`tp2` or `tp 2`, which is neither `tp16` nor `etp2`), in any order. */
 function filterTerms(text: string): RegExp[] {
   const terms = text.toLowerCase().match(/[a-z][\w-]*\s+\d+(?!\S)|\S+/g) ?? [];
-  return terms.map(
-    (term) => new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ?') + (/\d$/.test(term) ? '(?!\\d)' : '')),
-  );
+  return terms.map((term) => {
+    const isNumbered = /\d$/.test(term);
+    const start = isNumbered && /^[a-z]/.test(term) ? '(?<![a-z])' : '';
+    return new RegExp(start + term.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/, ' ?') + (isNumbered ? '(?!\\d)' : ''));
+  });
 }
 
 function valueOf(plan: PageLayout, column: LayoutColumn): number {

@@ -107,6 +107,17 @@ describe('found layouts', () => {
     assert.equal(shownRows(rows(), { ...initialSettings, schedule: 'of an earlier answer' }).length, rows().length);
   });
 
+  it('are not found by the end of a name: tp2 is not ETP2', () => {
+    const [row] = rows();
+    assert.ok(row !== undefined);
+    const layoutOfRow = { ...row.plan.layout, tensor: 4, expert: 2, expertTensor: 2 };
+    const words = sentence`TP4 EP2 ETP2`;
+    const withExperts = [{ ...row, plan: { ...row.plan, layout: layoutOfRow, words } }];
+    const found = (text: string) => shownRows(withExperts, { ...initialSettings, text }).length;
+    assert.deepEqual(['tp2', 'tp 2', 'p2'].map(found), [0, 0, 0]);
+    assert.deepEqual(['etp2', 'tp4', 'ep 2', 'TP4 ETP2', '4'].map(found), [1, 1, 1, 1, 1]);
+  });
+
   it('are drawn with the front as steps down from left to right, ties as the band, and too large ones inside the plot', () => {
     const answer = layout().answer!;
     const far = {
