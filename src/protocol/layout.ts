@@ -120,7 +120,9 @@ export interface LayoutAnswer {
   readonly measured: SearchResult['measured'];
   readonly assumed: readonly Assumption[];
   readonly cost: SearchResult['cost'];
-  readonly tokenBudget: number | null;
+  /** That the files train on, and the price of one GPU for an hour; null where they do not give it. */
+  readonly tokens: number | null;
+  readonly gpuHourPrice: number | null;
   readonly lowerBoundMs: number;
   /** How much slower the best may be than the fastest layout there could be, as a share. */
   readonly gap: number;
@@ -163,7 +165,7 @@ export const noLayoutState: LayoutState = { running: null, answer: null, staleEd
 
 /** What a page gets of a result. @param id another one for every search. */
 export function toLayoutAnswer(result: SearchResult, id: string): LayoutAnswer {
-  const { request, best, gpus, fixed, measured, notFitting, improvements, cost, tokenBudget, lowerBoundMs, proved, counts } = result;
+  const { request, best, gpus, fixed, measured, notFitting, improvements, cost, lowerBoundMs, proved, counts } = result;
   const { model, training, cluster, title } = request;
   const listed = listPlans(result);
   const against = launchedAgainstBest(result);
@@ -175,7 +177,8 @@ export function toLayoutAnswer(result: SearchResult, id: string): LayoutAnswer {
     measured,
     notFitting,
     cost,
-    tokenBudget,
+    tokens: training.tokens ?? null,
+    gpuHourPrice: cluster.pricePerGpuHour ?? null,
     lowerBoundMs,
     proved,
     counts,

@@ -34,7 +34,6 @@ const jobs = {
   search: {
     asks: v.object({
       problem: ours<SearchProblem>({ request: planRequest, fixed: v.instance(Set) }),
-      tokenBudget: v.nullable(v.number()),
       improvements: v.boolean(),
     }),
     answers: ours<SearchResult>({ best: some, paretoFront: v.array(some) }),

@@ -98,10 +98,10 @@ export function createPlannerClient(workerFile: string, options?: JobQueueOption
     plan: (request, options = {}) =>
       ask('plan', { request, first: options.onFirst !== undefined }, { signal: options.signal, report: planReporter(options) }),
     planElastic: (request, options = {}) => ask('elastic', { request }, { signal: options.signal, report: planReporter(options) }),
-    search: (problem, { signal, onUpdate, tokenBudget = null, improvements = false } = {}) =>
+    search: (problem, { signal, onUpdate, improvements = false } = {}) =>
       ask(
         'search',
-        { problem, tokenBudget, improvements },
+        { problem, improvements },
         {
           signal,
           report: (reply) => {

@@ -30,7 +30,7 @@ else
     elastic: ({ request }, { signal }) => answerElastic(request, signal),
     prefill: ({ run, defaults, found, model, asked }, { signal }) =>
       answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),
-    search: ({ problem, tokenBudget, improvements }, watching) => answerSearch(problem, { tokenBudget, improvements }, watching),
+    search: ({ problem, improvements }, watching) => answerSearch(problem, { improvements }, watching),
     compare: ({ plan, against }, options) => compare(plan, against, options),
     rehearsal: ({ plan, asked, room }) => preparedRehearsal(plan, asked, room),
     schedule: ({ text, file, name }) => readScheduleFile(text, file, name),

@@ -34,11 +34,7 @@ export function searchedOf(variant: Variant = launched, improvements = true, fix
   const plan = planOf(variant);
   const updates: SearchUpdate[] = [];
   const onUpdate = (update: SearchUpdate): void => void updates.push(update);
-  const result = answerSearch(
-    { request: plan.request, fixed: new Set(fixed), launched: true },
-    { tokenBudget: null, improvements },
-    { onUpdate },
-  );
+  const result = answerSearch({ request: plan.request, fixed: new Set(fixed), launched: true }, { improvements }, { onUpdate });
   return { plan, result, updates };
 }
 

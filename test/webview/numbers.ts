@@ -284,7 +284,7 @@ export const numberCases: readonly Case[] = Object.entries(numberedRuns).flatMap
       const planned = await plannedOf(named);
       const { plan } = planAnswer(planned, new Map([named])).json as { readonly plan: PlanNumbers };
       const result = searched.includes(what)
-        ? answerSearch(toSearchProblem(planned.run, planned.plan.request, null), { tokenBudget: null, improvements: false })
+        ? answerSearch(toSearchProblem(planned.run, planned.plan.request, null), { improvements: false })
         : null;
       const state = stateFor('tab', planned, result);
       await opened(open, state);

@@ -12,12 +12,15 @@ import {
 import { limitText, memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
 import { scenarioText } from '../../src/core/plan-request/scenario';
+import { costOfTokens } from '../../src/core/planner/training-cost';
+import type { PageLayout } from '../../src/protocol/layout';
 import type { TrainingCost } from '../../src/protocol/page';
 import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';
 import { t } from '../base/strings';
 import { say } from '../../src/core/sentence';
 import { gpusUsed } from '../../src/core/domain/request';
+import { amountText, pricedRun } from './training-cost';
 
 /**
  * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each
@@ -49,29 +52,51 @@ function speedFigures({ tokensPerSecond, mfu }: Candidate): HTMLElement[] {
 }
 
 const tokensAsked = 1e9;
+const msPerDay = 864e5;
 
-/** GPU-hours, and money where a price is set: for the tokens to train on, else for a billion. */
-function costFigures({ request: { layout } }: Plan, { tokensPerSecond }: Candidate, cost: TrainingCost | undefined): HTMLElement[] {
-  const tokens = cost?.tokens ?? tokensAsked;
-  const gpus = gpusUsed(layout);
-  const hours = (gpus * tokens) / tokensPerSecond / 3600;
-  const wall = formatDuration((1e3 * tokens) / tokensPerSecond);
+/** GPU-hours, and money where a price is given: for the tokens to train on, else for a billion. */
+function costFigures({ request }: Plan, { tokensPerSecond }: Candidate, settings: TrainingCost | undefined): HTMLElement[] {
+  const { training, cluster, layout } = request;
+  const run = pricedRun({ tokens: training.tokens, gpuHourPrice: cluster.pricePerGpuHour }, settings);
+  const set = run.tokens === null ? `\n${t('Set terapipe.cost.tokens to the tokens that you train on.')}` : '';
+  const unpriced = run.gpuHourPrice === null ? `\n${t('Set terapipe.cost.gpuHour to see what they cost.')}` : '';
+  const what = t('{0} tokens', formatCount(run.tokens ?? tokensAsked));
+  return runFigures(
+    { ...run, tokens: run.tokens ?? tokensAsked },
+    { layout, tokensPerSecond },
+    t('GPU-hours for {0}', what),
+    set + unpriced,
+  );
+}
+
+/** The GPU-hours of a run under `name`, and its money where it has a price; `more` ends the tooltip. */
+export function runFigures(
+  { tokens, gpuHourPrice, currency }: TrainingCost & { readonly tokens: number },
+  { layout, tokensPerSecond }: Pick<PageLayout, 'layout' | 'tokensPerSecond'>,
+  name: string,
+  more = '',
+): HTMLElement[] {
+  const { days, gpuHours, cost } = costOfTokens(tokens, gpuHourPrice, layout, tokensPerSecond);
   const what = t('{0} tokens', formatCount(tokens));
-  const about = t('{0} at {1} tokens/s: {2} on {3} GPUs', what, formatCount(Math.round(tokensPerSecond)), wall, formatCount(gpus));
-  const set = (cost?.tokens ?? null) === null ? `\n${t('Set terapipe.cost.tokens to the tokens that you train on.')}` : '';
-  const price = cost?.gpuHourPrice ?? null;
-  const unpriced = price === null ? `\n${t('Set terapipe.cost.gpuHour to see what they cost.')}` : '';
-  const count = (value: number): string => (value < 1000 ? formatNumber(value) : formatCount(Math.round(value)));
+  const wall = formatDuration(days * msPerDay);
+  const about = t(
+    '{0} at {1} tokens/s: {2} on {3} GPUs',
+    what,
+    formatCount(Math.round(tokensPerSecond)),
+    wall,
+    formatCount(gpusUsed(layout)),
+  );
+  const hours = amountText(gpuHours);
   return [
-    figure({ value: count(hours), unit: '' }, t('GPU-hours for {0}', what), null, about + set + unpriced, 'plain'),
-    ...(price === null || cost === undefined
+    figure({ value: hours, unit: '' }, name, null, about + more, 'plain'),
+    ...(cost === null || gpuHourPrice === null
       ? []
       : [
           figure(
-            { value: count(hours * price), unit: cost.currency },
+            { value: amountText(cost), unit: currency },
             t('for {0}', what),
             null,
-            t('{0} GPU-hours at {1} {2}', count(hours), formatNumber(price), cost.currency),
+            t('{0} GPU-hours at {1} {2}', hours, formatNumber(gpuHourPrice), currency),
             'plain',
           ),
         ]),

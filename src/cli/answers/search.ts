@@ -113,8 +113,7 @@ export async function searchLayouts(
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
     const problem = toSearchProblem(run, resolveRun(run, defaults, found), options.free);
-    const asked = { tokenBudget: problem.request.training.tokens ?? null, improvements: options.improvements };
-    return answerSearch(problem, asked, { signal: watcher.signal, onUpdate: reporter(watcher) });
+    return answerSearch(problem, { improvements: options.improvements }, { signal: watcher.signal, onUpdate: reporter(watcher) });
   } catch (error) {
     throw placed(error, run, () => runFindings(run, null));
   }

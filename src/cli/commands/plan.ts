@@ -5,7 +5,7 @@ import { parseLoss, recoveryOptions } from '../../features/recovery/cli/options'
 import { defineCommand, refuseBoth, usage, type Given, type Line } from '../command';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
-import { all, configOptions, measured, schedule, withSchedule } from '../common-options';
+import { all, configOptions, measured, refuseSet, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
 
 /** What the whole run is: its documents, its days, GPU hours and cost. */
@@ -61,6 +61,8 @@ export const planCommand = defineCommand({
 
 /** The line with the tokens of the run and the price of a GPU as settings. @throws ExpectedError `usage`. */
 function withPrices(line: Line, { tokens, price }: Given<typeof ofWholeRun>): Line {
+  refuseSet('tokens', tokens, ['training.tokens'], line.sets);
+  refuseSet('price', price, ['cluster.pricePerGpuHour'], line.sets);
   const count = parsed('--tokens', tokens, [1, 1e18, '1e18'], 'as 15T or 15.6e12');
   const perHour = parsed('--price', price, [1e-6, 1e6, '1,000,000'], 'as 2.5');
   const sets = [

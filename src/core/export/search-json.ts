@@ -33,7 +33,6 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       scenario: { ...scenarioJson(request), gpus: result.gpus },
       set: settingsOfFound(result, best, own),
       ...ofPlan(best),
-      budget: trainingCost({ ...request, layout: best.point.layout }, best.tokensPerSecond),
       rangeMs: iterationRange(best.iterationMs, cost.range),
       scheme: best.scheme,
       memory: {
@@ -56,7 +55,6 @@ export function searchJson(result: SearchResult, own: PlanSettings = {}): Search
       gpus: result.gpus,
       fixed: result.fixed,
       measured: result.measured,
-      tokenBudget: result.tokenBudget,
       keptFree:
         keptFree === null
           ? null
@@ -109,6 +107,7 @@ function foundJson(found: FoundPlan, request: PlanRequest): object {
       contextParallelComm: contextParallelComm ?? null,
     },
     ...plan,
+    budget: trainingCost({ ...request, layout }, plan.tokensPerSecond),
     fits: mayFit(plan.verdict),
     tight: plan.verdict.tight,
   };

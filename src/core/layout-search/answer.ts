@@ -8,8 +8,6 @@ import type { Sentence } from '../sentence';
 
 /** What a search reports in addition to the best layout. */
 export interface SearchExtras {
-  /** Tokens to train on, for GPU hours; null: no GPU hours. */
-  readonly tokenBudget: number | null;
   /** Also what would help most: a search of its own for each change. */
   readonly improvements: boolean;
 }
@@ -35,10 +33,10 @@ export type SearchUpdate =
  */
 export function answerSearch(
   problem: SearchProblem,
-  { tokenBudget, improvements }: SearchExtras,
+  { improvements }: SearchExtras,
   { signal, onUpdate }: { readonly signal?: CancelSignal; readonly onUpdate?: (update: SearchUpdate) => void } = {},
 ): SearchResult {
-  const result = searchLayouts(problem, { signal, tokenBudget, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
+  const result = searchLayouts(problem, { signal, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
   if (!improvements) return result;
   onUpdate?.({ kind: 'found', result });
   const changes = whatIfs(problem, result);

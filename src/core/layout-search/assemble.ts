@@ -34,13 +34,9 @@ import { givenScheme, sliceUnit } from './schedules';
 import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence, type Value } from '../sentence';
-import { gpusUsed } from '../domain/request';
 import { maximum, minimum } from '../numbers';
 
-interface SearchLayoutsOptions extends Omit<SearchOptions, 'bestOnly' | 'belowMs'> {
-  /** Tokens to train on, for GPU hours. */
-  readonly tokenBudget?: number | null;
-}
+type SearchLayoutsOptions = Omit<SearchOptions, 'bestOnly' | 'belowMs'>;
 
 /** Most layouts that are listed as not fitting. */
 const namedNotFitting = 3;
@@ -63,7 +59,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
   const { found, evaluator } = searched;
   const share = searched.isKept ? (problem.keptFree?.share ?? 0) : 0;
   const leader = found.best ?? closest(problem, options);
-  const details = createDescriber(problem, evaluator, options.tokenBudget ?? null, options.signal);
+  const details = createDescriber(problem, evaluator, options.signal);
   const equal = details.plan(leader.point);
   const cost = costProvenance(problem.request, evaluator.pipeline(leader.point));
   const own = ownPlans(problem, details, options.signal);
@@ -99,7 +95,6 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
     improvements: [],
     keptFree: keptFreeIn(problem, searched, best),
     cost: statedCost(problem.request, best, cost, options.signal),
-    tokenBudget: options.tokenBudget ?? null,
     lowerBoundMs: Math.min(found.best === null ? Infinity : found.lowerBoundMs, fastest.iterationMs, ownMs),
     proved: found.best !== null && found.lowerBoundMs >= found.best.iterationMs && fastest.iterationMs <= ownMs,
     counts: found.counts,
@@ -234,17 +229,11 @@ interface Describer {
  * Points with all their numbers.
  * @param problem whose GPUs verdicts are about, whatever memory `evaluator` leaves them.
  */
-export function createDescriber(
-  problem: SearchProblem,
-  evaluator: Evaluator,
-  tokenBudget: number | null,
-  signal?: CancelSignal,
-): Describer {
+export function createDescriber(problem: SearchProblem, evaluator: Evaluator, signal?: CancelSignal): Describer {
   const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
     const limits = limitsOn(toCostInputs(problem.request, point), problem.request.cluster.gpu.memoryBytes);
     const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
-    const gpus = gpusUsed(point.layout);
     return {
       point,
       name,
@@ -256,7 +245,6 @@ export function createDescriber(
       bubbleRate,
       tokensPerSecond,
       mfu,
-      gpuHours: tokenBudget === null ? null : ((tokenBudget / tokensPerSecond) * gpus) / 3600,
       tie: false,
       parts: meanStepParts(problem, evaluator, point, candidate),
     };

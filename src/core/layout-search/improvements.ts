@@ -40,12 +40,12 @@ interface WhatIf {
  * the caller may show the answers as they come; `mostHelpful` sorts them.
  */
 export function whatIfs({ keptFree, ...problem }: SearchProblem, result: SearchResult): WhatIf[] {
-  const { tokenBudget, keptFree: answered } = result;
+  const { keptFree: answered } = result;
   const best = fastestFound(result);
   const kept = answered?.best === 'keeps' && keptFree !== undefined ? { keptFree } : {};
   return improvingChanges({ ...problem, ...kept }, best).map((change) => ({
     change: change.change,
-    searchAgain: (signal) => improvement(change, best, tokenBudget, signal),
+    searchAgain: (signal) => improvement(change, best, signal),
   }));
 }
 
@@ -127,12 +127,7 @@ function without(fixed: ReadonlySet<SearchKey>, keys: readonly SearchKey[]): Set
 /** Less than this is not a gain. */
 const leastGain = 0.001;
 
-function improvement(
-  { change, problem }: Change,
-  best: FoundPlan,
-  tokenBudget: number | null,
-  signal: CancelSignal | undefined,
-): Improvement {
+function improvement({ change, problem }: Change, best: FoundPlan, signal: CancelSignal | undefined): Improvement {
   const keeping = keepingFree(problem);
   const evaluator = createEvaluator(keeping.request);
   const sameBatch = problem.request.training.globalBatch / best.point.training.globalBatch;
@@ -146,7 +141,7 @@ function improvement(
     );
   if (found.best === null)
     return nothing(change, best.fits ? sentence`${change}: nothing gained` : sentence`${change}: still nothing fits`);
-  const plan = createDescriber(problem, evaluator, tokenBudget).plan(found.best.point);
+  const plan = createDescriber(problem, evaluator).plan(found.best.point);
   const speedup = plan.tokensPerSecond / best.tokensPerSecond;
   if (best.fits && speedup < 1 + leastGain) return nothing(change, sentence`${change}: nothing gained`);
   const gain =

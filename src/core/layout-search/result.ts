@@ -36,8 +36,6 @@ export interface FoundPlan {
   readonly bubbleRate: number;
   readonly tokensPerSecond: number;
   readonly mfu: number;
-  /** For the token budget; null without one. */
-  readonly gpuHours: number | null;
   /** Within the error bar of the best. */
   readonly tie: boolean;
   /** They add up to `iterationMs`. */
@@ -100,7 +98,6 @@ export interface SearchResult {
   /** What layouts keep free of each GPU's memory; null where nothing beyond what all keep. */
   readonly keptFree: KeptFreeAnswer | null;
   readonly cost: CostProvenance;
-  readonly tokenBudget: number | null;
   /** No layout of the space (with slices that are equal, or solved for each) is faster than this; proved: the fastest is this fast. */
   readonly lowerBoundMs: number;
   readonly proved: boolean;

@@ -1,4 +1,4 @@
-import { gpusUsed, type PlanRequest } from '../domain/request';
+import { gpusUsed, type Layout, type PlanRequest } from '../domain/request';
 import { formatCount, formatNumber, plural } from '../format';
 import { sentence, type Sentence } from '../sentence';
 
@@ -13,17 +13,19 @@ interface TrainingCost {
 
 const secondsPerHour = 3600;
 
-/** What a run of `training.tokens` takes at a rate; null where no file or flag gives its tokens. @param tokensPerSecond of all GPUs. */
-export function trainingCost(
-  { training, layout, cluster }: Pick<PlanRequest, 'training' | 'layout' | 'cluster'>,
-  tokensPerSecond: number,
-): TrainingCost | null {
-  const { tokens } = training;
-  if (tokens === undefined) return null;
+/** What tokens take at a rate. @param price of a GPU's hour, null: none is given. @param tokensPerSecond of all GPUs. */
+export function costOfTokens(tokens: number, price: number | null, layout: Layout, tokensPerSecond: number): TrainingCost {
   const hours = tokens / tokensPerSecond / secondsPerHour;
   const gpuHours = hours * gpusUsed(layout);
-  const { pricePerGpuHour: price } = cluster;
-  return { tokens, days: hours / 24, gpuHours, cost: price === undefined ? null : gpuHours * price };
+  return { tokens, days: hours / 24, gpuHours, cost: price === null ? null : gpuHours * price };
+}
+
+/** What a run of `training.tokens` takes at a rate; null where no file or flag gives its tokens. @param tokensPerSecond of all GPUs. */
+export function trainingCost(
+  { training: { tokens }, layout, cluster }: Pick<PlanRequest, 'training' | 'layout' | 'cluster'>,
+  tokensPerSecond: number,
+): TrainingCost | null {
+  return tokens === undefined ? null : costOfTokens(tokens, cluster.pricePerGpuHour ?? null, layout, tokensPerSecond);
 }
 
 /** `1T tokens in 192 days, 295K GPU hours, cost 737K`. */

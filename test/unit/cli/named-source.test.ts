@@ -74,6 +74,13 @@ describe('options of a command line', () => {
     const { exitCode, err } = await cli.run(['plan', 'terapipe.json', '--nodes', '4', '--set', 'cluster.nodes=2']);
     assert.equal(exitCode, 2);
     assert.match(err, /say different things/);
+    for (const [flag, value, set] of [
+      ['--tokens', '1T', 'training.tokens=2e12'],
+      ['--price', '2', 'cluster.pricePerGpuHour=3'],
+    ] as const) {
+      const refused = await cli.run(['plan', 'terapipe.json', flag, value, '--set', set]);
+      assert.deepEqual([refused.exitCode, /say different things/.test(refused.err)], [2, true], refused.err);
+    }
   });
 
   it('print the version', async () => {

@@ -28,7 +28,7 @@ interface FoundLayout {
   readonly bubbleRate: number;
   readonly tokensPerSecond: number;
   readonly mfu: number;
-  readonly gpuHours: number;
+  readonly budget: { readonly tokens: number; readonly gpuHours: number };
   readonly parts: Readonly<Record<StepPart, number>>;
   readonly why?: string;
 }
@@ -48,7 +48,6 @@ interface SearchNumbers {
     readonly runnersUp: readonly FoundLayout[];
     readonly notFitting: readonly { readonly iterationMs: number; readonly why: string }[];
     readonly improvements: readonly { readonly speedup: number; readonly says: string; readonly plan: FoundLayout | null }[];
-    readonly tokenBudget: number;
     readonly lowerBoundMs: number;
     readonly gap: number;
     readonly proved: boolean;
@@ -93,7 +92,7 @@ describe('the numbers of a search', () => {
         assert.ok(stepParts.every((part) => each.parts[part] >= 0));
         near(each.parts.bubble / each.iterationMs, each.bubbleRate, 'the bubble');
         near((1e3 * scenario.globalBatch * scenario.sequenceLength) / each.iterationMs, each.tokensPerSecond, 'tokens a second');
-        near((search.tokenBudget / each.tokensPerSecond) * (scenario.gpus / 3600), each.gpuHours, 'GPU hours');
+        near((1e12 / each.tokensPerSecond) * (scenario.gpus / 3600), each.budget.gpuHours, 'GPU hours');
         assert.equal(each.tie, each.iterationMs <= iterationMs * (1 + plan.cost.errorPercent / 100), 'within error of the best');
       }
       const fitting = all.filter(({ fits }) => fits);
@@ -113,7 +112,7 @@ describe('the numbers of a search', () => {
       assert.ok(line(text, 'memory').startsWith(`${formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)}, fits, `));
       assert.match(
         line(text, 'training'),
-        new RegExp(`^${formatCount(search.tokenBudget)} tokens in .* ${formatCount(Math.round(plan.gpuHours))} GPU hours$`, 'u'),
+        new RegExp(`^${formatCount(plan.budget.tokens)} tokens in .* ${formatCount(Math.round(plan.budget.gpuHours))} GPU hours$`, 'u'),
       );
       for (const [, name = '', share = ''] of line(text, 'costs most').matchAll(/([a-zA-Z][a-zA-Z\-2 ]+?) ([\d.,]+ %)/gu)) {
         const part = stepParts.find((each) => say(stepPartNames[each]) === name.replace(/^of the step, /u, '').trim());

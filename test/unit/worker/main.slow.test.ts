@@ -128,7 +128,7 @@ describe('planner worker', () => {
     // Of schedules that need no plan of their own, which would take most of the time.
     const schedules = ['1F1B', 'GPipe', 'TeraPipe'] as const;
     const problem = { request: small, fixed: new Set(['tensor' as const, 'recompute' as const]), schedules };
-    const asked = { tokenBudget: 1e9, improvements: true };
+    const asked = { improvements: true };
     const updates: SearchUpdate[] = [];
     const result = await client.search(problem, { ...asked, onUpdate: (update) => updates.push(update) });
     assert.deepEqual(result, answerSearch(problem, asked));
@@ -220,7 +220,7 @@ describe('planner worker', () => {
     });
     const problem = { request: large, fixed: new Set<never>() };
     assert.equal(await endOf({ type: 'plan', id: 1, request: long, first: false }, 'atProgress'), 'cancelled');
-    assert.equal(await endOf({ type: 'search', id: 1, problem, tokenBudget: null, improvements: false }, 'atProgress'), 'cancelled');
+    assert.equal(await endOf({ type: 'search', id: 1, problem, improvements: false }, 'atProgress'), 'cancelled');
     assert.equal(await endOf({ type: 'elastic', id: 1, request: freezing() }, 'before'), 'cancelled');
   });
 });

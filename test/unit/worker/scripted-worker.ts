@@ -19,10 +19,10 @@ else
     prefill: () => assert.fail('not scripted'),
     elastic: ({ request }) =>
       ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
-    search: ({ problem: { request }, tokenBudget, improvements }, { onUpdate }) => {
+    search: ({ problem: { request }, improvements }, { onUpdate }) => {
       const counts = { families: 2, opened: 1, considered: 1, bounded: 0, overMemory: 1, evaluated: 1, tooLarge: 0, planned: 0 };
       onUpdate({ kind: 'searching', best: null, lowerBoundMs: 2, phase: 'usual', counts });
-      return { request, best: {}, paretoFront: [], tokenBudget, improvements } as unknown as SearchResult;
+      return { request, best: {}, paretoFront: [], improvements } as unknown as SearchResult;
     },
     compare: () => Promise.reject(new Error('not scripted')),
     rehearsal: () => {

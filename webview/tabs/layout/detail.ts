@@ -4,17 +4,20 @@ import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
 import { stepShares } from '../../../src/core/planner/explain/limit-labels';
 import { stepParts } from '../../../src/core/layout-search/result';
 import type { LayoutAnswer, LayoutPoint, PageFound } from '../../../src/protocol/layout';
+import type { TrainingCost } from '../../../src/protocol/page';
+import { costOfTokens } from '../../../src/core/planner/training-cost';
 import { h, type Child } from '../../base/dom';
 import type { Host } from '../../base/host';
 import { capitalised, sentence } from '../../shared/sentence';
+import { amountText } from '../../shared/training-cost';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
-import { gpuHours, type LayoutRow } from './rows';
+import type { LayoutRow } from './rows';
 import { stepPartNames } from '../../../src/core/planner/explain/step-part-names';
 import { say } from '../../../src/core/sentence';
 
 /** Everything about the picked layout, and what can be done with it. `open` shows it as a full plan. */
-export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: number | null, open: () => void, host: Host): Child[] {
+export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, run: TrainingCost, open: () => void, host: Host): Child[] {
   const { plan, found, isBest, isLaunched } = row;
   const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
   return [
@@ -36,21 +39,23 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, tokenBudget: 
         ...(found === null ? [] : [say(found.stages, t)]),
       ].join(', '),
     ),
-    numbers(row, tokenBudget),
+    numbers(row, run),
     found?.why ? h('p', { class: 'layout-why' }, sentence(capitalised(say(found.why, t)))) : null,
     found === null ? null : partBars(found),
     actions(row, open, host, answer),
   ];
 }
 
-function numbers({ plan }: LayoutRow, tokenBudget: number | null): HTMLElement {
+function numbers({ plan }: LayoutRow, { tokens, gpuHourPrice, currency }: TrainingCost): HTMLElement {
+  const run = tokens === null ? null : costOfTokens(tokens, gpuHourPrice, plan.layout, plan.tokensPerSecond);
   const rows: readonly (readonly [name: string, value: string])[] = [
     [t('Step'), formatDuration(plan.iterationMs)],
     [t('Peak memory'), `${usedText(plan.verdict)}, ${say(verdictText(plan.verdict), t)}`],
     [t('Bubble'), formatPercent(plan.bubbleRate)],
     [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
     [t('MFU'), formatPercent(plan.mfu)],
-    ...(tokenBudget === null ? [] : [[t('GPU hours'), formatCount(Math.round(gpuHours(plan, tokenBudget)))] as const]),
+    ...(run === null ? [] : [[t('GPU hours'), amountText(run.gpuHours)] as const]),
+    ...(run === null || run.cost === null ? [] : [[t('Cost'), `${amountText(run.cost)} ${currency}`.trim()] as const]),
   ];
   return h(
     'dl',

@@ -4,6 +4,7 @@ import { makeChart } from '../../charts/chart';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
+import { pricedRun } from '../../shared/training-cost';
 import { whenChanged } from '../../shared/when-changed';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
@@ -54,27 +55,27 @@ export function makeFoundView(store: Store): FoundView {
   const changes = { head: whenChanged(), plot: whenChanged(), detail: whenChanged(), facts: whenChanged(), table: whenChanged() };
   const update = (answer: LayoutAnswer, state: LayoutState): void => {
     const view = store.get(layoutSettings);
-    const tokenBudget = view.tokenBudget ?? answer.tokenBudget;
+    const run = pricedRun({ ...answer, tokens: view.tokenBudget ?? answer.tokens }, store.state().trainingCost);
     const launched = launchedLayout(state);
     const shown = [answer.id, launched];
     controls.update(state);
     changes.plot(shown, () => {
       chart.show(planContent(answer, selection.show(layoutRows(answer, launched))));
-      controls.showTokens(tokenBudget);
+      controls.showTokens(run.tokens);
     });
     const rows = selection.rows();
     const now = picked();
-    changes.head([shown, tokenBudget], () => fill(head, layoutHead(answer, launched, rows, tokenBudget)));
-    changes.detail([shown, now?.id, tokenBudget], () =>
-      fill(detail, ...(now === null ? [] : layoutDetail(answer, now, tokenBudget, () => open(picked()), store.host))),
+    changes.head([shown, run], () => fill(head, layoutHead(answer, launched, rows, run)));
+    changes.detail([shown, now?.id, run], () =>
+      fill(detail, ...(now === null ? [] : layoutDetail(answer, now, run, () => open(picked()), store.host))),
     );
     changes.facts([answer.id, answer.improvements, state.running === null, store.state().places], () =>
       fill(facts, ...layoutFacts(answer, store.state(), store.host)),
     );
-    changes.table([shown, view, tokenBudget], () => {
+    changes.table([shown, view, run], () => {
       filters.show(view, rowSchedules(rows));
       const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.get(layoutSettings), column));
-      const props = { settings: view, tokenBudget, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
+      const props = { settings: view, tokens: run.tokens, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
       table.show(layoutTable(shownRows(rows, view), rows.length, props));
     });
     chart.update();
@@ -121,7 +122,7 @@ function makeControls(store: Store, set: (change: Partial<LayoutViewSettings>) =
   const budget = h('div', { class: 'control layout-budget' }, label, tokens.element);
   return {
     element: h('div', { class: 'layout-controls' }, budget, again, stale),
-    showTokens: (tokenBudget: number | null): void => tokens.show(tokenBudget === null ? '' : formatCount(tokenBudget)),
+    showTokens: (shown: number | null): void => tokens.show(shown === null ? '' : formatCount(shown)),
     update: ({ running, staleEdits }: LayoutState): void => {
       again.hidden = running !== null;
       stale.textContent = staleEdits === 0 ? '' : t('from {0} ago', plural(staleEdits, t('edit'), t('edits')));

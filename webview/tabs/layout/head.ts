@@ -1,11 +1,12 @@
 import { durationQuantity, formatCount, formatDurationRange, formatNumber } from '../../../src/core/format';
 import { verdictSentence, verdictWord } from '../../../src/core/memory-model/verdict';
 import type { LayoutAnswer, PageLayout } from '../../../src/protocol/layout';
+import type { TrainingCost } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
-import { figure, verdictFigure } from '../../shared/figures';
+import { figure, runFigures, verdictFigure } from '../../shared/figures';
 import { capitalised, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
-import { gpuHours, isSameLayout, tieMs, type LayoutRow } from './rows';
+import { isSameLayout, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -14,7 +15,7 @@ export function layoutHead(
   answer: LayoutAnswer,
   launched: PageLayout | null,
   rows: readonly LayoutRow[],
-  tokenBudget: number | null,
+  run: TrainingCost,
 ): HTMLElement | null {
   const best = answer.plans[answer.best];
   if (best === undefined) return null;
@@ -42,7 +43,7 @@ export function layoutHead(
         t('Model FLOPs over the peak of the GPUs, recompute not counted'),
         'plain',
       ),
-      tokenBudget === null ? null : hoursFigure(best, tokenBudget),
+      ...(run.tokens === null ? [] : runFigures({ ...run, tokens: run.tokens }, best, t('GPU hours'))),
     ),
     h(
       'ul',
@@ -74,9 +75,4 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
   const name = tie ? t('within error of the launched layout') : isFaster ? t('faster than launched') : t('slower than launched');
   const apart = isFaster ? t('Step as launched over the best step') : t('Best step over the step as launched');
   return [own, figure({ value: formatNumber(longer / shorter), unit: '×' }, name, null, apart, 'plain')];
-}
-
-function hoursFigure(best: PageLayout, tokens: number): HTMLElement {
-  const about = t('{0} tokens at {1} tokens/s', formatCount(tokens), formatCount(Math.round(best.tokensPerSecond)));
-  return figure({ value: formatCount(Math.round(gpuHours(best, tokens))), unit: '' }, t('GPU hours'), null, about, 'plain');
 }

@@ -3,7 +3,6 @@ import type { LayoutAnswer, LayoutState, PageFound, PageLayout } from '../../../
 import type { LayoutColumn, LayoutViewSettings } from './settings';
 import { say, type Sentence } from '../../../src/core/sentence';
 import { t } from '../../base/strings';
-import { gpusUsed } from '../../../src/core/domain/request';
 import { own } from '../../../src/core/records';
 
 /** A layout of the plot and the table: one that was found, the config's own, or both at once. */
@@ -125,12 +124,6 @@ function valueOf(plan: PageLayout, column: LayoutColumn): number {
     case 'mfu':
       return plan.mfu;
   }
-}
-
-/** GPU hours that a layout takes for a number of tokens. */
-export function gpuHours({ layout, tokensPerSecond }: PageLayout, tokens: number): number {
-  const gpus = gpusUsed(layout);
-  return ((tokens / tokensPerSecond) * gpus) / 3600;
 }
 
 const suffixes: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 };

@@ -12,7 +12,7 @@ export interface LayoutViewSettings {
   readonly text: string;
   /** The one schedule shown; null: all. */
   readonly schedule: string | null;
-  /** Tokens to train on, for GPU hours; null: those that the search was given. */
+  /** Tokens to train on, for GPU hours; null: those of the files, else of VS Code's settings. */
   readonly tokenBudget: number | null;
   /** The row picked, and the answer it is of; null: the best. */
   readonly picked: { readonly answer: string; readonly row: string } | null;

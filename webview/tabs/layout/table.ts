@@ -2,16 +2,19 @@ import { column, formatCount } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
+import { costOfTokens } from '../../../src/core/planner/training-cost';
 import { capitalised } from '../../shared/sentence';
+import { amountText } from '../../shared/training-cost';
 import { t } from '../../base/strings';
 import type { LayoutColumn, LayoutViewSettings } from './settings';
-import { gpuHours, rowName, type LayoutRow } from './rows';
+import { rowName, type LayoutRow } from './rows';
 import { say } from '../../../src/core/sentence';
 
 /** Props of the table. */
 interface LayoutTableProps {
   readonly settings: LayoutViewSettings;
-  readonly tokenBudget: number | null;
+  /** To train on, for GPU hours; null: no column of them. */
+  readonly tokens: number | null;
   readonly picked: string | null;
   readonly pick: (row: LayoutRow) => void;
   readonly open: (row: LayoutRow) => void;
@@ -20,7 +23,7 @@ interface LayoutTableProps {
 
 /** The layouts as the paged table shows them, `total` before the filter. */
 export function layoutTable(rows: readonly LayoutRow[], total: number, props: LayoutTableProps): TableContent {
-  const { settings: look, tokenBudget, picked, press } = props;
+  const { settings: look, tokens, picked, press } = props;
   const number = (title: string, className: string, by?: LayoutColumn): Column => ({
     title,
     numeric: true,
@@ -41,20 +44,20 @@ export function layoutTable(rows: readonly LayoutRow[], total: number, props: La
       number(t('Bubble'), 'layout-bubble', 'bubble'),
       number(t('Tokens/s'), 'layout-tokens', 'tokens'),
       number(t('MFU'), 'layout-mfu', 'mfu'),
-      ...(tokenBudget === null ? [] : [number(t('GPU hours'), 'layout-hours')]),
+      ...(tokens === null ? [] : [number(t('GPU hours'), 'layout-hours')]),
       { title: t('Schedule'), numeric: false, className: 'layout-schedule' },
       { title: t('Recompute'), numeric: false, className: 'layout-recompute' },
       { title: t('Layout, and why it lost'), numeric: false, className: 'layout-cell' },
     ],
     total: rows.length,
-    rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokenBudget)),
+    rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokens)),
     marked: marked < 0 ? null : marked,
     onRow: withRow(props.pick),
     onOpen: withRow(props.open),
   };
 }
 
-function cells(row: LayoutRow, tokenBudget: number | null): Child[] {
+function cells(row: LayoutRow, tokens: number | null): Child[] {
   const { plan, found, isBest, isLaunched, tie } = row;
   const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
   return [
@@ -63,7 +66,7 @@ function cells(row: LayoutRow, tokenBudget: number | null): Child[] {
     column.percent(plan.bubbleRate),
     formatCount(Math.round(plan.tokensPerSecond)),
     column.percent(plan.mfu),
-    ...(tokenBudget === null ? [] : [formatCount(Math.round(gpuHours(plan, tokenBudget)))]),
+    ...(tokens === null ? [] : [amountText(costOfTokens(tokens, null, plan.layout, plan.tokensPerSecond).gpuHours)]),
     capitalised(say(plan.name, t)),
     plan.recompute === null ? t('none') : say(plan.recompute, t),
     h(

@@ -45,6 +45,6 @@ async function search(name: string, text: string, others: Readonly<Record<string
   if (run === null) throw noRun ?? new Error('no run');
   const request = resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
   const free = isLauncher(run.format) ? freeNames.all : [];
-  const result = answerSearch(toSearchProblem(run, request, free), { tokenBudget: null, improvements: false });
+  const result = answerSearch(toSearchProblem(run, request, free), { improvements: false });
   return { run, editable: launcher === null || reread === null ? null : await editableFile(launcher, reread), result };
 }

@@ -53,7 +53,7 @@ describe('settings of a plan', () => {
     it(`plan each row of a search of ${name} as it was found`, async () => {
       const run = await runOf(name);
       const problem = { ...toSearchProblem(run, resolveRun(run, defaults)), schedules: ['1F1B', 'TeraPipe'] as const };
-      const result = answerSearch(problem, { tokenBudget: null, improvements: false });
+      const result = answerSearch(problem, { improvements: false });
       const rows = [result.best, ...result.paretoFront, ...result.perSchedule];
       assert.ok(new Set(rows).size > 1);
       for (const found of rows) {

@@ -38,7 +38,7 @@ const withMemory = (memoryBytes: number): SearchProblem['request']['cluster'] =>
 describe('layout search', () => {
   let result: SearchResult;
   before(() => {
-    result = searchLayouts(problem(sizes), { tokenBudget: 1e12 });
+    result = searchLayouts(problem(sizes));
   });
 
   it('cuts layers evenly, and lighter at the ends with all others alike', () => {
@@ -109,12 +109,6 @@ describe('layout search', () => {
         /more (bubble|collectives inside layers|gradient exchange|kernel-launch overhead|compute)/.test(toText(why)),
       ),
     );
-  });
-
-  it('counts GPU hours for a number of tokens', () => {
-    const { gpuHours, iterationMs } = result.best;
-    const steps = 1e12 / (32 * 2048);
-    assert.ok(gpuHours !== null && Math.abs(gpuHours / ((steps * iterationMs * 16) / 3.6e6) - 1) < 1e-12);
   });
 
   it('names the faster ones that do not fit', () => {

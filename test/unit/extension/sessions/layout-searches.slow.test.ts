@@ -50,7 +50,7 @@ function searchHost(files: Readonly<Record<string, string>>, automatic = true): 
         signal,
         improvements: options.improvements === true,
         finish: async () => {
-          resolve(answerSearch(problem, { tokenBudget: null, improvements: false }));
+          resolve(answerSearch(problem, { improvements: false }));
           await nextTurn();
         },
         fail: reject,
