@@ -47,6 +47,16 @@ export const measured = {
   help: `calibrate: the step of FILE takes this long (9.2s, 870ms), or as long as in this file of times or log (${logNames.join(', ')}), which must be of this run; other layouts follow`,
 } as const;
 
+/** Of `plan`: what the whole run is, its documents, its days, GPU hours and cost. */
+export const ofWholeRun = {
+  lengths: {
+    value: 'PATH',
+    help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
+  },
+  tokens: { value: 'N', help: 'tokens that the whole run trains on (15.6e12, 15T), for days and GPU hours (training.tokens)' },
+  price: { value: 'N', help: 'price of one GPU for an hour, for the cost of the run (cluster.pricePerGpuHour)' },
+} as const;
+
 /** Of the commands that plan one schedule. */
 export const schedule = { value: 'NAME', help: 'plan this schedule, as --set schedule=NAME' } as const;
 

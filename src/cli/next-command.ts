@@ -1,8 +1,7 @@
 import type { Change } from '../core/rules/plan/remedy';
 import { parseSetting, settingTexts } from '../core/terapipe/overrides';
 import { printable } from '../core/text';
-import { ofWholeRun } from './commands/plan';
-import { configOptions, measured, schedule } from './common-options';
+import { configOptions, measured, ofWholeRun, schedule } from './common-options';
 import type { Line } from './command';
 import { free, schedules } from './search-options';
 

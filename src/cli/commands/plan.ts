@@ -5,18 +5,8 @@ import { parseLoss, recoveryOptions } from '../../features/recovery/cli/options'
 import { defineCommand, refuseBoth, usage, type Given, type Line } from '../command';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
-import { all, configOptions, measured, refuseSet, schedule, withSchedule } from '../common-options';
+import { all, configOptions, measured, ofWholeRun, refuseSet, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
-
-/** What the whole run is: its documents, its days, GPU hours and cost. */
-export const ofWholeRun = {
-  lengths: {
-    value: 'PATH',
-    help: 'documents of many lengths: a number a line, JSON lines with "tokens", or one object of counts by length; what a step of them takes padded, packed and in chunks (training.lengths)',
-  },
-  tokens: { value: 'N', help: 'tokens that the whole run trains on (15.6e12, 15T), for days and GPU hours (training.tokens)' },
-  price: { value: 'N', help: 'price of one GPU for an hour, for the cost of the run (cluster.pricePerGpuHour)' },
-} as const;
 
 export const planCommand = defineCommand({
   takes: 'FILE',

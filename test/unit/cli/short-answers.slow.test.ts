@@ -25,7 +25,7 @@ const gpipe = JSON.stringify({
   schedule: 'GPipe',
 });
 /** What `--json` of plan, memory and check have in common. */
-interface Shown {
+interface JsonAnswer {
   readonly remedies: readonly { readonly change: string; readonly set: Readonly<Record<string, unknown>> }[];
   readonly findings: readonly PrintedFinding[];
 }
@@ -51,13 +51,13 @@ describe('a short answer', () => {
   it('of plan, memory and check has the remedies and findings of the whole plan where the chosen schedule does not fit', async () => {
     const { folder, run, dispose } = openCommandLine();
     writeFileSync(path.join(folder, 'gpipe.json'), gpipe);
-    const jsonOf = async (command: string) => JSON.parse((await run([command, 'gpipe.json', '--json'])).out) as Shown;
-    const whole = await jsonOf('plan');
+    const readJson = async (command: string) => JSON.parse((await run([command, 'gpipe.json', '--json'])).out) as JsonAnswer;
+    const whole = await readJson('plan');
     assert.ok(
       whole.remedies.some(({ set }) => 'schedule' in set),
       JSON.stringify(whole.remedies),
     );
-    const [memory, check] = [await jsonOf('memory'), await jsonOf('check')];
+    const [memory, check] = [await readJson('memory'), await readJson('check')];
     const { out } = await run(['plan', 'gpipe.json']);
     dispose();
     assert.deepEqual(memory.findings, whole.findings);
