@@ -18,10 +18,14 @@ export async function openRegular(file: string): Promise<FileHandle | 'folder' |
     if (systemCode(error) === 'ENXIO') return 'device';
     throw error;
   }
-  const status = await handle.stat();
-  if (status.isFile()) return handle;
-  await handle.close();
-  return status.isDirectory() ? 'folder' : 'device';
+  let isKept = false;
+  try {
+    const status = await handle.stat();
+    isKept = status.isFile();
+    return isKept ? handle : status.isDirectory() ? 'folder' : 'device';
+  } finally {
+    if (!isKept) await handle.close();
+  }
 }
 
 /**

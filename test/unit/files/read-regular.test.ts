@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'mocha';
 import { readRegular } from '../../../src/files/read-regular';
+
+/** Where a descriptor of this process leads; nothing for one that is closed by now, as that of the listing. */
+function linkOfDescriptor(name: string): string[] {
+  try {
+    return [readlinkSync(`/proc/self/fd/${name}`)];
+  } catch {
+    return [];
+  }
+}
 
 describe('reading a regular file', () => {
   let folder = '';
@@ -50,6 +60,23 @@ describe('reading a regular file', () => {
     await once(server, 'listening');
     assert.equal((await readRegular(at('socket'), 20_000)).kind, 'device');
     server.close();
+  });
+
+  it('closes what it opened where the system does not describe it', async () => {
+    writeFileSync(at('config.json'), '{}');
+    const first = await open(at('config.json'));
+    const handles = Object.getPrototypeOf(first) as FileHandle;
+    await first.close();
+    const { stat } = handles;
+    const failing = () => Promise.reject(Object.assign(new Error('stale'), { code: 'ESTALE' }));
+    Object.assign(handles, { stat: failing });
+    try {
+      await assert.rejects(readRegular(at('config.json'), 20_000), { code: 'ESTALE' });
+      const opened = readdirSync('/proc/self/fd').flatMap(linkOfDescriptor);
+      assert.ok(!opened.includes(at('config.json')), opened.join());
+    } finally {
+      Object.assign(handles, { stat });
+    }
   });
 
   it("fails with the system's code", async () => {
