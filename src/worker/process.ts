@@ -43,7 +43,10 @@ export interface PlannerProcess {
   readonly send: (message: ProcessRequest) => void;
   /** Whether any reply has come. */
   readonly hasAnswered: () => boolean;
-  /** Whether our own process waits for it. While it does, one that no longer answers, such as a stopped one, is ended. */
+  /**
+   * Whether our own process waits for it. While it does, one that no longer answers, such as a stopped one, is ended; one that has never
+   * answered is still starting, however long that takes.
+   */
   readonly hold: (waits: boolean) => void;
   /** Kills it; resolves when it is gone. */
   readonly stop: () => Promise<void>;
@@ -60,6 +63,7 @@ export function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: Pr
   const pulse = createPulse();
   let pings: NodeJS.Timeout | undefined;
   let stopped = false;
+  let isStarted = false;
   let answered = false;
   const kill = (): void => {
     clearInterval(pings);
@@ -84,6 +88,7 @@ export function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: Pr
   });
   child.on('message', (message) => {
     if (stopped) return;
+    isStarted = true;
     pulse.beat();
     if (message === pong) return;
     if (isThreadEnd(message)) end(Object.assign(new Error(message.message), message.code === null ? {} : { code: message.code }));
@@ -95,7 +100,7 @@ export function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: Pr
   // A failure to send means that the child is gone, which `exit` reports with the reason.
   const send = (message: ProcessRequest): void => void child.send(message, () => undefined);
   const ping = (): void => {
-    if (pulse.ask()) send({ type: 'ping' });
+    if (!isStarted || pulse.ask()) send({ type: 'ping' });
     else end(new Error('it no longer answered'), true);
   };
   return {

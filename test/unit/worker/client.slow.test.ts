@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import childProcess from 'node:child_process';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchUpdate } from '../../../src/core/layout-search/answer';
@@ -259,6 +260,20 @@ describe('planner client', () => {
       assert.notEqual((await processOf(watched)).pid, pid);
       assert.deepEqual(lost, ['it no longer answered']);
       await until('end of the stopped process', () => isGone(pid) || undefined);
+    } finally {
+      await watched.dispose();
+    }
+  });
+
+  it('waits for a process that takes longer to start than one at work may be silent', async () => {
+    const late = join(dirname(worker.file), 'late.js');
+    const wait = 'if (isMainThread) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);';
+    writeFileSync(late, `const { isMainThread } = require('node:worker_threads');\n${wait}\nrequire(${JSON.stringify(worker.file)});\n`);
+    const lost: string[] = [];
+    const watched = createPlannerClient(late, { pingMs: 100, onLost: (why) => lost.push(why) });
+    try {
+      await watched.plan(titled('small'));
+      assert.deepEqual(lost, []);
     } finally {
       await watched.dispose();
     }

@@ -26,8 +26,14 @@ function planners(): number[] {
   });
 }
 
+/** One that has ended since it was listed is passed over. */
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) process.kill(pid, signal);
+  for (const pid of pids)
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
 }
 
 async function openRun(): Promise<vscode.TextDocument> {
