@@ -1,6 +1,7 @@
 // Builds the bundles into dist/: extension, worker, profiler, cli (node) and the page (browser). `--watch` rebuilds, `--production`
 // minifies.
 import esbuild from 'esbuild';
+import { realpathSync } from 'node:fs';
 import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -236,7 +237,7 @@ const builds = [
   },
 ];
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) void main();
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) void main();
 
 async function main() {
   if (!watch) await rm('dist', { recursive: true, force: true });

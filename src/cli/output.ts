@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { isatty } from 'node:tty';
 import { ExpectedError, errorMessage } from '../core/errors';
+import { errorLine } from './answer';
 import { systemCode, systemReason } from '../files/system-reason';
 import { sentence } from '../core/sentence';
 
@@ -28,10 +29,17 @@ export function openOutput(onError: (error: unknown) => void): Output {
 }
 
 /** What a standard output that cannot be written ends a command with; null where nobody reads on (`| head`), which is not an error. */
-export function outputError(error: unknown): ExpectedError | null {
+function outputError(error: unknown): ExpectedError | null {
   if (systemCode(error) === 'EPIPE') return null;
   const { why, remedy } = systemReason(error) ?? { why: errorMessage(error), remedy: sentence`print to another place` };
   return new ExpectedError('output-not-written', sentence`Standard output could not be written: ${why}`, remedy);
+}
+
+/** Ends the process at once where standard output cannot be written: nothing more can be printed except why. */
+export function endUnwritten(error: unknown, exitCode: number | null = null): never {
+  const problem = outputError(error);
+  if (problem !== null) process.stderr.write(`${errorLine(problem, new Map())}\n`);
+  process.exit(exitCode ?? (problem === null ? 0 : 2));
 }
 
 function isFile(descriptor: number): boolean {

@@ -1,6 +1,4 @@
-import process from 'node:process';
-import { errorLine } from './answer';
-import { openOutput, outputError } from './output';
+import { endUnwritten, openOutput } from './output';
 import { openParts } from './parts';
 import type * as textThere from './text-at-once';
 
@@ -18,10 +16,4 @@ export function printAtOnce(args: readonly string[]): boolean {
     parts.keepCode();
   });
   return true;
-}
-
-function endUnwritten(error: unknown): never {
-  const problem = outputError(error);
-  if (problem !== null) process.stderr.write(`${errorLine(problem, new Map())}\n`);
-  process.exit(problem === null ? 0 : 2);
 }

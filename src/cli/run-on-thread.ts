@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { ExpectedError, errorMessage } from '../core/errors';
 import { asksForJson, errorJson, errorLine } from './answer';
 import { internalError } from './internal-error';
-import { openOutput, outputError } from './output';
+import { endUnwritten, openOutput } from './output';
 import type { ThreadData, ThreadHears, ThreadMessage } from './command-thread';
 import { sentence } from '../core/sentence';
 
@@ -37,7 +37,7 @@ const command = new Worker(path.join(__dirname, 'command.js'), {
 
 let exitCode: number | null = null;
 let hearing: NodeJS.Timeout | undefined;
-const output = openOutput(endUnwritten);
+const output = openOutput((error) => endUnwritten(error, hearing === undefined ? null : (exitCode ?? 3)));
 // What standard error does not take is lost: the command continues.
 process.stderr.on('error', () => undefined);
 const progress = progressLine();
@@ -114,13 +114,6 @@ function end(status: number): void {
   exitCode ??= status;
   progress.clear();
   output.write('', () => process.stderr.write('', () => process.exit(exitCode ?? status)));
-}
-
-/** Ends the process at once: nothing more can be printed except why. */
-function endUnwritten(error: unknown): never {
-  const problem = outputError(error);
-  if (problem !== null) process.stderr.write(`${errorLine(problem, new Map())}\n`);
-  process.exit(hearing === undefined ? (problem === null ? 0 : 2) : (exitCode ?? 3));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { maximum } from '../core/numbers';
+
 /** Rows of cells as aligned lines: the first column to the left, the others to the right; `left` names further columns to keep left. */
 export function table(rows: readonly (readonly string[])[], left: readonly number[] = []): string {
   const columns = Math.max(0, maximum(rows.map((row) => row.length)));
@@ -22,6 +23,11 @@ export function indented(text: string, by = '  '): string {
     .split('\n')
     .map((line) => (line === '' ? line : by + line))
     .join('\n');
+}
+
+/** A part of an answer with its title; nothing where it is empty. */
+export function section(title: string, lines: string): string[] {
+  return lines === '' ? [] : [`${title}\n${indented(lines)}`];
 }
 
 function textWidth(text: string): number {

@@ -1,7 +1,7 @@
 // @ts-check
 // Checks the messages of commits: `node test/harness/commits.mjs`. The checks tier of `npm test` runs it.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +70,7 @@ export function commitsOf(folder, after = last) {
     });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   for (const commit of commitsOf(root))
     for (const problem of problemsOf(commit)) {
       console.error(`${commit.id.slice(0, 8)} ${commit.message.split('\n')[0]}: ${problem}`);

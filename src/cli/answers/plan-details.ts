@@ -13,7 +13,7 @@ import type { Remedy } from '../../core/rules/plan/remedy';
 import { say, sentence, type Value } from '../../core/sentence';
 import { printable } from '../../core/text';
 import { schemeText } from '../scheme-text';
-import { indented, table } from '../table';
+import { section, table } from '../table';
 
 /** What `plan --all` prints after the answer: how the step adds up, the other schedules, why, and what it rests on. */
 export function planDetails({
@@ -34,20 +34,16 @@ export function planDetails({
   ]);
   return [
     ...remediesSection(remedies),
-    section('The step', table(stepRows(plan), [1])),
-    section('Compared', comparedTable(plan)),
+    ...section('The step', table(stepRows(plan), [1])),
+    ...section('Compared', comparedTable(plan)),
     ...planLengths(plan),
-    ...(reasons.length > 0 ? [section('Why', reasons.map((reason) => printable(say(reason))).join('\n'))] : []),
-    section(
+    ...section('Why', reasons.map((reason) => printable(say(reason))).join('\n')),
+    ...section(
       'Times',
       `${printable(say(cost.description))}\n±${formatNumber(cost.errorPercent)} %: ${printable(say(cost.errorBecause))}${tied ? '; those marked ~ are within error of the chosen' : ''}`,
     ),
-    ...(rows.length > 0 ? [section('Assumed', table(rows, [1, 2]))] : []),
+    ...section('Assumed', table(rows, [1, 2])),
   ];
-}
-
-function section(title: string, body: string): string {
-  return `${title}\n${indented(body)}`;
 }
 
 function stepRows(plan: Plan): string[][] {
@@ -108,7 +104,7 @@ export function remediesSection(remedies: readonly Remedy[]): string[] {
     column.duration(iterationMs),
     say(slowdownText(slower)),
   ]);
-  return [section('Fits with, cheapest first', table(rows, [0]))];
+  return section('Fits with, cheapest first', table(rows, [0]));
 }
 
 /** Changes with which the plan fits, cheapest first: what to set, and the step; nothing for a plan that fits. */
@@ -126,7 +122,7 @@ export function remediesJson(remedies: readonly Remedy[]): object {
 
 /** What steps of documents of many lengths take: a line for each way; nothing where all are as long. */
 export function planLengths({ overLengths }: Pick<Plan, 'overLengths'>): string[] {
-  return overLengths === undefined ? [] : [section('Lengths', lengthsText(overLengths))];
+  return overLengths === undefined ? [] : section('Lengths', lengthsText(overLengths));
 }
 
 function lengthsText(over: OverLengths): string {

@@ -16,7 +16,7 @@ import { profilesFolder, readProfile, writeProfile } from '../../profiler/store'
 import type { Answer } from '../answer';
 import { standardInput, type SourceText } from '../read-file';
 import type { Terminal } from '../terminal';
-import { indented, table } from '../table';
+import { indented, section, table } from '../table';
 import { say, sentence, type Sentence } from '../../core/sentence';
 
 /** How a layer is measured. */
@@ -182,8 +182,6 @@ function profileText(profile: Profile, saveError: ExpectedError | null, refused:
       ({ part, tokens, context, detail }) => `skipped ${part} of ${formatCount(tokens)} tokens after ${formatCount(context)}: ${detail}`,
     ),
   ];
-  const section = (title: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : [`${title}\n${indented(lines.map(printable).join('\n'))}`];
   return [
     printable(`${profile.title}: measured slice times`),
     indented(
@@ -193,10 +191,10 @@ function profileText(profile: Profile, saveError: ExpectedError | null, refused:
       ),
     ),
     indented(timesTable(profile)),
-    ...section('Distrust', notes),
+    ...section('Distrust', notes.map(printable).join('\n')),
     ...section(
       'Not used',
-      refused.map(({ provider: name, reason, remedy }) => `${name}: ${say(reason)}; ${say(remedy)}`),
+      refused.map(({ provider: name, reason, remedy }) => printable(`${name}: ${say(reason)}; ${say(remedy)}`)).join('\n'),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import { notInFile } from '../../core/domain/capabilities';
 import { runtimeProfile } from '../../core/domain/runtime';
-import { column, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../core/format';
+import { column, formatCount, formatNumber, plural } from '../../core/format';
 import {
   gainsOver,
   keptFreeText,
@@ -12,31 +12,27 @@ import {
 } from '../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { assumedBy } from '../../core/layout-search/plans';
-import { optimalityGap, type FoundPlan, type SearchResult } from '../../core/layout-search/result';
+import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { isRun } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
 import { printable } from '../../core/text';
-import { indented, table } from '../table';
+import { section, table } from '../table';
 
 /** Rows of the front, and of what would help, that are shown. */
 const shownFront = 12;
 const shownImprovements = 6;
-
-/** A part of an answer with its title; nothing where it is empty. */
-function section(title: string, lines: string): string[] {
-  return lines === '' ? [] : [`${title}\n${indented(lines)}`];
-}
 
 /** What `plan --search --all` prints after the answer. */
 export function searchDetails(result: SearchResult): string[] {
   const { request, paretoFront, perSchedule, runnersUp, notFitting, improvements, cost, fixed } = result;
   const shown = improvements.slice(0, shownImprovements).map(({ summary }) => say(summary));
   const over = gainsOver(result);
+  const against = launchedAgainstBest(result);
   const outside = request.capabilities === undefined ? [] : notInFile(request.capabilities);
   const assumed = assumedBy(result).map(({ key, value, reason }) => [printable(key), printable(value), printable(say(reason))]);
   return [
     ...section('Why', whyText(result)),
-    ...section('As launched', launchedText(result)),
+    ...section('As launched', against === null ? '' : say(against.summary)),
     ...section('Step time against memory', planTable(paretoFront.slice(0, shownFront), 'numbered')),
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(
@@ -64,7 +60,7 @@ function measuredSection({ measured }: SearchResult): string[] {
   const { by, keys, mostMicroBatch } = measured;
   const most = mostMicroBatch === null ? [] : [`micro-batches of at most ${plural(mostMicroBatch, 'sequence')}, as measured`];
   const lines = [...(keys.length > 0 ? [keys.join(', ')] : []), ...most];
-  return lines.length > 0 ? [`Fixed by the ${by}\n${indented(lines.join('\n'))}`] : [];
+  return section(`Fixed by the ${by}`, lines.join('\n'));
 }
 
 /** By what rule the best was taken, and which schedules were searched. */
@@ -74,13 +70,6 @@ function whyText(result: SearchResult): string {
   const isOfRuntime = !fixed.includes('schedule') && request.runs?.every((name) => isRun(name, request)) === true;
   const searched = `schedules are those that ${shortName} runs; --schedules all searches others too`;
   return [say(ruleOfBest(result)), ...(isOfRuntime ? [searched] : [])].join('\n');
-}
-
-function launchedText(result: SearchResult): string {
-  const against = launchedAgainstBest(result);
-  if (against === null) return '';
-  const { launched, title, summary } = against;
-  return [sentence`${layoutText(launched.point)}, ${launched.name}`, title, summary].map((line) => say(line)).join('\n');
 }
 
 /** Plans as rows; where two have the same words, with the layers of their stages, in which they differ. */
@@ -102,15 +91,12 @@ function planTable(plans: readonly FoundPlan[], rows: 'numbered' | 'plain' = 'pl
 }
 
 function searchedText(result: SearchResult): string {
-  const { best, counts, lowerBoundMs, proved, paretoFront } = result;
+  const { counts, paretoFront } = result;
   const { families, opened, considered, bounded, overMemory, evaluated, planned, tooLarge } = counts;
   const more = paretoFront.length - shownFront;
   const free = keptFreeText(result);
   return [
     `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated${planned > 0 ? `, ${formatCount(planned)} of them with an order planned for their times` : ''}${tooLarge > 0 ? `, ${formatCount(tooLarge)} left out as too large` : ''}`,
-    best.fits
-      ? `none with equal or solved slices is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`
-      : 'none fits',
     ...(free === null ? [] : [printable(say(free))]),
     ...(more > 0 ? [`${plural(more, 'more plan')} with less memory in --json`] : []),
   ].join('\n');

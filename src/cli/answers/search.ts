@@ -36,7 +36,7 @@ import { placed, planNearby, type Planned } from '../planned';
 import { requireRun, type RunConfig } from '../read-config';
 import { schemeText } from '../scheme-text';
 import { chosenLayout, type SearchChoice } from '../search-choice';
-import { indented, table } from '../table';
+import { indented, section, table } from '../table';
 import type { Terminal } from '../terminal';
 import { neededRow, throughputText } from '../answer-rows';
 import { searchDetails } from './search-details';
@@ -188,12 +188,12 @@ function proofText(result: SearchResult): string {
 /** What is judged of the checkpoint that the files load, at the best layout. */
 function checkpointSection(checkpoint: JudgedChange | null): string[] {
   if (checkpoint === null) return [];
-  return [`Checkpoint\n${indented(printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`)))}`];
+  return section('Checkpoint', printable(say(sentence`${checkpointText(checkpoint)}; ${checkpointRemedy(checkpoint)}`)));
 }
 
 function runnersUpText({ runnersUp }: SearchResult): string[] {
   const lines = runnersUp.slice(0, shownRunnersUp).map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`));
-  return lines.length === 0 ? [] : [`Runners-up\n${indented(lines.join('\n'))}`];
+  return section('Runners-up', lines.join('\n'));
 }
 
 /** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */

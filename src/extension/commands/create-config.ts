@@ -69,13 +69,13 @@ async function newConfigContent({ sessions, log }: ConfigCommands, { file, forma
   );
 }
 
-/** Creates a file; one that exists stays as it is. @throws ExpectedError `config-unreadable` where nothing can be written. */
+/** Creates a file; one that exists stays as it is. @throws ExpectedError `export-not-saved` where nothing can be written. */
 export async function createFile(target: vscode.Uri, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   edit.createFile(target, { ignoreIfExists: true, contents: new TextEncoder().encode(text) });
   if (!(await vscode.workspace.applyEdit(edit)))
     throw new ExpectedError(
-      'config-unreadable',
+      'export-not-saved',
       sentence`${uriBaseName(target)} cannot be written there`,
       sentence`check the permissions of the folder`,
     );
