@@ -67,7 +67,7 @@ describe('reading a regular file', () => {
     const first = await open(at('config.json'));
     const handles = Object.getPrototypeOf(first) as FileHandle;
     await first.close();
-    const { stat } = handles;
+    const { stat } = Object.getOwnPropertyDescriptors(handles);
     const failing = () => Promise.reject(Object.assign(new Error('stale'), { code: 'ESTALE' }));
     Object.assign(handles, { stat: failing });
     try {
@@ -75,7 +75,7 @@ describe('reading a regular file', () => {
       const opened = readdirSync('/proc/self/fd').flatMap(linkOfDescriptor);
       assert.ok(!opened.includes(at('config.json')), opened.join());
     } finally {
-      Object.assign(handles, { stat });
+      Object.defineProperty(handles, 'stat', stat);
     }
   });
 

@@ -48,6 +48,7 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, run: Training
 
 function numbers({ plan }: LayoutRow, { tokens, gpuHourPrice, currency }: TrainingCost): HTMLElement {
   const run = tokens === null ? null : costOfTokens(tokens, gpuHourPrice, plan.layout, plan.tokensPerSecond);
+  const cost = run?.cost ?? null;
   const rows: readonly (readonly [name: string, value: string])[] = [
     [t('Step'), formatDuration(plan.iterationMs)],
     [t('Peak memory'), `${usedText(plan.verdict)}, ${say(verdictText(plan.verdict), t)}`],
@@ -55,7 +56,7 @@ function numbers({ plan }: LayoutRow, { tokens, gpuHourPrice, currency }: Traini
     [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
     [t('MFU'), formatPercent(plan.mfu)],
     ...(run === null ? [] : [[t('GPU hours'), amountText(run.gpuHours)] as const]),
-    ...(run === null || run.cost === null ? [] : [[t('Cost'), `${amountText(run.cost)} ${currency}`.trim()] as const]),
+    ...(cost === null ? [] : [[t('Cost'), `${amountText(cost)} ${currency}`.trim()] as const]),
   ];
   return h(
     'dl',
