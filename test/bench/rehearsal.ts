@@ -3,6 +3,7 @@
 // of the sequence. `--quick` runs less of it, to see that it runs.
 import { fittingDesign, type Scale } from '../../src/features/rehearsal/core/design';
 import { formatDuration, formatNumber, formatPercent } from '../../src/core/format';
+import { median } from '../../src/core/numbers';
 import { isRightGradient } from '../../src/features/rehearsal/core/gradient-error';
 import { comparedRehearsal, type Rehearsal } from '../../src/features/rehearsal/core/result';
 import { loadConfig } from '../../src/core/config-files/load-config';
@@ -49,7 +50,6 @@ async function designOf(model: object, stages: number, sequenceLength: number) {
 }
 
 const percent = (share: number): string => `${share < 0 ? '-' : '+'}${formatNumber(100 * Math.abs(share))} %`;
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
 /** A run in a line; its error, that of the processor times where the machine had other work. */
 function printStep(rehearsal: Rehearsal): { readonly error: number; readonly isDisturbed: boolean } {

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { freshMs, median, terminal } from './fresh';
+import { median } from '../../src/core/numbers';
+import { freshMs, terminal } from './fresh';
 
 const rounds = 11;
 const inspect = [terminal, 'inspect', 'meta-llama/Llama-3.1-70B'];
