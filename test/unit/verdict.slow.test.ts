@@ -75,7 +75,7 @@ describe('the verdict on memory', () => {
 
   /** The text of each verdict, and the severity of its finding. */
   const words = {
-    fits: { text: /^fits, .* to spare$/, severities: [] },
+    fits: { text: /^fits, .* free$/, severities: [] },
     'may not fit': { text: /^may not fit: uses .* of the safety margin$/, severities: ['warning'] },
     'does not fit': { text: /^does not fit, .* over$/, severities: ['error'] },
   } as const;

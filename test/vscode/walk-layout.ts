@@ -42,17 +42,17 @@ function layoutSteps(
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, 'train.sh');
-        await lens(/^As launched [\d.]+ m?s, best [\d.]+ m?s, [\d.]+(?: % faster|x as fast)$/).waitFor();
+        await lens(/ \/ step · best [\d.]+ m?s$/).waitFor();
         await squiggle.waitFor();
         const lenses = await page.locator('.codelens-decoration').first().boundingBox();
-        assert.ok(lenses !== null && lenses.width < 1200, `the lenses take ${lenses?.width} px`);
+        assert.ok(lenses !== null && lenses.width < 700, `the lenses take ${lenses?.width} px`);
         await look('launched');
       },
     },
     {
       name: 'a click on the lens opens the layouts of the run',
       act: async () => {
-        await lens(/^As launched/).click();
+        await lens(/^Show best layout$/).click();
         const tab = await pageFrame(page, 'tab');
         await tab.getByRole('tab', { name: 'Layout' }).waitFor();
         await tab.getByRole('tabpanel', { name: 'Layout' }).waitFor();
@@ -123,7 +123,7 @@ function layoutSteps(
       name: 'saved, it is as good as the best and nothing is marked',
       act: async () => {
         await page.keyboard.press('Control+S');
-        await lens(/^As launched [\d.]+ m?s: the best layout$/).waitFor();
+        await lens(/ \/ step · best layout$/).waitFor();
         await squiggle.waitFor({ state: 'detached' });
         await look('applied');
         // The lens is of what the editor holds: the disk has it a moment later.

@@ -178,7 +178,7 @@ export const tabCases: readonly Case[] = [
     steps: async ({ page }) => {
       await page.getByRole('tab', { name: 'Memory' }).click();
       const detail = page.locator('.memory-detail');
-      assert.match(await detail.innerText(), /Stage \d+[\s\S]*highest[\s\S]*Fits, .* to spare[\s\S]*Activations/);
+      assert.match(await detail.innerText(), /Stage \d+[\s\S]*highest[\s\S]*Fits, .* free[\s\S]*Activations/);
       await page.locator('.memory-chart').focus();
       for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft');
       const worst = Number(/stage (\d+)/.exec(await page.locator('.figure').nth(2).innerText())![1]);
@@ -346,7 +346,7 @@ export const tabCases: readonly Case[] = [
       assert.match((await chart.getAttribute('aria-label')) ?? '', /Least room: stage 2 with [\d.]+ GiB of 41\.9 GiB/);
       await chart.focus();
       await page.keyboard.press('ArrowLeft');
-      assert.match(await detail.innerText(), /Stage 1, H200[\s\S]*Fits, \d{2,} GiB to spare/);
+      assert.match(await detail.innerText(), /Stage 1, H200[\s\S]*Fits, \d{2,} GiB free/);
       assert.ok(!(await detail.innerText()).includes('least room'));
       return undefined;
     },

@@ -95,6 +95,11 @@ function launchedTitle(launched: FoundPlan, best: FoundPlan, request: SearchResu
   return sentence`as launched ${own}, best ${least}, ${slowdownText(best.iterationMs / launched.iterationMs - 1)}`;
 }
 
+/** Whether no layout is faster than the launched one beyond what counts as a tie. */
+export function isAsFast(launched: FoundPlan, best: FoundPlan): boolean {
+  return isSame(launched, best) || tiesWith(launched, best);
+}
+
 /** Whether a launched layout ties with the best, which then has less memory. */
 function tiesWith(launched: FoundPlan, best: FoundPlan): boolean {
   return launched.fits && launched.iterationMs < best.iterationMs && best.iterationMs <= sameTime * launched.iterationMs;

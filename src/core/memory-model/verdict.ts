@@ -111,9 +111,9 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
   return formatUsage(peakBytes, usableBytes);
 }
 
-/** `fits, 3.2 GiB to spare`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */
+/** `fits, 3.2 GiB free`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */
 export function verdictText({ fits, tight, roomBytes }: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes'>): Sentence {
-  if (fits) return sentence`fits, ${formatBytes(roomBytes)} to spare`;
+  if (fits) return sentence`fits, ${formatBytes(roomBytes)} free`;
   const over = formatBytes(-roomBytes);
   return tight ? sentence`may not fit: uses ${over} of the safety margin` : sentence`does not fit, ${over} over`;
 }

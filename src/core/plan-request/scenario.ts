@@ -110,9 +110,13 @@ function countText(value: number | undefined): string {
 
 /** What a plan is of, as every surface shows it: `8 x H100-80GB · 4,096 tokens · batch 32`. */
 export function scenarioText({ cluster, training, layout }: Pick<PlanRequest, 'cluster' | 'training' | 'layout'>): Sentence {
+  return sentence`${machineText({ cluster, layout })} · ${lengthsText(training)} · batch ${formatCount(training.globalBatch)}`;
+}
+
+/** The GPUs of a plan: `8 x H100-80GB`. */
+export function machineText({ cluster, layout }: Pick<PlanRequest, 'cluster' | 'layout'>): string {
   const gpus = gpusUsed(layout);
-  const machine = cluster.groups === undefined ? `${formatCount(gpus)} x ${cluster.gpu.name}` : gpusText(cluster, gpus);
-  return sentence`${machine} · ${lengthsText(training)} · batch ${formatCount(training.globalBatch)}`;
+  return cluster.groups === undefined ? `${formatCount(gpus)} x ${cluster.gpu.name}` : gpusText(cluster, gpus);
 }
 
 /** The length of a sequence in words; source and target, where there are both: `512 + 128 tokens`. */

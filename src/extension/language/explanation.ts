@@ -6,6 +6,7 @@ import type { Translate } from '../../core/sentence';
 /** A hover as plain text: the face makes markdown of it. */
 export interface HoverText {
   readonly range: TextRange;
+  /** What the value means; of a cell of a schedule what it does. */
   readonly title: string;
   readonly lines: readonly string[];
 }

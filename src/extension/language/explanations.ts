@@ -4,7 +4,8 @@ import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
 import { tightestStage } from '../../core/memory-model/profile';
-import { chosenCandidate } from '../../core/planner/plan';
+import { chosenCandidate, type Plan } from '../../core/planner/plan';
+import { scenarioText } from '../../core/plan-request/scenario';
 import { stageLayersText } from '../../core/layout-search/labels';
 import { elasticExplanations } from '../../features/elastic/vscode/explanations';
 import { wayText } from '../../core/planner/lengths/length-reasons';
@@ -18,7 +19,9 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   'model.layers': {
     derived: ({ request: { model, layout } }, t) => [
       layout.stageLayers === undefined
-        ? t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline))
+        ? layout.pipeline === 1
+          ? t('All {0} on one stage.', plural(model.layers, t('layer')))
+          : t('{0} layers on {1} stages: {2} a stage.', model.layers, layout.pipeline, formatCount(model.layers / layout.pipeline))
         : t('{0} layers on {1} stages: {2}.', model.layers, layout.pipeline, say(stageLayersText({ stageLayers: layout.stageLayers }), t)),
     ],
   },
@@ -30,12 +33,14 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'model.heads': {
     derived: ({ request: { model, layout } }, t) => [
-      t('{0} heads over {1} tensor-parallel GPUs: {2} each.', model.heads, layout.tensor, formatCount(model.heads / layout.tensor)),
+      layout.tensor === 1
+        ? t('{0}, not split: TP is 1.', plural(model.heads, t('head')))
+        : t('{0} heads over {1} tensor-parallel GPUs: {2} each.', model.heads, layout.tensor, formatCount(model.heads / layout.tensor)),
     ],
   },
   'model.experts': {
     derived: ({ request: { model, layout } }, t) =>
-      model.experts === null
+      model.experts === null || layout.expert === 1
         ? []
         : [
             t(
@@ -50,7 +55,16 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
     derived: ({ request: { model, layout } }, t) =>
       model.vocab === 0
         ? [t('0: no embedding and no head, so all stages are equal.')]
-        : [t('{0} parameters in the head on each of {1} GPUs.', formatCount((model.vocab * model.hidden) / layout.tensor), layout.tensor)],
+        : layout.tensor === 1
+          ? [t('{0} parameters in the head.', formatCount(model.vocab * model.hidden))]
+          : [
+              t(
+                '{0} parameters in the head, {1} on each of {2} GPUs.',
+                formatCount(model.vocab * model.hidden),
+                formatCount((model.vocab * model.hidden) / layout.tensor),
+                layout.tensor,
+              ),
+            ],
   },
   'model.maxPositions': {
     derived: ({ request: { training } }, t) => [t('Planned with sequences of {0}.', formatTokens(training.sequenceLength))],
@@ -184,6 +198,11 @@ export function explanationFor(key: string): Explanation | undefined {
   const setting = settingOfKey(key);
   if (setting === null) return own(others, key);
   return { meaning: (t) => say(explainSetting(setting).meaning, t), ...own(numbers, key) };
+}
+
+/** What the numbers of a plan are of. */
+export function scenarioLines(plan: Plan | null, t: Translate): string[] {
+  return plan === null ? [] : [t('Planned for {0}.', say(scenarioText(plan.request), t))];
 }
 
 /** `704, 688, 656`; runs of equal lengths as `112 x 6`, the paper's way. */

@@ -2,7 +2,7 @@ import type { HoverText } from './explanation';
 import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
 import type { Assumption } from '../../core/domain/request';
 import type { TextRange } from '../../core/domain/located';
-import { explanationFor } from './explanations';
+import { explanationFor, scenarioLines } from './explanations';
 import { launcherHover } from './launcher-hover';
 import { locatedValues } from '../sessions/page-state';
 import { scheduleHover } from './schedule-text';
@@ -49,8 +49,8 @@ export function hoverAt(
   const derived = plan === null ? [] : (explanation.derived?.(plan, t) ?? []);
   const frozen = elastic === null ? [] : (explanation.elastic?.(elastic, t) ?? []);
   const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
-  const lines = [explanation.meaning(t), ...derived, ...frozen, ...served];
-  return { range: property.range, title: `${key}: ${valueText(located.value)}`, lines };
+  const lines = [`${path.join('.')}: ${valueText(located.value)}`, ...derived, ...frozen, ...served, ...scenarioLines(plan, t)];
+  return { range: property.range, title: explanation.meaning(t), lines };
 }
 
 /** A whole section (`"training": {...}`, or `"model": "config.json"`): what it leaves out and what was taken instead. */

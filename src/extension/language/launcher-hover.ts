@@ -3,7 +3,7 @@ import { formatCount, formatNumber } from '../../core/format';
 import { explainSetting } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
 import { lineColumnAt } from '../../core/text';
-import { explanationFor } from './explanations';
+import { explanationFor, scenarioLines } from './explanations';
 import { factNumbers } from './fact-numbers';
 import type { HoverText } from './explanation';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
@@ -15,16 +15,25 @@ export function launcherHover(state: SessionState, launcher: LauncherFile, offse
   const [first] = at?.facts ?? [];
   if (at === null || first === undefined) return modelFileHover(state, launcher, offset, t);
   const facts = factsOfRun(state);
+  const [meaning = '', ...meanings] = at.facts.map(({ key }) => say(explainSetting(key).meaning, t));
   const lines = at.facts.flatMap(({ key }) => factLines(key, state, launcher, facts, t));
   return {
     range: at.range,
-    title: factTitle(first),
-    lines: [...new Set([...(at.elsewhere ? [elsewhereText(first, launcher, t)] : []), ...lines])],
+    title: meaning,
+    lines: [
+      ...new Set([
+        ...meanings,
+        factText(first),
+        ...(at.elsewhere ? [elsewhereText(first, launcher, t)] : []),
+        ...lines,
+        ...scenarioLines(state.staleEdits === 0 ? state.plan : null, t),
+      ]),
+    ].filter((line) => line !== meaning),
   };
 }
 
 /** The value under its own name in this format: `--tensor-model-parallel-size: 8`. */
-function factTitle({ key, fact }: NamedFact): string {
+function factText({ key, fact }: NamedFact): string {
   return `${fact.name ?? key}: ${valueText(fact.value)}`;
 }
 
@@ -36,9 +45,9 @@ export function valueText(value: unknown): string {
 }
 
 function factLines(name: FactName, state: SessionState, launcher: LauncherFile, facts: Facts, t: Translate): readonly string[] {
-  const { key, meaning } = explainSetting(name);
+  const { key } = explainSetting(name);
   const numbers = factNumbers(name, { facts, format: launcher.format, parameters: parametersOfRun(state) }, t);
-  return [say(meaning, t), ...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
+  return [...numbers, ...planLines(key, state, numbers.length > 0, t), ...otherFileLines(name, state, launcher, t)];
 }
 
 /** The plan counts these from sizes that it may have chosen itself; what follows only from the files wins. */

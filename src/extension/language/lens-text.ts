@@ -1,16 +1,15 @@
 import { capitalised } from '../../core/text';
 import { startErrors } from '../../core/findings';
-import { formatDuration, plural } from '../../core/format';
-import { microBatchesPerReplica } from '../../core/launchers/layout-sizes';
+import { formatCount, formatDuration, formatTokens, plural } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
-import { launchedAgainstBest } from '../../core/layout-search/launched';
-import { verdictText } from '../../core/memory-model/verdict';
+import { isAsFast, launchedAgainstBest } from '../../core/layout-search/launched';
+import { mayFit, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
-import { scenarioNames, scenarioText, type ScenarioChange } from '../../core/plan-request/scenario';
-import { factsOfRun, totalGpus, totalsText } from './launcher-facts';
+import { machineText, scenarioNames, scenarioText, type ScenarioChange } from '../../core/plan-request/scenario';
+import { factsOfRun, totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../sessions/layout-search-host';
+import type { PrefillAnswer } from '../../features/prefill/core/answer';
 import type { PrefillSession } from '../../features/prefill/vscode/prefills';
-import { prefillLens } from '../../features/prefill/vscode/shown';
 import { isStale, type SessionState } from '../sessions/session-state';
 import { elasticText, planText, planSummary } from '../views/summary';
 import { say, type Translate } from '../../core/sentence';
@@ -31,58 +30,138 @@ interface LensContext {
   readonly changes: readonly ScenarioChange[];
 }
 
-/** Longest error message, which may quote a file, and longest name of a profile that a lens shows whole, characters. */
-const longestMessage = 100;
-const longestName = 30;
+/** Longest text of all lenses of a file together, characters: what a narrow window shows, VS Code's separator (3) included. */
+const longestLenses = 80;
+const separator = 3;
 
-/**
- * The lenses over a config: the verdict of its plan, its time, its layout compared with others, memory, measured times, the run's totals
- * and what freezing layers gains. Together they are short enough for a narrow window.
- */
+/** Two lenses over a config: one statement on its plan, and the one action that matters most. */
 export function configLenses(
   state: SessionState,
   search: LayoutSearch | null,
   t: Translate,
   { prefill, changes }: LensContext = { prefill: null, changes: [] },
 ): readonly LensText[] {
+  const { plan, elastic, error } = state;
+  if (plan !== null) return planLenses(state, plan, { search, prefill, changes }, t);
+  if (elastic !== null && error === null) return [elasticLens(state, elastic, longestLenses, t)];
   const totals = totalsLens(state, t);
-  const elastic = elasticLens(state, t);
-  const more = [...(totals === null ? [] : [totals]), ...(elastic === null ? [] : [elastic]), ...prefillLens(state, prefill, t)];
-  if (state.plan !== null) return [...planLenses(state, state.plan, search, t), ...changeLens(changes, t), ...more];
-  return elastic !== null && state.error === null ? more : [planless(state, t), ...more];
-}
-
-function planLenses(state: SessionState, plan: Plan, search: LayoutSearch | null, t: Translate): readonly LensText[] {
-  const summary = planSummary(plan);
-  const { verdict } = summary;
-  const opens = (title: string): LensText => ({ title, runs: 'terapipe.openTimeline', tooltip: t('Open timeline'), isOfFile: true });
-  const layouts = layoutLens(state, search, t);
-  const used = plan.request.profile?.profile.device.name;
   return [
-    ...startLens(state, t),
-    ...(isStale(state) ? [opens(t('Before the last edits:'))] : []),
-    opens(capitalised(say(verdictText(verdict), t))),
-    opens(planText(summary, t)),
-    {
-      title: say(scenarioText(plan.request), t),
-      runs: 'terapipe.changeScenario',
-      tooltip: t('Change what is planned for: GPU, nodes, sequence length, batch'),
-      isOfFile: true,
-    },
-    ...(layouts === null ? [] : [layouts]),
-    used === undefined
-      ? { title: t('Profile here'), runs: 'terapipe.profile', tooltip: t('Measure this layer here'), isOfFile: true }
-      : opens(t('Profile: {0}', cut(used, longestName))),
+    planless(state, longestLenses - (totals === null ? 0 : totals.title.length + separator), t),
+    ...(totals === null ? [] : [totals]),
   ];
 }
 
+function planLenses(
+  state: SessionState,
+  plan: Plan,
+  { search, prefill, changes }: LensContext & { readonly search: LayoutSearch | null },
+  t: Translate,
+): readonly LensText[] {
+  const next = actionLens(state, plan, { search, prefill, changes }, t);
+  const refusal = refusalText(state, t);
+  const { stepText } = planSummary(plan);
+  const title =
+    refusal !== null
+      ? [refusal, state.staleEdits > 0 ? t('before: {0} / step', stepText) : t('{0} / step', stepText)].join(between)
+      : statement(state, plan, search, longestLenses - separator - next.title.length, t);
+  return [{ title, runs: 'terapipe.openTimeline', tooltip: statementTooltip(state, plan, t), isOfFile: true }, next];
+}
+
+/**
+ * `Fits, 3.3 GiB free · 16.0 s / step · best 14.8 s`; where no search knows a best layout, the GPUs that are planned for.
+ * @param longest characters; what is beyond it is left out from the end.
+ */
+function statement(state: SessionState, plan: Plan, search: LayoutSearch | null, longest: number, t: Translate): string {
+  const { verdict, stepText, isWithoutEnds } = planSummary(plan);
+  const step = isWithoutEnds ? t('{0} / step without embedding and head', stepText) : t('{0} / step', stepText);
+  const fits = say(verdictText(verdict), t);
+  const parts = [
+    isStale(state) ? t('Before the last edits: {0}', fits) : capitalised(fits),
+    step,
+    bestText(search, isStale(state), t) ?? planned(plan, t),
+  ];
+  while (parts.length > 2 && parts.join(between).length > longest) parts.pop();
+  return cut(parts.join(between), longest);
+}
+
+const between = ' · ';
+
+/** `8 x H100-80GB, batch 32`. */
+function planned({ request }: Plan, t: Translate): string {
+  return t('{0}, batch {1}', machineText(request), formatCount(request.training.globalBatch));
+}
+
+/** The best layout of a search; null where none is known. @param isAged the statement already names that it is of before the last edits. */
+function bestText(search: LayoutSearch | null, isAged: boolean, t: Translate): string | null {
+  if (search === null) return null;
+  const { answer, running, staleEdits } = search;
+  if (answer === null) {
+    const best = running?.kind === 'searching' ? running.best : null;
+    return best === null ? null : t('best so far {0}', formatDuration(best.iterationMs));
+  }
+  const { best, launched } = answer.result;
+  if (!best.fits) return t('no layout fits');
+  const time = formatDuration(best.iterationMs);
+  if (staleEdits > 0 && !isAged) return t('earlier best {0}', time);
+  return launched !== null && isAsFast(launched, best) ? t('best layout') : t('best {0}', time);
+}
+
+/** What the statement is of, and the rest of its numbers. */
+function statementTooltip(state: SessionState, plan: Plan, t: Translate): string {
+  const totals = state.launcher === null ? null : totalsText(factsOfRun(state), state.launcher, t);
+  const lines = [say(scenarioText(plan.request), t), planText(planSummary(plan), t), totals];
+  return [...lines.filter((line) => line !== null), t('Open timeline')].join('; ');
+}
+
+/** The one action that matters most: what does not start or fit is mended first, then what is faster is shown. */
+function actionLens(
+  state: SessionState,
+  plan: Plan,
+  { search, prefill, changes }: LensContext & { readonly search: LayoutSearch | null },
+  t: Translate,
+): LensText {
+  const ofFile = (title: string, runs: string, tooltip: string): LensText => ({ title, runs, tooltip, isOfFile: true });
+  if (refusalText(state, t) !== null) return problemsLens(t);
+  const isSearched = search !== null && (search.answer !== null || search.running !== undefined);
+  const better = search?.answer?.result;
+  const [change] = changes;
+  if (!mayFit(planSummary(plan).verdict)) {
+    if (better?.best.fits === true) return ofFile(t('Show best layout'), 'terapipe.openLayout', t('Compare layouts'));
+    return isSearched ? problemsLens(t) : ofFile(t('Search layouts'), 'terapipe.openLayout', t('Search layouts that fit'));
+  }
+  if (change !== undefined) return changeLens(change, t);
+  if (state.elastic !== null) return elasticLens(state, state.elastic, longestAction, t);
+  const prompt = prefill?.answer ?? null;
+  if (prompt !== null) return prefillLens(prompt, t);
+  if (better !== undefined) {
+    const isBest = better.launched !== null && isAsFast(better.launched, better.best);
+    const against = launchedAgainstBest(better);
+    const tooltip = against === null ? t('Compare layouts') : capitalised(say(against.title, t));
+    return ofFile(isBest ? t('Compare layouts') : t('Show best layout'), 'terapipe.openLayout', tooltip);
+  }
+  if (isSearched) return ofFile(t('Searching layouts…'), 'terapipe.openLayout', t('Compare layouts'));
+  if (isLaunched(state)) return ofFile(t('Search layouts'), 'terapipe.openLayout', t('Compare layouts'));
+  return ofFile(t('Open timeline'), 'terapipe.openTimeline', t('Open timeline'));
+}
+
+/** Characters that an action whose text has numbers may take; a statement has the rest. */
+const longestAction = 30;
+
+/** A launcher's file, whose layout somebody launches. */
+function isLaunched({ launcher, format }: SessionState): boolean {
+  return launcher !== null && format !== 'pytorch-schedule' && isLauncher(format);
+}
+
+function problemsLens(t: Translate): LensText {
+  return { title: t('Show problems'), runs: 'workbench.actions.view.problems', tooltip: t('Show problems'), isOfFile: false };
+}
+
 /** What an edit changed of the scenario although no file sets it. */
-function changeLens([change]: readonly ScenarioChange[], t: Translate): readonly LensText[] {
-  if (change === undefined) return [];
-  const { key, from, to, reason } = change;
+function changeLens({ key, from, to, reason }: ScenarioChange, t: Translate): LensText {
   const name = say(scenarioNames[key], t);
   const tooltip = reason === null ? key : capitalised(say(reason, t));
-  return [{ title: t('{0}: {1}, was {2}', name, to, from), runs: 'terapipe.changeScenario', tooltip, isOfFile: true }];
+  const title = cut(t('{0}: {1}, was {2}', name, to, from), longestAction);
+  return { title, runs: 'terapipe.changeScenario', tooltip, isOfFile: true };
 }
 
 /** That a launcher refuses the files as they are, which a plan of them does not show; null where it starts them. */
@@ -91,70 +170,34 @@ export function refusalText({ findings }: Pick<SessionState, 'findings'>, t: Tra
   return errors === 0 ? null : t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
 }
 
-function startLens(state: SessionState, t: Translate): readonly LensText[] {
-  const title = refusalText(state, t);
-  return title === null ? [] : [{ title, runs: 'workbench.actions.view.problems', tooltip: t('Show problems'), isOfFile: false }];
-}
-
 /** While there is no plan: what is under way, or what stops it. */
-function planless({ error, progress }: SessionState, t: Translate): LensText {
-  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', cut(say(error.what, t), longestMessage));
-  return { title, runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
+function planless({ error, progress }: SessionState, longest: number, t: Translate): LensText {
+  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', say(error.what, t));
+  return { title: cut(title, longest), runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
 }
 
-function layoutLens({ launcher, format }: SessionState, search: LayoutSearch | null, t: Translate): LensText | null {
-  const isLaunched = launcher !== null && format !== 'pytorch-schedule' && isLauncher(format);
-  // Files that somebody launches, and others once layouts were searched for them.
-  if (!isLaunched && search === null) return null;
-  const title = layoutLensText(search, t) ?? t('Search layouts');
-  return { title, runs: 'terapipe.openLayout', tooltip: t('Compare layouts'), isOfFile: true };
-}
-
-/** A launcher's totals; with a plan, whose lenses take room, without the sizes that the file itself names. */
+/** A launcher's totals while it is not planned. */
 function totalsLens(state: SessionState, t: Translate): LensText | null {
-  const { launcher, plan } = state;
-  if (launcher === null) return null;
-  const facts = factsOfRun(state);
-  const gpus = totalGpus(facts, launcher.format);
-  const batches = microBatchesPerReplica(facts, launcher.format);
-  const isShort = plan !== null && gpus !== null && batches !== null;
-  const title = isShort
-    ? [plural(gpus, t('GPU'), t('GPUs')), plural(batches, t('micro-batch'), t('micro-batches'))].join(', ')
-    : totalsText(facts, launcher, t);
-  return title === null ? null : { title, runs: 'terapipe.explorer.focus', tooltip: t('Show models and plans'), isOfFile: false };
+  const { launcher } = state;
+  const title = launcher === null ? null : totalsText(factsOfRun(state), launcher, t);
+  if (title === null) return null;
+  return { title: cut(title, longestTotals), runs: 'terapipe.explorer.focus', tooltip: t('Show models and plans'), isOfFile: false };
 }
 
-function elasticLens(state: SessionState, t: Translate): LensText | null {
-  if (state.elastic === null) return null;
-  const title = aged(state, t('Elastic: {0}', elasticText(state.elastic.plan, t)), t);
-  return { title, runs: 'terapipe.openElastic', tooltip: t('Open elastic plan'), isOfFile: true };
+/** Characters of the totals, which leave room for what stops planning. */
+const longestTotals = 48;
+
+function elasticLens(state: SessionState, { plan }: NonNullable<SessionState['elastic']>, longest: number, t: Translate): LensText {
+  const title = t('Elastic: {0}', elasticText(plan, t));
+  const aged = isStale(state) ? t('{0} (before the last edits)', title) : title;
+  return { title: cut(aged.length <= longest ? aged : title, longest), runs: 'terapipe.openElastic', tooltip: aged, isOfFile: true };
 }
 
-function aged(state: SessionState, text: string, t: Translate): string {
-  return isStale(state) ? t('{0} (before the last edits)', text) : text;
+function prefillLens({ asked, prefill }: PrefillAnswer, t: Translate): LensText {
+  const text = t('First token of {0} in {1}', formatTokens(asked.tokens), formatDuration(prefill.timeToFirstTokenMs));
+  return { title: cut(text, longestAction), runs: 'terapipe.planPrefill', tooltip: text, isOfFile: true };
 }
 
 function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).trimEnd()}…`;
-}
-
-/** A config's own layout compared with the best of a search; null without an answer or a running search. */
-function layoutLensText(search: LayoutSearch | null, t: Translate): string | null {
-  if (search === null) return null;
-  const { answer, running, staleEdits } = search;
-  if (answer === null) {
-    if (running === undefined) return null;
-    const best = running?.kind === 'searching' ? running.best : null;
-    return best === null ? t('Layouts: searching…') : t('Layouts: searching, best so far {0}', formatDuration(best.iterationMs));
-  }
-  const text = againstBest(answer.result, t);
-  return staleEdits > 0 ? t('{0} (before the last edits)', text) : text;
-}
-
-function againstBest(result: NonNullable<LayoutSearch['answer']>['result'], t: Translate): string {
-  const against = launchedAgainstBest(result);
-  if (against !== null) return capitalised(say(against.title, t));
-  const { best } = result;
-  const bestText = formatDuration(best.iterationMs);
-  return best.fits ? t('Best layout {0}', bestText) : t('No layout fits; {0} with the least memory', bestText);
 }

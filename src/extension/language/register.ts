@@ -77,7 +77,7 @@ function registerHovers(sessions: PlanSessions, prefills: Prefills, selector: vs
 
 /** Texts may quote a config: they are shown as text, never as markdown. */
 function hoverMarkdown(title: string, lines: readonly string[]): vscode.MarkdownString {
-  return new vscode.MarkdownString(`**TeraPipe** ${markdownParagraphs([title, ...lines])}`);
+  return new vscode.MarkdownString(markdownParagraphs([title, ...lines]));
 }
 
 /** What follows from a launcher's values, behind them; off until `terapipe.inlayHints.enabled` is on. */

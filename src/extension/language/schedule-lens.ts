@@ -27,7 +27,7 @@ export function registerScheduleLens(
       const command = state.error === null ? 'terapipe.openTimeline' : 'workbench.actions.view.problems';
       const first = new vscode.CodeLens(top, toCommand(title, command, state.error === null ? [uri] : []));
       if (state.schedule === null) return [first];
-      return [first, new vscode.CodeLens(top, toCommand(vscode.l10n.t('Show timeline'), 'terapipe.openTimeline', [uri]))];
+      return [first, new vscode.CodeLens(top, toCommand(vscode.l10n.t('Open timeline'), 'terapipe.openTimeline', [uri]))];
     },
   };
   return vscode.Disposable.from(

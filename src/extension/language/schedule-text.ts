@@ -12,18 +12,15 @@ import type { Translate } from '../../core/sentence';
 export function scheduleLensText({ schedule, staleEdits, error, findings }: SessionState, t: Translate): string | null {
   if (error !== null) {
     const errors = findings.filter(({ severity }) => severity === 'error').length;
-    return t('Schedule: {0}', plural(Math.max(1, errors), t('problem'), t('problems')));
+    return t('Schedule does not run: {0}', plural(Math.max(1, errors), t('problem'), t('problems')));
   }
   if (schedule === null) return null;
   const { timeline, bubbleRate } = schedule;
-  const summary = t(
-    'Schedule: {0}, {1}, {2} · bubble {3}',
-    plural(timeline.stages, t('rank'), t('ranks')),
-    plural(timeline.units.length, t('micro-batch'), t('micro-batches')),
-    plural(timeline.makespanMs, t('step'), t('steps')),
-    formatPercent(bubbleRate),
-  );
-  return staleEdits === 0 ? summary : t('{0} (before the last edits)', summary);
+  const ranks = plural(timeline.stages, t('rank'), t('ranks'));
+  const steps = plural(timeline.makespanMs, t('step'), t('steps'));
+  if (staleEdits > 0) return t('Before the last edits: {0}, {1} · bubble {2}', ranks, steps, formatPercent(bubbleRate));
+  const batches = plural(timeline.units.length, t('micro-batch'), t('micro-batches'));
+  return t('{0}, {1}, {2} · bubble {3}', ranks, batches, steps, formatPercent(bubbleRate));
 }
 
 /** What a cell of a schedule file does, when, and what it waited for; null between cells and while the schedule cannot run. */

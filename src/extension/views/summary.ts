@@ -31,7 +31,7 @@ export function planText({ stepText, bubbleText, isWithoutEnds }: PlanSummary, t
     : t('{0} / step, bubble {1}', stepText, bubbleText);
 }
 
-/** `9.1 / 14.3 GiB on stage 0 of 96, fits, 5.2 GiB to spare`: stages counted from 0, as launchers do. */
+/** `9.1 / 14.3 GiB on stage 0 of 96, fits, 5.2 GiB free`: stages counted from 0, as launchers do. */
 export function memoryText({ verdict }: Pick<PlanSummary, 'verdict'>, t: Translate): string {
   return t('{0} on stage {1} of {2}, {3}', usedText(verdict), verdict.stage, verdict.stages, say(verdictText(verdict), t));
 }

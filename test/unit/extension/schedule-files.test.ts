@@ -101,7 +101,7 @@ describe('a schedule file in the editor', () => {
 
   it('shows its size, steps and bubble in a lens', async () => {
     const { state } = await opened(sound);
-    assert.equal(scheduleLensText(state(), english), 'Schedule: 2 ranks, 2 micro-batches, 9 steps · bubble 33.3 %');
+    assert.equal(scheduleLensText(state(), english), '2 ranks, 2 micro-batches, 9 steps · bubble 33.3 %');
   });
 
   it('keeps the last good drawing while it is broken, and shows how old it is and where the error is', async () => {
@@ -113,7 +113,7 @@ describe('a schedule file in the editor', () => {
     assert.equal(page.staleEdits, 2);
     assert.equal(page.error?.code, 'schedule-csv-action');
     assert.equal(page.error.placeText, 'two%20ranks.csv:2:5');
-    assert.equal(scheduleLensText(state(), english), 'Schedule: 1 problem');
+    assert.equal(scheduleLensText(state(), english), 'Schedule does not run: 1 problem');
     await type(sound.replace('0F1,0B0', '0B0,0F1'));
     const mended = toPageState(state(), context);
     assert.deepEqual([mended.error, mended.staleEdits, mended.findings], [null, 0, []]);
@@ -126,7 +126,7 @@ describe('a schedule file in the editor', () => {
       const { state, type } = await opened(sound);
       await type(next);
       assert.deepEqual([state().findings, state().error, state().staleEdits], [[], null, 1]);
-      assert.match(scheduleLensText(state(), english) ?? '', /\(before the last edits\)$/);
+      assert.match(scheduleLensText(state(), english) ?? '', /^Before the last edits: /);
     }
   });
 

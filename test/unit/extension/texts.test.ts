@@ -28,25 +28,28 @@ async function planned(text = smallRun()): Promise<SessionState> {
 describe('lenses', () => {
   const titles = (state: SessionState): string[] => configLenses(state, null, english).map(({ title }) => title);
 
-  it('show the verdict first, then step and bubble, what they are of, and the way to measured times', async () => {
-    const [verdict = '', step = '', scenario = '', ...more] = titles(await planned());
-    assert.match(verdict, /^Fits, [\d.]+ GiB to spare$/);
-    assert.match(step, /^[\d.]+ (µs|ms) \/ step, bubble [\d.]+ %$/);
+  it('are one statement, on what it is of, and one action', async () => {
+    const [statement = '', ...more] = titles(await planned());
+    assert.match(statement, /^Fits, [\d.]+ GiB free · [\d.]+ (µs|ms) \/ step · 4 x A100-40GB, batch 4$/);
     const inline = { layers: 4, hidden: 256, heads: 4 };
-    const [, unended = ''] = titles(await planned(JSON.stringify({ model: inline, layout: { pipeline: 2 } })));
-    assert.match(unended, /^[\d.]+ (µs|ms) \/ step without embedding and head, bubble [\d.]+ %$/);
-    assert.equal(scenario, '4 x A100-40GB · 256 tokens · batch 4');
-    assert.deepEqual(more, ['Profile here']);
+    const [unended = ''] = titles(await planned(JSON.stringify({ model: inline, layout: { pipeline: 2 } })));
+    assert.match(unended, / · [\d.]+ (µs|ms) \/ step without embedding and head$/);
+    assert.deepEqual(more, ['Open timeline']);
+  });
+
+  it('name the whole scenario and the other numbers in the tooltip', async () => {
+    const [statement] = configLenses(await planned(), null, english);
+    assert.match(statement?.tooltip ?? '', /^4 x A100-40GB · 256 tokens · batch 4; [\d.]+ (µs|ms) \/ step, bubble [\d.]+ %; /);
   });
 
   it('report that the numbers are old, what is under way, or what stops planning', async () => {
     const state = await planned();
-    assert.deepEqual(titles({ ...state, staleEdits: 2 }).slice(0, 2), ['Before the last edits:', titles(state)[0]]);
+    assert.match(titles({ ...state, staleEdits: 2 })[0] ?? '', /^Before the last edits: fits, [\d.]+ GiB free · /);
     assert.deepEqual(titles({ ...state, plan: null, progress: 0.5 }), ['Planning…']);
     const error = new ExpectedError('any', sentence`The sizes are wrong, ${'all of them '.repeat(20)}`, sentence`fix them`);
     const [stopped = ''] = titles({ ...state, plan: null, error });
     assert.match(stopped, /^Plan: The sizes are wrong, .*…$/);
-    assert.ok(stopped.length < 110, stopped);
+    assert.ok(stopped.length <= 80, stopped);
   });
 
   it('show what an edit changed of the scenario by its name, and why', async () => {
@@ -66,17 +69,17 @@ describe('lenses', () => {
       remedy: sentence``,
       fixes: [],
     };
-    const [first, second = ''] = titles({ ...state, findings: [finding, { ...finding, severity: 'warning' }] });
-    assert.equal(first, 'Does not start as written: 1 error');
-    assert.match(second, /^Fits, /);
+    const refused = { ...state, findings: [finding, { ...finding, severity: 'warning' as const }] };
+    assert.match(titles(refused).join(' | '), /^Does not start as written: 1 error · [\d.]+ (µs|ms) \/ step \| Show problems$/);
+    assert.match(titles({ ...refused, staleEdits: 1 })[0] ?? '', /^Does not start as written: 1 error · before: [\d.]+ (µs|ms) \/ step$/);
     assert.match(titles({ ...state, findings: [{ ...finding, code: 'memory-over-capacity' }] })[0] ?? '', /^Fits, /);
   });
 
-  it('are short enough together for a window of 1,200 px', async () => {
+  it('lead to layouts that fit where the plan does not', async () => {
     const state = await planned(smallRun({ cluster: { gpu: { preset: 'A100-40GB', memoryGB: 1.001 }, nodes: 1, gpusPerNode: 4 } }));
-    const long = titles({ ...state, staleEdits: 1 }).join(' | ');
-    assert.match(long, /^Before the last edits: \| Does not fit/);
-    assert.ok(long.length < 150, long);
+    const [statement = '', action] = titles(state);
+    assert.match(statement, /^Does not fit, [\d.]+ MiB over · /);
+    assert.equal(action, 'Search layouts');
   });
 });
 
@@ -84,14 +87,17 @@ describe('hovers', () => {
   it('explain a value with numbers of the plan', async () => {
     const text = smallRun();
     const hover = hoverAt(await planned(text), run, text, text.indexOf('"pipeline"') + 2, english);
-    assert.equal(hover?.title, 'layout.pipeline: 4');
-    assert.match(hover.lines.join(' '), /bubble.*Bubble [\d.]+ % of/);
+    assert.match(hover?.title ?? '', /^Pipeline stages\..*bubble/);
+    assert.ok(hover !== null);
+    assert.equal(hover.lines[0], 'layout.pipeline: 4');
+    assert.match(hover.lines.join(' '), /Bubble [\d.]+ % of/);
+    assert.equal(hover.lines.at(-1), 'Planned for 4 x A100-40GB · 256 tokens · batch 4.');
     assert.equal(text.slice(hover.range.start, hover.range.end), '"pipeline":4');
   });
 
   it('explain values of the model config a run refers to', async () => {
     const hover = hoverAt(await planned(), uri('config.json'), smallModel, smallModel.indexOf('n_layer') + 1, english);
-    assert.equal(hover?.title, 'model.layers: 4');
+    assert.equal(hover?.lines[0], 'n_layer: 4');
     assert.match(hover.lines.join(' '), /4 layers on 4 stages: 1 a stage/);
   });
 

@@ -63,7 +63,7 @@ async function retype(document: vscode.TextDocument, globalBatch: number): Promi
 async function batchPlanned(document: vscode.TextDocument, globalBatch: number): Promise<void> {
   await until(`plan of batch ${globalBatch}`, async () => {
     const titles = await lensTitles(document.uri);
-    const isCurrent = titles.some((title) => title.includes('/ step')) && !titles.includes('Before the last edits:');
+    const isCurrent = titles.some((title) => title.includes('/ step')) && !titles.some((title) => /before/i.test(title));
     return (isCurrent && titles.some((title) => title.includes(`batch ${globalBatch}`))) || undefined;
   });
 }

@@ -40,9 +40,10 @@ async function replace(document: vscode.TextDocument, from: string, to: string):
   assert.ok(await vscode.workspace.applyEdit(edit));
 }
 
+/** Titles and tooltips of a file's lenses. */
 async function lenses({ uri }: vscode.TextDocument): Promise<string[]> {
   const found = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 20);
-  return found.flatMap(({ command }) => (command === undefined ? [] : [command.title]));
+  return found.flatMap(({ command }) => (command === undefined ? [] : [command.title, ...(command.tooltip ?? '').split('; ')]));
 }
 
 const remarks = ({ uri }: vscode.TextDocument) => vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'terapipe');
@@ -122,7 +123,7 @@ describe('the scenario of a config', () => {
     assert.equal(errors.length, 1, errors.map(({ message }) => message).join(' | '));
     const titles = await until('lens of the last plan', async () => {
       const found = await lenses(document);
-      return found.includes('Before the last edits:') ? found : undefined;
+      return found.some((title) => title.includes('before: ')) ? found : undefined;
     });
     assert.deepEqual(stepOf(titles), before);
   });

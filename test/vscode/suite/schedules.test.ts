@@ -28,11 +28,11 @@ describe('schedule files in the editor', () => {
     assert.equal(languageId, 'pytorch-schedule');
     const lenses = await until('lenses', async () => {
       const found = await lensesOf(uri);
-      return found.some(({ command }) => /^Schedule:.*\d %$/.test(command?.title ?? '')) ? found : undefined;
+      return found.some(({ command }) => /bubble .*\d %$/.test(command?.title ?? '')) ? found : undefined;
     });
     assert.deepEqual(
       lenses.map(({ command }) => command?.title),
-      ['Schedule: 2 ranks, 2 micro-batches, 9 steps · bubble 33.3 %', 'Show timeline'],
+      ['2 ranks, 2 micro-batches, 9 steps · bubble 33.3 %', 'Open timeline'],
     );
     assert.deepEqual(remarks(uri), []);
     const { command } = lenses[1]!;

@@ -6,32 +6,6 @@ import { toPageError } from '../../../extension/sessions/page-state';
 import type { SessionState } from '../../../extension/sessions/session-state';
 import type { PrefillSession } from './prefills';
 
-interface PrefillLens {
-  readonly title: string;
-  readonly runs: string;
-  readonly tooltip: string;
-  readonly isOfFile: true;
-}
-
-/** The lens over files that a server reads too: a model's config with no launcher next to it; of others once a prompt was planned. */
-export function prefillLens(
-  { format, launcher, plan, run }: SessionState,
-  prefill: PrefillSession | null,
-  t: Translate,
-): readonly PrefillLens[] {
-  const answer = prefill?.answer ?? null;
-  if (plan === null || (answer === null && (format !== 'huggingface' || launcher !== null))) return [];
-  const lens = {
-    runs: 'terapipe.planPrefill',
-    tooltip: t('Prefill chunk sizes that minimize time to first token'),
-    isOfFile: true as const,
-  };
-  if (answer === null) return [{ ...lens, title: t('Plan prefill') }];
-  const { asked, prefill: found } = answer;
-  const title = t('First token of {0} in {1}', formatTokens(asked.tokens), formatDuration(found.timeToFirstTokenMs));
-  return [{ ...lens, title: prefill?.run === run ? title : t('{0} (before the last edits)', title) }];
-}
-
 /** What a server makes of the positions. */
 export function servedLines(answer: PrefillAnswer | null, t: Translate): string[] {
   if (answer === null) return [];

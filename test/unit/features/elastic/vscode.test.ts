@@ -128,7 +128,7 @@ describe('a session of a run that freezes layers', () => {
     assert.match(lastLens({ ...state, staleEdits: 1 }), /before the last edits/);
     for (const key of Object.keys(elastic)) {
       const hover = hoverAt(state, run, text, text.indexOf(`"${key}"`) + 1, english);
-      assert.equal(hover?.title.split(':')[0], `elastic.${key}`);
+      assert.equal(hover?.lines[0]?.split(':')[0], `elastic.${key}`);
     }
     const alpha = hoverAt(state, run, text, text.indexOf('"alpha"') + 1, english);
     assert.equal(alpha?.lines[1], 'Frozen layers by epoch: 0, 3, 5, 6 of 6.');
