@@ -4,14 +4,15 @@ import type { Composition } from '../composition';
 import { ownLayer, upwards, type Layer } from '../../languages/layers';
 import { kindSettings, libraryDefaults, loraSettings } from '../tables/adapters';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
-import { axolotl, llamaFactory, buildTrainerProgram, trl } from './programs';
+import { axolotl, llamaFactory, buildTrainerProgram, openInstruct, trl } from './programs';
 import { count, fixed, on } from '../../languages/reads';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
 import { checkpointPath, stateDictKeys } from '../tables/checkpoint-facts';
 import { row, rows, lenient, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
-import { launcherFile } from '../tables/launcher-file';
+import type { Finding } from '../../findings';
+import { launcherFile, policyOnly } from '../tables/launcher-file';
 import { settingsOfYaml } from '../tables/written-settings';
 import { anyOf, word } from '../tables/reads';
 import { environmentOnly } from '../../languages/yaml/references';
@@ -23,7 +24,7 @@ const checkpointing = (whenTrue: string, whenFalse: string) =>
 /** Keys of Axolotl, then of LLaMA-Factory. */
 const trainerKeys: Table = {
   flavor: [row('base_model', word), row('model_name_or_path', word)],
-  sequenceLength: [row('sequence_len', count(1)), row('cutoff_len', count(1))],
+  sequenceLength: [row('sequence_len', count(1)), row('cutoff_len', count(1)), ...rows(lenient(count(1)), 'max_length', 'max_seq_length')],
   microBatch: [row('micro_batch_size', count(1)), row('per_device_train_batch_size', count(1))],
   gradientAccumulation: [row('gradient_accumulation_steps', count(1))],
   precision: [
@@ -102,7 +103,7 @@ export const trainerFiles: Composition = {
     const written: Facts = { ...fsdpDefaults(own), ...sharding, ...defaultOptimizerRank(ofTrainer), ...ofTrainer, ...optimizer };
     const facts = withCheckpointing(written);
     return {
-      ...launcherFile(own, 'hf-trainer', facts, reader),
+      ...launcherFile(own, 'hf-trainer', facts, { ...reader, also: readGeneration(own) }),
       program: detectTrainerProgram(own, facts, reader.one('pure_bf16', on(true))?.value === true),
       ...readTrainerAdapters(reader),
       written: { names: 'trainer', settings: settingsOfYaml(own, (key) => planned.has(key)) },
@@ -115,11 +116,23 @@ function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');
 }
 
-/** Axolotl has `base_model`, LLaMA-Factory keys of its own; any other file is TRL's. */
+/** A run that draws its samples from the model: only its update is planned. */
+function readGeneration({ file, root }: YamlDocument): readonly Finding[] {
+  const entry = root.entries.get('num_generations') ?? root.entries.get('rlhf_type');
+  return entry === undefined ? [] : [policyOnly({ file, range: entry.keyRange })];
+}
+
+/** Axolotl has `base_model`, LLaMA-Factory and open-instruct keys of their own; any other file is TRL's. */
 function detectTrainerProgram(own: YamlDocument, facts: Facts, isPure: boolean): Program {
   const { entries } = own.root;
   const has = (...names: readonly string[]): boolean => names.some((name) => entries.has(name));
-  const capabilities = has('base_model') ? axolotl : has('finetuning_type', 'cutoff_len', 'template') ? llamaFactory : trl;
+  const capabilities = has('base_model')
+    ? axolotl
+    : has('finetuning_type', 'cutoff_len', 'template')
+      ? llamaFactory
+      : has('use_slow_tokenizer', 'use_flash_attn')
+        ? openInstruct
+        : trl;
   const named = own.root.entries.get('deepspeed')?.value;
   const hasDeepSpeed = named !== undefined && !(named.kind === 'scalar' && /^(null|~|)$/.test(named.text));
   const runtime = isFsdp(own) ? 'fsdp1' : hasDeepSpeed ? 'deepspeed' : 'ddp';

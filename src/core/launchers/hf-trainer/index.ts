@@ -6,9 +6,9 @@ import { trainer } from './programs';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
 
-/** Axolotl's and LLaMA-Factory's YAML, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
+/** YAML of Axolotl, LLaMA-Factory, TRL and open-instruct, which set up a Trainer of Hugging Face under DeepSpeed or FSDP. */
 export const hfTrainer: Launcher = {
-  file: sentence`an Axolotl or LLaMA-Factory YAML`,
+  file: sentence`an Axolotl, LLaMA-Factory or TRL YAML`,
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isTrainer(yaml()),
   reader: async () => composing((await import('./hf-trainer')).trainerFiles),
@@ -23,7 +23,7 @@ function isTrainer({ sections }: YamlHead): boolean {
   if (names.has('base_model')) return hasAny(names, ['micro_batch_size', 'sequence_len', 'datasets']);
   return (
     names.has('model_name_or_path') &&
-    hasAny(names, ['finetuning_type', 'cutoff_len']) &&
-    hasAny(names, ['per_device_train_batch_size', 'do_train'])
+    hasAny(names, ['per_device_train_batch_size', 'do_train']) &&
+    hasAny(names, ['finetuning_type', 'cutoff_len', 'learning_rate', 'gradient_accumulation_steps', 'max_length', 'max_seq_length'])
   );
 }

@@ -24,6 +24,14 @@ export const trl: Capabilities = {
   silent: { ...trainer.silent, ...checkpoints, precision: 'bf16', sequenceLength: 1024, fusedCrossEntropy: true },
 };
 
+/** Arguments of its own, by their names in the Trainer; checkpointing is off. */
+export const openInstruct: Capabilities = {
+  ...trainer,
+  name: 'open-instruct',
+  source: 'allenai/open-instruct at e6c3044a, open_instruct/finetune.py 320 and configs/ds_configs',
+  silent: { ...trainer.silent, precision: 'bf16' },
+};
+
 /** Megatron's layouts only with `USE_MCA` or `USE_MEGATRON_BRIDGE` in the environment. */
 export const llamaFactory: Capabilities = {
   ...trainer,
