@@ -11,6 +11,7 @@ import { mlperf } from './mlperf';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
+import { openRlhf } from './openrlhf';
 import { gptNeox } from './neox';
 import { nxdt } from './nxdt';
 import { flagScale } from './flagscale';
@@ -47,6 +48,7 @@ export const launchers = {
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
   verl,
+  openrlhf: openRlhf,
   'trainer-shell': trainerShell,
   mlperf,
 } satisfies Readonly<Record<string, Launcher>>;

@@ -40,6 +40,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'bridge-python': 'recipes/bridge.py',
   'megatron-shell': 'megatron-moe.sh',
   verl: 'verl.sh',
+  openrlhf: 'openrlhf.sh',
   'trainer-shell': 'trainer.sh',
   mlperf: 'mlperf/config_GB300_32x4x288xtp2pp8cp2_cg.sh',
 };
