@@ -21,6 +21,9 @@ import { torchtune } from './torchtune';
 import { trainerShell } from './trainer-shell';
 import { veomni } from './veomni';
 import { arcticTraining } from './arctic-training';
+import { lingua } from './lingua';
+import { primeRl } from './prime-rl';
+import { roll } from './roll';
 import { verl } from './verl';
 
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
@@ -33,6 +36,9 @@ export const launchers = {
   'nemo-rl': nemoRl,
   nanotron,
   veomni,
+  lingua,
+  roll,
+  'prime-rl': primeRl,
   'arctic-training': arcticTraining,
   'hf-trainer': hfTrainer,
   accelerate,
