@@ -1,4 +1,4 @@
-import { ExpectedError } from '../core/errors';
+import { requireRun } from '../core/export/planned-config';
 import { overridden } from '../core/domain/located';
 import type { LauncherReader } from '../core/run/facts';
 import { applyOverrides } from '../core/terapipe/overrides';
@@ -12,7 +12,8 @@ import type { Line } from './command';
 import { openNamed } from './named-source';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 import type { Terminal } from './terminal';
-import { sentence } from '../core/sentence';
+
+export { requireRun };
 
 /** How a config is read. */
 export interface ReadingOptions {
@@ -77,12 +78,6 @@ export async function runConfig(config: LoadedConfig, { profile: file }: Line, t
   if (file === 'none') return { ...config, run: { ...run, profile: overridden(null) } };
   const { text } = await readInto(texts, file);
   return { ...config, run: { ...run, profile: overridden({ file, profile: parseProfile(text, file) }) } };
-}
-
-/** The run of a config. @throws ExpectedError when the sizes of its model are nowhere. */
-export function requireRun({ run, noRun }: LoadedConfig): Run {
-  if (run !== null) return run;
-  throw noRun ?? new ExpectedError('config-model-incomplete', sentence`There is no model to plan`, sentence`name a model config`);
 }
 
 /** An ONNX model: binary, and read in pieces. */
