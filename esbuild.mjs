@@ -18,7 +18,7 @@ const { resolve } = createRequire(import.meta.url);
 const modules = [resolve('web-tree-sitter/web-tree-sitter.wasm'), resolve('tree-sitter-bash/tree-sitter-bash.wasm')];
 
 /** Modules of the terminal that are loaded by name. */
-const terminalEntries = ['src/cli/command-thread.ts', 'src/cli/text-at-once.ts'];
+const terminalEntries = ['src/cli/command-thread.ts', 'src/cli/text-at-once.ts', 'src/cli/tool-thread.ts'];
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -158,7 +158,12 @@ async function put(file, text) {
 export function terminalBuilds(outdir) {
   return [
     { ...node, outdir, entryPoints: { cli: 'src/cli/main.ts' }, banner: { js: '#!/usr/bin/env node' }, plugins: [report] },
-    { ...node, outdir, entryPoints: { command: 'src/cli/command-start.ts' }, plugins: [report] },
+    {
+      ...node,
+      outdir,
+      entryPoints: { command: 'src/cli/command-start.ts', tools: 'src/cli/tools-start.ts', mcp: 'src/features/agents/cli/server.ts' },
+      plugins: [report],
+    },
     {
       ...node,
       outdir,
@@ -199,6 +204,7 @@ export function profilerBuild(outdir) {
 export async function copyRead(outdir) {
   await mkdir(outdir, { recursive: true });
   await Promise.all(modules.map((file) => copyFile(file, path.join(outdir, path.basename(file)))));
+  await cp('skills', path.join(outdir, 'skills'), { recursive: true });
   await cp('src/runtime/torch', path.join(outdir, 'torch'), {
     recursive: true,
     filter: (source) => /(^|[\\/])(?!__pycache__)[^.\\/]*(\.py)?$/.test(source),

@@ -34,7 +34,9 @@ export function understand(args: readonly string[]): Understood {
   if (common.help === true) return { help: helpOn(first?.value) };
   if (common.version === true) return { help: `${version}\n` };
   const [name, command] = commandNamed(first?.value);
-  if (path === undefined) throw usage(sentence`${name} needs a file`, sentence`name one, or - for standard input`);
+  const isOptional = command.takes === '' || command.takes === '[FOLDER]';
+  if (path === undefined && !isOptional) throw usage(sentence`${name} needs a file`, sentence`name one, or - for standard input`);
+  if (path !== undefined && command.takes === '') throw usage(sentence`${name} takes no file`, sentence`leave ${quoted(path)} out`);
   if (paths.length > 1 && command.takes === 'FILE')
     throw usage(sentence`${name} takes one file, not ${paths.length}`, sentence`run it once for each`);
   refuseForeign(name, command, Object.keys(given));
@@ -42,7 +44,7 @@ export function understand(args: readonly string[]): Understood {
   const profile = common.profile ?? sets.findLast(isProfileSet)?.replace(profileSet, '').trim() ?? null;
   const fileIndex = files[0]?.index ?? 0;
   const line = {
-    path,
+    path: path ?? '.',
     paths,
     sets: sets.filter((set) => !isProfileSet(set)),
     machine: parseMachine(common, sets),

@@ -56,7 +56,8 @@ export type Run = (terminal: Terminal, texts: Map<string, string>) => Promise<An
 
 /** A command of the terminal face: its options, its help, and what it does. */
 export interface Command<O extends Options = Options> {
-  readonly takes: 'FILE' | 'PATH...';
+  /** In brackets: it may be left out; empty: it takes nothing. */
+  readonly takes: 'FILE' | 'PATH...' | '[FOLDER]' | '';
   /** What it answers, in a few words. */
   readonly description: string;
   /** In addition to those of all commands. Commands that share an option name the same object. */

@@ -4,6 +4,7 @@ import { diffCommand } from '../features/diff/cli/command';
 import { elasticCommand } from '../features/elastic/cli/command';
 import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
+import { mcpCommand, skillCommand } from '../features/agents/cli/command';
 import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
 import { prefillCommand } from '../features/prefill/cli/command';
@@ -28,4 +29,6 @@ export const commands: Readonly<Record<string, Command>> = {
   solve: solveCommand,
   simulate: simulateCommand,
   export: exportCommand,
+  mcp: mcpCommand,
+  skill: skillCommand,
 };

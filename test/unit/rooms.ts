@@ -209,6 +209,33 @@ export const features: Readonly<Record<string, Feature>> = {
     about: 'machines and prices, and how the best layouts on them rank',
     imports: ['cluster', 'domain', 'terapipe'],
   },
+  largest: {
+    about: 'the longest sequence, largest micro-batch, most layers or fewest nodes with which a run fits',
+    imports: ['domain', 'memory-model', 'planner', 'plan-request', 'run', 'terapipe'],
+  },
+  agents: {
+    about: 'tools for coding agents, each a file of `core/tools` and a row of `core/registry`, for `terapipe mcp` and SKILL.md',
+    imports: [
+      'domain',
+      'cluster',
+      'languages',
+      'run',
+      'huggingface',
+      'terapipe',
+      'launchers',
+      'memory-model',
+      'schedules',
+      'planner',
+      'layout-search',
+      'plan-request',
+      'rules',
+      'config-files',
+      'export',
+      'features/compare',
+      'features/prefill',
+      'features/largest',
+    ],
+  },
 };
 
 /** The layers of a feature, each a file or a folder of that name in `src/features/NAME`, and the house whose import rules it keeps. */
@@ -290,7 +317,8 @@ export const houses: Readonly<Record<string, House>> = {
     about:
       'the terminal front end: `main` prints help at once (`print-at-once`) or starts the thread of a command (`run-on-thread`, `command-thread`) and handles signals; `parts` loads code, of which `code-cache` keeps what V8 compiled',
     files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
-    packages: ['node:', 'valibot'],
+    // the protocol of agents, only in the bundle of `terapipe mcp`
+    packages: ['node:', 'valibot', '@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
   },
   'src/api/': {
     about: 'what programs call (`api`): each function runs a command of the terminal on a thread of its own (`call`)',

@@ -28,7 +28,7 @@ export function settingEdits(
 }
 
 /** The launcher settings for a setting of terapipe.json and for what depends on it. */
-function launcherSettings(key: string): readonly PlanSetting[] {
+export function launcherSettings(key: string): readonly PlanSetting[] {
   switch (key) {
     case 'layout.pipeline':
       return ['pipeline', 'virtualStages', 'stageLayers', 'schedule', 'data'];
