@@ -74,6 +74,15 @@ export function formatDuration(ms: number): string {
   return joined(durationQuantity(ms));
 }
 
+/** A point in time with as many decimals as three digits of a length take: `11.8124 s` where something of 74.4 ms starts. Both ms. */
+export function formatMoment(ms: number, lengthMs: number): string {
+  if (!(lengthMs > 0) || !(Math.abs(ms) >= roundingMs) || !Number.isFinite(lengthMs)) return formatDuration(ms);
+  const { size, unit } = unitFor(ms, durationUnits);
+  const decimals = (length: number): number => 2 - Math.floor(Math.log10(length / size));
+  const wanted = Math.min(6, decimals(lengthMs));
+  return wanted <= decimals(Math.abs(ms)) ? formatDuration(ms) : `${(ms / size).toFixed(wanted)} ${unit}`;
+}
+
 /** What the difference of two times may be off: no machine counts picoseconds. */
 const roundingMs = 1e-9;
 

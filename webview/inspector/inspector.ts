@@ -21,7 +21,7 @@ import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import { idleInRange, peakInRange } from '../charts/lanes/range';
 import { operationWait } from '../charts/lanes/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';
-import { kindName, operationName, startText, timeText } from '../charts/lanes/labels';
+import { kindName, momentText, operationName, startText, timeText } from '../charts/lanes/labels';
 import type { Selection, ViewState } from '../base/view-state';
 import { idleDetails, rangeIdle } from './idle';
 import { say } from '../../src/core/sentence';
@@ -152,8 +152,8 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
       : []),
     [t('Micro-batch'), String(unit.microBatch)],
     ...(ofFile ? [] : unitRows(unit, operations.sliced)),
-    [t('Start'), time(startMs)],
-    [t('End'), time(endMs)],
+    [t('Start'), momentText(operations, startMs, endMs - startMs)],
+    [t('End'), momentText(operations, endMs, endMs - startMs)],
     [t('Duration'), time(endMs - startMs)],
     [t('Idle before'), idleMs > 0 ? time(idleMs) : t('none')],
   ];

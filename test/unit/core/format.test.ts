@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  formatMoment,
   bytesPerGiB,
   column,
   durationQuantity,
@@ -27,6 +28,13 @@ describe('format', () => {
     assert.equal(formatDuration(999_700), '16.7 min');
     assert.equal(formatDuration(7_200_000), '2 h');
     assert.equal(formatDuration(86_400_000 * 1200), '1,200 d');
+  });
+
+  it('gives points in time as many digits as what starts there needs', () => {
+    assert.equal(formatMoment(11_812.43, 74.4), '11.8124 s');
+    assert.equal(formatMoment(11_886.83, 74.4), '11.8868 s');
+    assert.equal(formatMoment(12.34, 74.4), '12.3 ms');
+    assert.deepEqual([formatMoment(0, 5), formatMoment(1500, 0)], ['0 ms', '1.5 s']);
   });
 
   it('shows memory in GiB', () => {

@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatTokens } from '../../../src/core/format';
+import { formatDuration, formatMoment, formatNumber, formatTokens } from '../../../src/core/format';
 import type { Gap } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
@@ -9,6 +9,11 @@ import { operationAt, type Operation, type Operations } from '../../base/operati
 /** A length of time: `1.5 ms`, or of a schedule file `3 steps`. */
 export function timeText({ ofFile }: Pick<Operations, 'ofFile'>, ms: number): string {
   return ofFile ? `${formatNumber(ms)} ${ms === 1 ? t('step') : t('steps')}` : formatDuration(ms);
+}
+
+/** When something of a length starts or ends, with as many digits as the length needs. */
+export function momentText({ ofFile }: Pick<Operations, 'ofFile'>, ms: number, lengthMs: number): string {
+  return ofFile ? timeText({ ofFile }, ms) : formatMoment(ms, lengthMs);
 }
 
 /** `Forward`, `Backward`, `Input gradient` or `Weight gradient`. */
