@@ -52,11 +52,14 @@ const klKey = path('algo.kl.init_coef');
 const estimatorKey = path('algo.advantage.estimator');
 const remoteKey = path('reward.remote_url');
 const agentKey = path('train.agent_func_path');
-const gpusOf = (role: string): readonly [nodes: string, gpus: string] => [path(`${role}.num_nodes`), path(`${role}.num_gpus_per_node`)];
+const listGpuKeys = (role: string): readonly [nodes: string, gpus: string] => [
+  path(`${role}.num_nodes`),
+  path(`${role}.num_gpus_per_node`),
+];
 
 const known = new Map(tableReads(table).map(([key, { words }]) => [key, words]));
 const single = [tokensKey, rankKey, dropoutKey, memoryKey, enginesKey, engineTensorKey, klKey, estimatorKey, remoteKey, agentKey];
-for (const key of single.concat(['ref', 'reward', 'critic'].flatMap(gpusOf))) known.set(key, 'one');
+for (const key of single.concat(['ref', 'reward', 'critic'].flatMap(listGpuKeys))) known.set(key, 'one');
 known.set(targetsKey, 'many');
 for (const key of [dynamicKey, fourBitKey]) known.set(key, 'none');
 
@@ -101,14 +104,14 @@ function packedBatch({ sequenceLength, globalBatch, nodes, gpusPerNode, tensor, 
   return { microBatch: byDefault(sequences, sentence`train.dynamic_batch_enable packs micro-batches by tokens`) };
 }
 
-/** Models that a step needs besides the actor. Only PPO's estimator (`gae`) has a critic; a reward from a URL or an agent has no GPUs. */
+/** Models that a step needs in addition to the actor. Only PPO's estimator (`gae`) has a critic; a reward from a URL or an agent has no GPUs. */
 function otherModels(flags: Flags): readonly OtherModel[] {
   const engines = flagFact(flags.get(enginesKey), sizes)?.value;
   const width = flagFact(flags.get(engineTensorKey), sizes)?.value ?? 1;
   const memoryShare = flagFact(flags.get(memoryKey), share)?.value;
   const estimator = flagFact(flags.get(estimatorKey), word)?.value ?? 'gae';
   const model = (name: string, role: string): OtherModel => {
-    const [nodes, gpus] = gpusOf(role).map((key) => flagFact(flags.get(key), sizes)?.value);
+    const [nodes, gpus] = listGpuKeys(role).map((key) => flagFact(flags.get(key), sizes)?.value);
     return { name, gpus: gpus === undefined ? undefined : (nodes ?? 1) * gpus };
   };
   const hasKl = flagFact(flags.get(klKey), word)?.value !== '0';

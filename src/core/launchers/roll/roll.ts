@@ -1,7 +1,7 @@
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import type { Fact, Facts, LauncherFile, Program } from '../../run/facts';
-import { count, share } from '../../languages/reads';
+import { count, on, share } from '../../languages/reads';
 import { createResolver } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
@@ -33,7 +33,11 @@ const ownKeys: Table = {
   gpusPerNode: [row('num_gpus_per_node', count(1))],
 };
 
-const megatron = joined(under(each('strategy_args.strategy_config.'), coreKeys), ownKeys);
+const megatron: Table = {
+  ...joined(under(each('strategy_args.strategy_config.'), coreKeys), ownKeys),
+  embeddingAsLayer: rows(on(true), ...each('strategy_args.strategy_config.account_for_embedding_in_pipeline_split')),
+  lossAsLayer: rows(on(true), ...each('strategy_args.strategy_config.account_for_loss_in_pipeline_split')),
+};
 
 /** FSDP2 and DeepSpeed have Ulysses, and shard by their names. */
 const sharded: Table = {
@@ -71,7 +75,7 @@ export function readRoll(file: string, text: string): LauncherFile {
   const strategy = first(reader, each('strategy_args.strategy_name'))?.value ?? 'megatron_train';
   const backend = strategy.startsWith('fsdp') ? onFsdp : strategy.startsWith('deepspeed') ? onDeepSpeed : undefined;
   const written = reader.facts(backend === undefined ? megatron : sharded);
-  const facts = { ...lengths(reader), ...world(reader, written), ...backendFacts(document, backend), ...written };
+  const facts = { ...lengths(reader), ...world(reader, written), ...backendFacts(document, backend), ...wholeLayers(written), ...written };
   const base = launcherFile(document, 'roll', facts, reader);
   return {
     ...base,
@@ -102,6 +106,13 @@ function world(reader: KeyReader, { gpusPerNode }: Facts): Facts {
   return { world: gpus, ...(gpus.value % node === 0 && { nodes: { ...gpus, value: gpus.value / node } }) };
 }
 
+/** mcore_adapter recomputes layer by layer where a file only asks for whole layers (models/model_config.py 361). */
+function wholeLayers({ recomputeGranularity }: Facts): Facts {
+  if (recomputeGranularity?.value !== 'full') return {};
+  const reason = sentence`ROLL recomputes layer by layer where no method is set`;
+  return { recomputeMethod: byDefault('uniform', reason), recomputeLayers: byDefault(1, reason) };
+}
+
 function backendFacts(document: YamlDocument, backend: Program | undefined): Facts {
   if (backend === undefined) return { precision: byDefault('bf16', sentence`ROLL trains in bf16`) };
   if (backend === onFsdp) return { zeroStage: byDefault(3, sentence`FSDP2 shards weights, gradients and optimizer state`) };
@@ -109,7 +120,7 @@ function backendFacts(document: YamlDocument, backend: Program | undefined): Fac
   return stage === undefined ? {} : { zeroStage: byDefault(Number(stage), sentence`the strategy is ROLL's deepspeed_zero${stage}`) };
 }
 
-/** Workers of the pipeline besides the one that trains, with their devices. */
+/** Workers of the pipeline in addition to the one that trains, with their devices. */
 function otherModels({ root }: YamlDocument, reader: KeyReader): readonly OtherModel[] {
   const rewards = root.entries.get('rewards')?.value;
   const names: (readonly [name: string, key: string])[] = [

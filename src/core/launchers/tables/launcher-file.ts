@@ -43,7 +43,7 @@ export function replacedKeys({ file, replaced }: YamlDocument): readonly Finding
   }));
 }
 
-/** Another model of a run of reinforcement learning, as far as its file says where it runs. */
+/** Another model of a run of reinforcement learning, as far as its file gives where it runs. */
 export interface OtherModel {
   /** What it does: `rollout`, `reference`. */
   readonly name: string;

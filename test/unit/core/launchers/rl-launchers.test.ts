@@ -76,7 +76,7 @@ describe('a lingua YAML', () => {
   });
 
   // apps/mamba/configs/mamba_1b.yaml
-  it('takes no sizes of a model that is no plain Transformer', () => {
+  it('takes no sizes of a model other than the plain Transformer', () => {
     const read = readLingua('a.yaml', text.replace('  n_layers: 32', '  n_layers: 32\n  state_dim: 128'));
     assert.deepEqual(values(read, 'layers', 'hidden'), [undefined, undefined]);
     assert.deepEqual(read.leftOut, ['model.state_dim']);
