@@ -27,6 +27,7 @@ const allowed = [
   new RegExp(`^dist/node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/[\\w.-]+$`),
   /^media\/[\w./-]+\.(svg|png|json|md)$/,
   /^docs\/[\w./-]+\.(md|png)$/,
+  /^dist\/skills\/terapipe\/SKILL\.md$/,
   /^\.vsixmanifest$/,
 ];
 const needed = [
@@ -37,6 +38,9 @@ const needed = [
   'dist/cli.js',
   'dist/command.js',
   'dist/terminal.js',
+  'dist/tools.js',
+  'dist/mcp.js',
+  'dist/skills/terapipe/SKILL.md',
   'dist/terminal-later.js',
   'dist/webview.js',
   'dist/page.css',
