@@ -26,7 +26,7 @@ export interface FolderContents {
   readonly others: readonly OtherFile[];
 }
 
-/** A file that is no config that is read. */
+/** A file that is not a config that is read. */
 export interface OtherFile {
   readonly file: string;
   /** It looks like a training run all the same. */

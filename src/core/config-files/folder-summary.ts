@@ -4,7 +4,7 @@ import type { ConfigFormat } from '../run/config-format';
 /** A file of a folder with what it was found to be. */
 export interface LookedFile {
   readonly file: string;
-  /** Null: it is no config that is read. */
+  /** Null: it is not a config that is read. */
   readonly format: ConfigFormat | null;
   readonly isPlanned: boolean;
   /** What keeps a config from being planned; absent: nothing, or it is none. */
@@ -39,7 +39,7 @@ export function summariseFolder(files: readonly LookedFile[]): FolderSummary {
     recognised: countNames(configs.flatMap(({ format }) => (format === null ? [] : [programName(format)]))),
     planned: configs.filter(({ isPlanned }) => isPlanned).length,
     unplanned: countNames(configs.flatMap(({ reason }) => reason ?? [])),
-    unrecognised: countNames(others.map(({ file }) => endingOf(file))),
+    unrecognised: countNames(others.map(({ file }) => fileEnding(file))),
     training: others.filter(({ trains }) => trains === true).map(({ file }) => file),
   };
 }
@@ -59,7 +59,7 @@ function programName(format: ConfigFormat): string {
   return format === 'huggingface' ? 'config.json of Hugging Face' : 'terapipe.json';
 }
 
-function endingOf(file: string): string {
+function fileEnding(file: string): string {
   return /\.[^./\\]+$/.exec(file)?.[0].toLowerCase() ?? 'no ending';
 }
 

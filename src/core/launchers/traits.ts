@@ -28,7 +28,7 @@ export interface LauncherTraits {
    * Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates.
    */
   readonly batchOfReplica: 'local' | 'accumulated' | null;
-  /** What its files train on, where that is no GPU: they are read, and planned only where a GPU is named. */
+  /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
 }
 

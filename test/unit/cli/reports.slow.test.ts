@@ -54,7 +54,7 @@ describe('runs that people report', () => {
     assert.ok(chosenCandidate(offloaded).fits && peakGiB(offloaded) < 14, `${peakGiB(offloaded)} GiB`);
   });
 
-  it('start the processes that Accelerate is told, on which 32B do not fit', async () => {
+  it('start the processes that Accelerate is asked for, on which 32B do not fit', async () => {
     const plan = await planned('accelerate-processes/sft.sh', { gpu: 'A100-80GB' });
     assert.deepEqual([plan.request.cluster.nodes, plan.request.cluster.gpusPerNode], [1, 4]);
     assert.ok(!chosenCandidate(plan).fits);

@@ -90,10 +90,10 @@ function placeholderNames(document: YamlDocument, flags: ReadonlyMap<string, Loc
   return [...new Set(names)];
 }
 
-/** What argparse takes for flags that are not there; one whose value the environment gives stays open. */
+/** What argparse takes for flags that are missing; one whose value the environment gives stays open. */
 function defaultsFor(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  const isThere = (name: (typeof defaultNames)[number]): boolean => (flagTable[name] ?? []).some((entry) => flags.has(entry.name));
-  const missing = defaultNames.filter((name) => facts[name] === undefined && !isThere(name));
+  const isWritten = (name: (typeof defaultNames)[number]): boolean => (flagTable[name] ?? []).some((entry) => flags.has(entry.name));
+  const missing = defaultNames.filter((name) => facts[name] === undefined && !isWritten(name));
   const reason = sentence`Megatron-LM takes it when the flag is not given`;
   return Object.fromEntries(missing.map((name): [string, Fact<unknown>] => [name, byDefault(megatronDefaultValues[name], reason)]));
 }

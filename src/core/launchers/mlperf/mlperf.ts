@@ -77,7 +77,7 @@ export const mlperfProgram: ShellProgram = {
   areVariables: true,
   read: (flags, layers) => {
     const { file } = ownLayer(layers);
-    const written = { ...factsOfTable(table, flags), ...modelOf(file, flags) };
+    const written = { ...factsOfTable(table, flags), ...benchmarkModel(file, flags) };
     const isLora = written.flavor?.value === loraModel;
     const other = otherModel(file);
     const facts = { ...silentFacts(written, isLora), ...written };
@@ -85,7 +85,7 @@ export const mlperfProgram: ShellProgram = {
       facts: { ...facts, ...wholeBatch(facts, flags) },
       modelFiles: [],
       notes: other,
-      ...gpuOf(file),
+      ...namedGpu(file),
       ...(isLora && { adapters: { ...lora(written.flavor, flags), ...unlikeLora(facts) } }),
     };
   },
@@ -94,7 +94,7 @@ export const mlperfProgram: ShellProgram = {
 const loraModel = 'meta-llama/Llama-2-70b-hf';
 
 /** The model of the benchmark: by the folder of the submission, which the rules name, and the size that a script sets. */
-function modelOf(file: string, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'flavor'> {
+function benchmarkModel(file: string, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'flavor'> {
   const flag = modelSizes.map((name) => flags.get(name)).find((found) => found !== undefined);
   const given = flag?.words[0]?.text ?? '';
   const folder = file.replaceAll('\\', '/');
@@ -183,7 +183,7 @@ const gpus: readonly (readonly [string, RegExp])[] = [
 ];
 
 /** The GPU of the system that a file is named after: `config_GB300_32x4x288xtp2pp8cp2_cg.sh`. */
-function gpuOf(file: string): Pick<LauncherFile, 'gpu'> {
+function namedGpu(file: string): Pick<LauncherFile, 'gpu'> {
   const name = /config_[^/\\]*$/.exec(file)?.[0] ?? '';
   const found = gpus.find(([, pattern]) => pattern.test(name));
   return found === undefined ? {} : { gpu: byDefault(found[0], sentence`the system that the file is named after`) };

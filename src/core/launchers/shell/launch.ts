@@ -282,7 +282,7 @@ function commonRange(first: Piece, last: Piece): TextRange {
   return from.start <= to.end ? { start: from.start, end: to.end } : { start: first.start, end: first.end };
 }
 
-/** Whether a word is Python that `python -c` runs, whose text is no command line. */
+/** Whether a word is Python that `python -c` runs, whose text is not a command line. */
 function isPython(words: readonly FlatWord[], index: number): boolean {
   const [program, option] = [words[index - 2], words[index - 1]].map((word) => (word === undefined ? null : wordText(word)));
   return option === '-c' && /(?:^|\/)python[\d.]*$/.test(program ?? '');

@@ -77,7 +77,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced });
   const other = findShellProgram(text);
-  if (other !== undefined) return fileOfProgram(other, texts, layers, launchOf(other, texts, evaluation), syntaxRemarks(file, root));
+  if (other !== undefined) return fileOfProgram(other, texts, layers, readLaunch(other, texts, evaluation), syntaxRemarks(file, root));
   const launch = findLaunch(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -94,7 +94,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
 }
 
 /** What a script hands to a program: the flags of its command, or variables. */
-function launchOf({ settings, areVariables }: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
+function readLaunch({ settings, areVariables }: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
   if (areVariables === undefined) return findLaunch(texts, evaluation, settings);
   return launchOfVariables(texts, evaluation, (name) => settings.words(name) !== undefined);
 }
