@@ -112,7 +112,7 @@ export function parseMachine(given: Given<typeof configOptions>, sets: readonly 
   return machine;
 }
 
-/** Refuses a flag next to a setting of one of its `keys` that says otherwise. @throws ExpectedError `usage`. */
+/** Refuses a flag next to a setting of one of its `keys` with another value. @throws ExpectedError `usage`. */
 export function refuseSet(flag: string, written: string | undefined, keys: readonly string[], sets: readonly string[]): void {
   if (written === undefined) return;
   for (const set of sets) {

@@ -6,6 +6,7 @@ import { runtimeProfile, runtimes } from '../../src/core/domain/runtime';
 import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import { interleavedKind } from '../../src/core/schedules/registry';
 import { say } from '../../src/core/sentence';
+import { agentToolsText } from './agent-tools';
 import { profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -82,6 +83,7 @@ function scheduleText(name: ScheduleName): string {
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
+  { file: 'src/features/agents/json/tools.json', text: agentToolsText },
   { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },
   { file: 'media/schemas/torch-plan.schema.json', text: () => JSON.stringify(torchPlanJsonSchema()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },

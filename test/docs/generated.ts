@@ -1,14 +1,12 @@
 import { configurationText } from './configuration';
 import { findingsText } from './findings';
 import { noticesText } from './notices';
-import { agentToolsText } from './agent-tools';
 import { sourceText, webviewText } from './rooms-text';
 
 /** Documents that are written by `npm run docs -- --write`, and their text as it should be, except for what a formatter adds. */
 export const generatedDocuments: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'docs/configuration.md', text: configurationText },
   { file: 'docs/findings.md', text: findingsText },
-  { file: 'src/features/agents/json/tools.json', text: agentToolsText },
   { file: 'src/README.md', text: sourceText },
   { file: 'webview/README.md', text: webviewText },
   { file: 'THIRD_PARTY_NOTICES.md', text: noticesText },

@@ -27,7 +27,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/launchers/megatron/forks#forks',
     'src/core/rules/switched-off#formerCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',
-    'src/core/terapipe/terapipe#terapipeKeys',
     'src/protocol/page-schema#pageCommands',
   ],
   'test/golden writes the measured numbers that the product reads with it': [

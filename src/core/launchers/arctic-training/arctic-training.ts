@@ -7,12 +7,12 @@ import { parseYaml } from '../../languages/yaml/document';
 import { row, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
-import { attentionRows, oneOf, pathWord, whether, word } from '../tables/reads';
+import { attentionRows, knownWord, pathWord, whether, word } from '../tables/reads';
 import { sentence } from '../../sentence';
 
 const sharding = 'deepspeed.zero_optimization';
 const precisions = { bf16: 'bf16', bfloat16: 'bf16', fp16: 'fp16', float16: 'fp16', fp32: 'fp32', float32: 'fp32' } as const;
-const offloaded = oneOf({ cpu: 'cpu', nvme: 'nvme' });
+const offloaded = knownWord({ cpu: 'cpu', nvme: 'nvme' });
 
 /** Fields of `TrainerConfig`, and what of its `deepspeed` dict matters. */
 const keys: Table = {
@@ -22,7 +22,7 @@ const keys: Table = {
   gradientAccumulation: [row('gradient_accumulation_steps', count(1))],
   context: [row('sequence_parallel_size', count(1))],
   expert: [row('expert_parallel_size', count(1))],
-  precision: [row('model.dtype', oneOf(precisions))],
+  precision: [row('model.dtype', knownWord(precisions))],
   zeroStage: [row(`${sharding}.stage`, count(0, 3))],
   offloadOptimizer: [row(`${sharding}.offload_optimizer.device`, offloaded)],
   offloadParameters: [row(`${sharding}.offload_param.device`, offloaded)],
@@ -30,7 +30,7 @@ const keys: Table = {
   recomputeGranularity: [row('model.disable_activation_checkpoint', whether('none', 'full'))],
   cpuCheckpointing: [row('activation_checkpoint_cpu_offload', on(true))],
   ...attentionRows('model.attn_implementation'),
-  fusedCrossEntropy: [row('model.type', oneOf({ liger: true }))],
+  fusedCrossEntropy: [row('model.type', knownWord({ liger: true }))],
 };
 
 /** Trainers of ArcticTraining itself; a project brings others, which train something else than the model's own weights. */

@@ -6,7 +6,7 @@ import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { oneOf, sizeUnlessOpen, torchDtypes } from '../tables/reads';
+import { knownWord, sizeUnlessOpen, torchDtypes } from '../tables/reads';
 import { row, type Table } from '../tables/table';
 
 const precisions = { ...torchDtypes, bf16: 'bf16', fp16: 'fp16', fp32: 'fp32' } as const;
@@ -29,8 +29,8 @@ const keys: Table = {
   microBatch: [row('data.batch_size', count(1))],
   gradientAccumulation: [row('grad_acc_steps', count(1))],
   tensor: [row('distributed.tp_size', count(1))],
-  zeroStage: [row('distributed.fsdp_type', oneOf({ full_shard: 3, shard_grad_op: 2, no_shard: 0 }))],
-  precision: [row('distributed.model_dtype', oneOf(precisions))],
+  zeroStage: [row('distributed.fsdp_type', knownWord({ full_shard: 3, shard_grad_op: 2, no_shard: 0 }))],
+  precision: [row('distributed.model_dtype', knownWord(precisions))],
   compile: [row('distributed.compile', on(true))],
 };
 

@@ -6,7 +6,7 @@ import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
 import { policyOnly, type OtherModel } from '../tables/launcher-file';
 import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
-import { attentionRows, oneOf, pathWord, torchDtypes, word } from '../tables/reads';
+import { attentionRows, knownWord, pathWord, torchDtypes, word } from '../tables/reads';
 import { factsOfTable, row, rows, tableReads, type FlagTable } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
 import { isOpenRlhfScript } from './recognise';
@@ -28,8 +28,8 @@ const table: FlagTable = {
   context: [row(path('ds.ring_attn_size'), sizes)],
   zeroStage: [row(path('ds.zero_stage'), count(0, 3))],
   offloadOptimizer: [row(path('ds.adam_offload'), fixed('cpu'))],
-  precision: [row(path('ds.param_dtype'), oneOf(precisions))],
-  gradAccumulationFp32: [row(path('ds.grad_accum_dtype'), oneOf({ fp32: true }))],
+  precision: [row(path('ds.param_dtype'), knownWord(precisions))],
+  gradAccumulationFp32: [row(path('ds.grad_accum_dtype'), knownWord({ fp32: true }))],
   attention,
   attentionKernel,
   recomputeGranularity: rows(fixed('full'), path('actor.gradient_checkpointing_enable'), path('model.gradient_checkpointing_enable')),

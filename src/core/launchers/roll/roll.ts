@@ -8,7 +8,7 @@ import { sentence } from '../../sentence';
 import { coreKeys } from '../megatron/core-keys';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile, policyOnly, type OtherModel } from '../tables/launcher-file';
-import { anyOf, attentionRows, oneOf, pathWord, torchDtypes, whether, word } from '../tables/reads';
+import { anyOf, attentionRows, knownWord, pathWord, torchDtypes, whether, word } from '../tables/reads';
 import { joined, row, rows, under, type Table } from '../tables/table';
 
 const trained = ['actor_train', 'student_train', 'student'];
@@ -28,7 +28,7 @@ const ownKeys: Table = {
   sequenceLength: [row('sequence_length', count(1))],
   microBatch: rows(count(1), ...each('training_args.per_device_train_batch_size')),
   gradientAccumulation: rows(count(1), ...each('training_args.gradient_accumulation_steps')),
-  precision: rows(oneOf(precisions), ...each('model_args.dtype')),
+  precision: rows(knownWord(precisions), ...each('model_args.dtype')),
   ...attentionRows(...each('model_args.attn_implementation'), ...each('model_args.flash_attn')),
   gpusPerNode: [row('num_gpus_per_node', count(1))],
 };

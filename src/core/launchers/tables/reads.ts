@@ -89,7 +89,7 @@ export function whether<const T = never, const U = never>(whenOn: T | undefined,
 }
 
 /** One of several words, in any case; any other sets nothing. */
-export function oneOf<const T>(meanings: Readonly<Record<string, T>>): FlagRead<T> {
+export function knownWord<const T>(meanings: Readonly<Record<string, T>>): FlagRead<T> {
   return anyOf((written) => own(meanings, written.toLowerCase()));
 }
 
@@ -101,5 +101,5 @@ export function attentionRows(...names: readonly string[]): Required<Pick<FlagTa
   return { attention: rows(attentionWord, ...names), attentionKernel: rows(attentionKernel, ...names) };
 }
 
-const attentionWord = oneOf({ eager: 'unfused', sdpa: 'flash', flash_attention_2: 'flash', flash_attention_3: 'flash', fa2: 'flash', fa3: 'flash' }); // prettier-ignore
-const attentionKernel = oneOf({ flash_attention_2: 'flash2', fa2: 'flash2', flash_attention_3: 'flash3', fa3: 'flash3' });
+const attentionWord = knownWord({ eager: 'unfused', sdpa: 'flash', flash_attention_2: 'flash', flash_attention_3: 'flash', fa2: 'flash', fa3: 'flash' }); // prettier-ignore
+const attentionKernel = knownWord({ flash_attention_2: 'flash2', fa2: 'flash2', flash_attention_3: 'flash3', fa3: 'flash3' });

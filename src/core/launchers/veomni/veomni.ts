@@ -8,7 +8,7 @@ import { checkpointPath } from '../tables/checkpoint-facts';
 import { row, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
-import { attentionRows, oneOf, pathWord, sizeUnlessOpen, torchDtypes, whether, word } from '../tables/reads';
+import { attentionRows, knownWord, pathWord, sizeUnlessOpen, torchDtypes, whether, word } from '../tables/reads';
 import { sentence } from '../../sentence';
 
 const accelerator = 'train.accelerator';
@@ -26,10 +26,10 @@ const keys: Table = {
   dataReplicate: [row(`${accelerator}.dp_replicate_size`, sizeUnlessOpen)],
   dataShard: [row(`${accelerator}.dp_shard_size`, sizeUnlessOpen)],
   precision: [
-    row(`${sharding}.mixed_precision.enable`, oneOf({ false: 'fp32' })),
-    row(`${sharding}.mixed_precision.param_dtype`, oneOf(torchDtypes)),
+    row(`${sharding}.mixed_precision.enable`, knownWord({ false: 'fp32' })),
+    row(`${sharding}.mixed_precision.param_dtype`, knownWord(torchDtypes)),
   ],
-  zeroStage: [row(`${sharding}.fsdp_mode`, oneOf({ ddp: 0 })), row(`${sharding}.reshard_after_forward`, whether(3, 2))],
+  zeroStage: [row(`${sharding}.fsdp_mode`, knownWord({ ddp: 0 })), row(`${sharding}.reshard_after_forward`, whether(3, 2))],
   recomputeGranularity: [row('train.gradient_checkpointing.enable', whether('full', 'none'))],
   cpuCheckpointing: [row(`${accelerator}.offload_config.enable_activation`, on(true))],
   offloadOptimizer: [row(`${sharding}.offload`, fixed('cpu'))],
@@ -37,7 +37,7 @@ const keys: Table = {
   optimizer: [row('train.optimizer.type', word)],
   compile: [row('train.torch_compile.enable', on(true))],
   ...attentionRows(`${implementation}.attn_implementation`),
-  fusedCrossEntropy: [row(`${implementation}.cross_entropy_loss_implementation`, oneOf({ eager: false }))],
+  fusedCrossEntropy: [row(`${implementation}.cross_entropy_loss_implementation`, knownWord({ eager: false }))],
   loadCheckpoint: [row('train.checkpoint.load_path', checkpointPath)],
 };
 
@@ -52,7 +52,8 @@ export function readVeomni(file: string, text: string): LauncherFile {
   const written = reader.facts(keys);
   const config = reader.one('model.config_path', pathWord);
   const base = launcherFile(document, 'veomni', { ...defaults(written), ...written }, reader);
-  const also = reader.one('data.data_type', oneOf({ dpo: true }))?.value === true ? [policyOnly(base.place, [{ name: 'reference' }])] : [];
+  const also =
+    reader.one('data.data_type', knownWord({ dpo: true }))?.value === true ? [policyOnly(base.place, [{ name: 'reference' }])] : [];
   return {
     ...base,
     remarks: [...base.remarks, ...also],

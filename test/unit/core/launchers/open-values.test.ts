@@ -24,7 +24,7 @@ const bad = ({ findings }: LoadedConfig): readonly string[] =>
   findings.filter(({ severity }) => severity !== 'information').map(({ code }) => code);
 
 describe('values that a launch leaves open', () => {
-  it('are those of a template, which are no mistakes', async () => {
+  it('are those of a template, which are not mistakes', async () => {
     const loaded = await load(
       `#!/bin/bash\n{% if fast %}\ntorchrun --nproc_per_node {{ gpus }} --nnodes {{nodes}} pretrain_gpt.py ${model} --micro-batch-size {{ train.mbs }} --global-batch-size 64\n{% endif %}\n`,
     );
