@@ -69,7 +69,6 @@ function plainName(name: string): string {
   return name
     .toLowerCase()
     .replace(/^meta-/, '')
-    .replace(/^(qwen2\.5)-math-(1\.5b|7b|72b)/, '$1-$2')
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')

@@ -98,23 +98,36 @@ export function hubSizes(name: string): string | null {
   if (ranked !== undefined) return latentConfigJson(...ranked);
   if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(own(hubConfigs, name));
   return (
-    dense('mistral', mistral) ??
-    denseConfigJson('llama', own(llama, name), maxPositions(name)) ??
-    dense('qwen2', qwen2) ??
+    denseConfigJson('mistral', own(mistral, name), { rope_theta: 1_000_000, rms_norm_eps: 1e-5 }) ??
+    denseConfigJson('llama', own(llama, name), llamaPositions(name)) ??
+    denseConfigJson('qwen2', own(qwen2, name.replace('-math-', '-')), qwen2Positions(name)) ??
     dense('qwen3', qwen3)
   );
 }
 
-/** Positions that a model of Llama's class was made for, by its name: the class has 2,048 by default. */
-function maxPositions(name: string): object {
+/** Positions of Llama and its kin, as their config.json has them (meta-llama and deepseek-ai on the hub). */
+function llamaPositions(name: string): object {
+  const scaled = (factor: number): object => ({
+    max_position_embeddings: 131_072,
+    rope_theta: 500_000,
+    rms_norm_eps: 1e-5,
+    rope_scaling: { rope_type: 'llama3', factor, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 },
+  });
   const positions = [
-    [/^llama-3\.\d/, 131_072],
-    [/^llama-3-/, 8192],
-    [/^llama-2-|^deepseek-llm/, 4096],
-    [/^deepseek-coder/, 16_384],
+    [/^llama-3\.2-/, scaled(32)],
+    [/^llama-3\.\d/, scaled(8)],
+    [/^llama-3-/, { max_position_embeddings: 8192, rope_theta: 500_000, rms_norm_eps: 1e-5 }],
+    [/^llama-2-/, { max_position_embeddings: 4096, rope_theta: 10_000, rms_norm_eps: 1e-5 }],
+    [/^deepseek-llm/, { max_position_embeddings: 4096, rope_theta: 10_000, rms_norm_eps: 1e-6 }],
+    [/^deepseek-coder/, { max_position_embeddings: 16_384 }],
   ] as const;
-  const found = positions.find(([names]) => names.test(name));
-  return found === undefined ? {} : { max_position_embeddings: found[1] };
+  return positions.find(([names]) => names.test(name))?.[1] ?? {};
+}
+
+/** Qwen2 and 2.5 have a base of 1,000,000, Qwen2.5-Math and what was distilled from it 10,000 (Qwen and deepseek-ai on the hub). */
+function qwen2Positions(name: string): object {
+  const isMath = /-math-|^deepseek-r1-distill-qwen-(?:1\.5b|7b)$/.test(name);
+  return { rope_theta: isMath ? 10_000 : 1_000_000, rms_norm_eps: 1e-6 };
 }
 
 function denseConfigJson(type: string, sizes: Dense | undefined, also: object = {}): string | null {

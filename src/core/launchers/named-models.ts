@@ -25,8 +25,29 @@ export function findNamedModel({ format, facts }: LauncherFile): NamedModel | nu
   if (model === undefined || model.config === null) return null;
   const { reason, message, remedy } = namedModelTexts(model);
   return {
-    config: defaulted(withTraits(readHuggingFace('', model.config), model.details), reason),
+    config: defaulted(withTraits(withoutClassDetails(readHuggingFace('', model.config)), model.details), reason),
     remark: { code: 'sizes-of-launcher', severity: 'information', place: flavor.source.place, message, remedy, fixes: [] },
+  };
+}
+
+/**
+ * Without what no plan depends on and only the class of transformers gives: a Llama-3 has another rotary base than `LlamaConfig`. What is
+ * written from it then names what is open.
+ */
+function withoutClassDetails(config: HuggingFaceModel): HuggingFaceModel {
+  const { rotaryBase, normEpsilon, ...facts } = config.facts;
+  const { rotary: { base, ...rotary } = {}, normEpsilon: epsilon, ...traits } = config.traits;
+  const keepsBase = rotaryBase?.source.kind === 'file';
+  const keepsEpsilon = normEpsilon?.source.kind === 'file';
+  const kept = { ...rotary, ...(keepsBase && base !== undefined && { base }) };
+  return {
+    ...config,
+    facts: { ...facts, ...(keepsBase && { rotaryBase }), ...(keepsEpsilon && { normEpsilon }) },
+    traits: {
+      ...traits,
+      ...(Object.keys(kept).length > 0 && { rotary: kept }),
+      ...(keepsEpsilon && epsilon !== undefined && { normEpsilon: epsilon }),
+    },
   };
 }
 

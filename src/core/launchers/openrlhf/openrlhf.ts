@@ -104,7 +104,7 @@ function packedBatch({ sequenceLength, globalBatch, nodes, gpusPerNode, tensor, 
   return { microBatch: byDefault(sequences, sentence`train.dynamic_batch_enable packs micro-batches by tokens`) };
 }
 
-/** Models that a step needs in addition to the actor. Only PPO's estimator (`gae`) has a critic; a reward from a URL or an agent has no GPUs. */
+/** Models that a step needs in addition to the actor. Only PPO (`gae`) has a critic; a reward from a URL or an agent has no GPUs. */
 function otherModels(flags: Flags): readonly OtherModel[] {
   const engines = flagFact(flags.get(enginesKey), sizes)?.value;
   const width = flagFact(flags.get(engineTensorKey), sizes)?.value ?? 1;

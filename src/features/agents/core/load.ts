@@ -37,12 +37,12 @@ function questionSettings({ gpu, nodes, set = {} }: Pick<ConfigQuestion, 'gpu' |
   ]);
 }
 
-/** The text that a question names. @throws ExpectedError as `host.open`; `usage` where it names none or two. */
+/** The text that a question names. @throws ExpectedError as `host.open`; `agent-question` where it names none or two. */
 async function openAsked({ path, text, name }: Pick<ConfigQuestion, 'path' | 'text' | 'name'>, host: ToolHost): Promise<SourceText> {
   if (path !== undefined && text === undefined) return host.open(path);
   if (text !== undefined && path === undefined) return { file: name ?? nameOfText(text), text };
   throw new ExpectedError(
-    'usage',
+    'agent-question',
     path === undefined ? sentence`No config is given` : sentence`Both path and text are given`,
     sentence`give either path, or text with name`,
   );

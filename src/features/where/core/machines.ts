@@ -25,19 +25,19 @@ const mostMachines = 64;
 
 /**
  * Machines as `H100-80GB`, `H200:64` or `p5.48xlarge:64`, separated by commas: a GPU preset or a cloud's machine type, and how many GPUs.
- * @throws ExpectedError `config-unknown-preset`; `usage` for counts that are not whole, and for more than 64 machines.
+ * @throws ExpectedError `config-unknown-preset`; `where-machines` for counts that are not whole, and for more than 64 machines.
  */
 export function parseMachines(written: string): Machine[] {
   const parts = written.split(',').map((part) => part.trim());
   if (parts.length > mostMachines)
-    throw new ExpectedError('usage', sentence`--on names ${parts.length} machines`, sentence`name at most ${mostMachines}`);
+    throw new ExpectedError('where-machines', sentence`--on names ${parts.length} machines`, sentence`name at most ${mostMachines}`);
   return parts.map((part) => {
     const [name = '', count] = part.split(':');
     const machine = machineNamed(name.trim());
     if (count === undefined) return machine;
     const gpus = Number(count);
     if (Number.isInteger(gpus) && gpus >= 1 && gpus <= 1_000_000) return { ...machine, gpus };
-    throw new ExpectedError('usage', sentence`${quoted(part)} has no number of GPUs`, sentence`write it as ${machine.name}:64`);
+    throw new ExpectedError('where-machines', sentence`${quoted(part)} has no number of GPUs`, sentence`write it as ${machine.name}:64`);
   });
 }
 

@@ -5,7 +5,7 @@ import { machineNamed, type Machine } from './machines';
 
 const mostPrice = 1e6;
 
-/** Prices as `H100-80GB=2.5,p5.48xlarge=40`. @throws ExpectedError `usage`; as `machineNamed`. */
+/** Prices as `H100-80GB=2.5,p5.48xlarge=40`. @throws ExpectedError `where-prices`; as `machineNamed`. */
 export function parsePrices(written: string): ReadonlyMap<string, number> {
   return toPrices(
     written.split(',').map((part) => {
@@ -15,7 +15,7 @@ export function parsePrices(written: string): ReadonlyMap<string, number> {
   );
 }
 
-/** The prices of a JSON object `{"H100-80GB": 2.5}`. @throws ExpectedError `usage` for anything else. */
+/** The prices of a JSON object `{"H100-80GB": 2.5}`. @throws ExpectedError `where-prices` for anything else. */
 export function readPrices(text: string): ReadonlyMap<string, number> {
   let value: unknown;
   try {
@@ -25,7 +25,7 @@ export function readPrices(text: string): ReadonlyMap<string, number> {
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return toPrices(Object.entries(value));
   throw new ExpectedError(
-    'usage',
+    'where-prices',
     sentence`The file of prices is not a JSON object`,
     sentence`write {"H100-80GB": 2.5, "p5.48xlarge": 40}`,
   );
@@ -35,7 +35,7 @@ function toPrices(entries: readonly (readonly [name: string, price: unknown])[])
   return new Map(
     entries.map(([name, price]) => {
       if (typeof price === 'number' && price > 0 && price <= mostPrice) return [machineNamed(name).name, price];
-      throw new ExpectedError('usage', sentence`${quoted(name)} has no price`, sentence`give it a number above 0, as ${name}=2.5`);
+      throw new ExpectedError('where-prices', sentence`${quoted(name)} has no price`, sentence`give it a number above 0, as ${name}=2.5`);
     }),
   );
 }

@@ -62,7 +62,7 @@ interface Measurement {
 
 async function measuredStep({ log, logText, stepMs }: Measurement, host: ToolHost) {
   if ([log, logText, stepMs].filter((one) => one !== undefined).length !== 1)
-    throw new ExpectedError('usage', sentence`One measurement is needed`, sentence`give one of log, logText and stepMs`);
+    throw new ExpectedError('agent-question', sentence`One measurement is needed`, sentence`give one of log, logText and stepMs`);
   if (stepMs !== undefined) return { ms: stepMs, steps: null, name: 'stepMs', log: undefined };
   const source = log === undefined ? { file: 'log', text: logText ?? '' } : await host.open(log);
   const read = isMeasured(source.text) ? readMeasured(source.text, source.file) : null;

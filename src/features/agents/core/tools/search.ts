@@ -63,10 +63,9 @@ function searched(problem: SearchProblem, seconds: number, host: ToolHost): Tool
     },
   };
   try {
-    const tokenBudget = problem.request.training.tokens ?? null;
     const result = answerSearch(
       problem,
-      { tokenBudget, improvements: false },
+      { improvements: false },
       {
         signal,
         onUpdate: (update) => {
