@@ -195,7 +195,8 @@ function elasticLens(state: SessionState, { plan }: NonNullable<SessionState['el
 
 function prefillLens({ asked, prefill }: PrefillAnswer, t: Translate): LensText {
   const text = t('First token of {0} in {1}', formatTokens(asked.tokens), formatDuration(prefill.timeToFirstTokenMs));
-  return { title: cut(text, longestAction), runs: 'terapipe.planPrefill', tooltip: text, isOfFile: true };
+  const title = t('First token in {0}', formatDuration(prefill.timeToFirstTokenMs));
+  return { title: cut(title, longestAction), runs: 'terapipe.planPrefill', tooltip: text, isOfFile: true };
 }
 
 function cut(text: string, longest: number): string {
