@@ -34,6 +34,8 @@ async function load(files: Readonly<Record<string, string>>): Promise<LoadedConf
   return loadConfig('jobs/run.sh', files['jobs/run.sh'] ?? '', { read: host, shell: () => Promise.resolve(read) });
 }
 
+/** What torchrun starts without --nnodes and --nproc-per-node. */
+const one = { gpusPerNode: 1, nodes: 1 };
 const sizes = '--num-layers 8 --hidden-size 64 --num-attention-heads 8';
 
 describe('a script that another shell runs', () => {
@@ -47,16 +49,16 @@ describe('a script that another shell runs', () => {
   it('is followed through several statements, and where eval takes quotes out', () => {
     assert.deepEqual(factsOf(`bash -lc 'L=12; cd /w && python pretrain_gpt.py --num-layers $L --bf16'`), { layers: 12, precision: 'bf16' });
     const frequency = `ARGS="--num-layers 4 --moe-layer-freq '([0]*1+[1]*3)'"\neval "torchrun pretrain_gpt.py $ARGS"\n`;
-    assert.deepEqual(factsOf(frequency), { layers: 4, moeLayerFrequency: '([0]*1+[1]*3)' });
+    assert.deepEqual(factsOf(frequency), { ...one, layers: 4, moeLayerFrequency: '([0]*1+[1]*3)' });
   });
 
   it('has every list that follows another on a continued line', () => {
     const lists = 'A=(--num-layers 4)\nB=(--hidden-size 64)\nC=(--bf16)\n';
-    const expected = { layers: 4, hidden: 64, precision: 'bf16' };
+    const expected = { ...one, layers: 4, hidden: 64, precision: 'bf16' };
     for (const run of ['eval $CMD', 'eval "$CMD"', 'bash -c "$CMD"', '$CMD'])
       assert.deepEqual(factsOf(`${lists}CMD="torchrun pretrain_gpt.py \${A[@]} \\\n  \${B[@]} \\\n\t\${C[@]}"\n${run}\n`), expected, run);
     const escaped = `L=(--pipeline-model-parallel-layout 'Et\\|\\(tt\\|\\)*2L')\nCMD="torchrun pretrain_gpt.py --num-layers 5 \${L[@]}"\neval $CMD\n`;
-    assert.deepEqual(factsOf(escaped), { layers: 5, pipelineLayout: 'Et|(tt|)*2L' });
+    assert.deepEqual(factsOf(escaped), { ...one, layers: 5, pipelineLayout: 'Et|(tt|)*2L' });
   });
 
   it('keeps what depends on a condition so', () => {
@@ -76,7 +78,7 @@ describe('a script that another shell runs', () => {
       `N=6\nsbatch <<EOF\n#!/bin/bash\n${job}\nEOF\n`,
       `N=6\ncat <<EOF > env.sh\nMORE="--bf16"\nEOF\nsource ./env.sh\ntorchrun pretrain_gpt.py --num-layers $N --hidden-size 64 $MORE\n`,
     ])
-      assert.deepEqual(factsOf(text), expected, text);
+      assert.deepEqual(factsOf(text), /srun/.test(text) ? expected : { ...one, ...expected }, text);
     const written = `N=6\ncat <<EOF > job.sh\n${job}\nEOF\nbash job.sh\n`;
     const { source } = readText(written).facts.hidden ?? {};
     assert.ok(source?.kind === 'file');
@@ -85,14 +87,15 @@ describe('a script that another shell runs', () => {
 
   it('ends where it calls itself', () => {
     const quoted = 'A=\'eval "$A; $A"\'\neval "$A"\ntorchrun pretrain_gpt.py --num-layers 2 --hidden-size 8\n';
-    assert.deepEqual(factsOf(quoted), { layers: 2, hidden: 8 });
+    assert.deepEqual(factsOf(quoted), { ...one, layers: 2, hidden: 8 });
     const written =
       'cat <<EOF > a.sh\nbash a.sh\nbash a.sh; source a.sh\nEOF\nbash a.sh\ntorchrun pretrain_gpt.py --num-layers 2 --hidden-size 8\n';
-    assert.deepEqual(factsOf(written), { layers: 2, hidden: 8 });
+    assert.deepEqual(factsOf(written), { ...one, layers: 2, hidden: 8 });
   });
 
   it('takes the arguments of a function as "$@"', () => {
     assert.deepEqual(factsOf(`go() {\n  torchrun pretrain_gpt.py "$@" --bf16\n}\ngo --num-layers 3 --hidden-size 48\n`), {
+      ...one,
       layers: 3,
       hidden: 48,
       precision: 'bf16',
@@ -152,7 +155,7 @@ describe('a file that a script sources', () => {
 describe('what people write that no shell takes', () => {
   it('is read around a place to fill in', () => {
     const text = `DATA=<Specify path and file prefix>_text_document\nOUT=<path>\ntorchrun pretrain_gpt.py ${sizes} --data-path $DATA --save $OUT --fp16 < in.txt > out.txt\n`;
-    assert.deepEqual(factsOf(text), { layers: 8, hidden: 64, heads: 8, precision: 'fp16' });
+    assert.deepEqual(factsOf(text), { ...one, layers: 8, hidden: 64, heads: 8, precision: 'fp16' });
     assert.deepEqual(readText(text).remarks, []);
   });
 
