@@ -1,6 +1,6 @@
 import { additions, type ElasticVariant, type VariantId } from '../../../src/features/elastic/core/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
-import { outcomesText } from '../../../src/features/elastic/core/open-inputs';
+import { outcomesText } from '../../../src/features/elastic/core/outcomes-text';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';

@@ -8,7 +8,7 @@ import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/s
 import { resolveElastic } from '../core/resolve';
 import { placed } from '../../../core/errors';
 import { elasticJson } from '../json';
-import { outcomesText } from '../core/open-inputs';
+import { outcomesText } from '../core/outcomes-text';
 import { elasticHtml } from '../core/report';
 import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import { reportedAssumptions } from '../../../core/domain/request';

@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../../../core/errors';
-import { bytesPerGiB, formatCount, formatDuration, formatNumber } from '../../../core/format';
+import { bytesPerGiB, formatCount } from '../../../core/format';
 import { maximum, minimum } from '../../../core/numbers';
-import { joinClauses, sentence, type Sentence } from '../../../core/sentence';
+import { sentence, type Sentence } from '../../../core/sentence';
 import { elasticContext, frozenForwardMs, type ElasticContext } from './context';
 import type { ElasticRequest } from './request';
 import { allMechanisms, runEpochs } from './run-epochs';
@@ -15,7 +15,7 @@ interface Outcome {
 }
 
 /** An input that the files leave open, and the run at each value that it may have. */
-interface OpenInput {
+export interface OpenInput {
   /** What to set in terapipe.json. */
   readonly keys: readonly string[];
   /** The planned value first. */
@@ -162,11 +162,4 @@ function frozenQuestion(context: ElasticContext): Question[] {
       ],
     },
   ];
-}
-
-/** `2.76x, 409 s: images are always loaded in time; 2.58x, 18.7 min: ...`. */
-export function outcomesText({ outcomes }: OpenInput): Sentence {
-  const one = ({ value, speedup, totalMs }: OpenInput['outcomes'][number]): Sentence =>
-    sentence`${formatNumber(speedup)}x, ${formatDuration(totalMs)}: ${value}`;
-  return sentence`${joinClauses(outcomes.map(one))}`;
 }
