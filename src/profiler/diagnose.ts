@@ -1,6 +1,6 @@
 import type { ProviderName } from '../core/domain/profile';
 import { providerTitles } from './providers';
-import { type Sentence, sentence } from '../core/sentence';
+import { either, sentence, type Sentence } from '../core/sentence';
 
 /** Why a provider is not used, and what to do about it. */
 export interface Refusal {
@@ -54,7 +54,10 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
   if (/Cannot find (module|package) '(onnxruntime-node|onnxruntime-common)'/.test(message))
     return {
       reason: sentence`ONNX Runtime is not installed with the profiler`,
-      remedy: sentence`install it: npm install -g terapipe onnxruntime-node@1.30 --ignore-scripts`,
+      remedy: either([
+        sentence`install the extension built for this platform`,
+        sentence`npm install -g terapipe onnxruntime-node@1.30 --ignore-scripts`,
+      ]),
     };
   const old = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)['"]? not found/.exec(message)?.[1];
   if (old !== undefined)

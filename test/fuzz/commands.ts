@@ -7,7 +7,7 @@ import type { Case } from './cases';
 import type { Fixture } from './corpus';
 import { below, pick, type Random } from './mutate';
 
-/** Milliseconds of processor time after which a command is interrupted, and its case fails. */
+/** Milliseconds of processor time after which a command is interrupted, and its case fails, where series are timed. */
 export const mostCommandMs = 6000;
 
 /** A small config that plans: for commands whose file is an option. */
@@ -83,9 +83,9 @@ export function runsCommand(random: Random, { file }: Fixture): boolean {
 
 /**
  * Runs a case's command on its files in a folder of its own. @returns what no text may cause, or null: an internal error, a printed NaN, or
- * more than `mostCommandMs`.
+ * more than `mostMs` of processor time.
  */
-export async function commandProblem({ main, neighbour, command }: Case, shell: LauncherReader): Promise<string | null> {
+export async function commandProblem({ main, neighbour, command }: Case, shell: LauncherReader, mostMs: number): Promise<string | null> {
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-fuzz-'));
   try {
     const at = (name: string): string => path.join(folder, name);
@@ -97,9 +97,9 @@ export async function commandProblem({ main, neighbour, command }: Case, shell: 
     writeFileSync(at(name), main.text);
     const isPath = (word: string): boolean => ['.', 'trained', 'sample.terapipe.json'].includes(word);
     const args = command.map((word) => (word === 'FILE' ? at(name) : isPath(word) ? at(word) : word));
-    const { exitCode, out, err, ms } = await timed(args, shell);
+    const { exitCode, out, err, ms } = await timed(args, shell, mostMs);
     const line = command.join(' ');
-    if (ms > mostCommandMs) return `${line}: takes over ${mostCommandMs} ms`;
+    if (ms > mostMs) return `${line}: takes over ${mostMs} ms`;
     if (exitCode === 3) return `${line}: ${internalLine(err + out, folder)}\n${err.slice(0, 2000)}`;
     const odd = /NaN|undefined|\[object /.exec(out)?.[0];
     const isOurs = odd !== undefined && ![main, neighbour].some((each) => each?.text.includes(odd) === true);
@@ -119,6 +119,7 @@ function internalLine(printed: string, folder: string): string {
 async function timed(
   args: readonly string[],
   shell: LauncherReader,
+  mostMs: number,
 ): Promise<{ readonly exitCode: number; readonly out: string; readonly err: string; readonly ms: number }> {
   const began = process.cpuUsage();
   const spentMs = (): number => {
@@ -133,7 +134,7 @@ async function timed(
     now: () => '2026-01-01T00:00:00Z',
     progress: () => undefined,
     status: () => undefined,
-    signal: budgetSignal(() => spentMs() > mostCommandMs),
+    signal: budgetSignal(() => spentMs() > mostMs),
     profilerFile: '',
     torchFolder: path.resolve(import.meta.dirname, '../../src/runtime/torch'),
     shell: () => Promise.resolve(shell),

@@ -29,11 +29,14 @@ type Texts = ReadonlyMap<string, string>;
 
 class Defect extends Error {}
 
-/** Runs one case through all that a face does with a config before planning, and through its command. */
-export async function judge(given: Case, shell: LauncherReader): Promise<Verdict> {
+/**
+ * Runs one case through all that a face does with a config before planning, and through its command.
+ * @param mostMs of processor time that the command may take.
+ */
+export async function judge(given: Case, shell: LauncherReader, mostMs = Infinity): Promise<Verdict> {
   try {
     const verdict = await verdictOf(given, shell);
-    return given.command.length === 0 ? verdict : { ...verdict, problem: await commandProblem(given, shell) };
+    return given.command.length === 0 ? verdict : { ...verdict, problem: await commandProblem(given, shell, mostMs) };
   } catch (error) {
     const problem = error instanceof Defect ? error.message : `threw ${stackOf(error)}`;
     return { problem, answered: false, findings: 0, fixed: false };

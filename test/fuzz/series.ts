@@ -1,5 +1,6 @@
 import type { LauncherReader } from '../../src/core/run/facts';
 import type { Case } from './cases';
+import { mostCommandMs } from './commands';
 import { judge } from './judge';
 
 /** Milliseconds of CPU that one case may take. */
@@ -30,6 +31,8 @@ export interface SeriesOptions {
   readonly caseAt: (index: number) => Case;
   readonly first: number;
   readonly cases: number;
+  /** Whether a case fails that takes too long: not in `npm test`, which no clock decides. */
+  readonly isTimed?: boolean;
   /** Kinds of failure that are left out. */
   readonly known?: readonly string[];
   /** Called before each case with its number. */
@@ -39,25 +42,27 @@ export interface SeriesOptions {
 /** Runs the cases from `first` on. */
 export async function runSeries(
   shell: LauncherReader,
-  { caseAt, first, cases, known = [], starting }: SeriesOptions,
+  { caseAt, first, cases, isTimed = false, known = [], starting }: SeriesOptions,
 ): Promise<SeriesResult> {
   const failures = new Map<string, Failure>();
+  const mostMs = isTimed ? mostCommandMs : Infinity;
   let [answered, findings, fixed] = [0, 0, 0];
   let slowest = { index: first, ms: 0 };
   for (let index = first; index < first + cases; index += 1) {
     starting?.(index);
     const given = caseAt(index);
     const began = performance.now();
-    const verdict = await judge(given, shell);
+    const verdict = await judge(given, shell, mostMs);
     const ms = performance.now() - began;
     if (ms > slowest.ms) slowest = { index, ms };
     answered += verdict.answered ? 1 : 0;
     findings += verdict.findings;
     fixed += verdict.fixed ? 1 : 0;
-    const problem = verdict.problem ?? (given.command.length === 0 && ms > maximumCaseMs ? await slowProblem(given, shell) : null);
+    const problem =
+      verdict.problem ?? (isTimed && given.command.length === 0 && ms > maximumCaseMs ? await slowProblem(given, shell) : null);
     const kind = problem?.split('\n')[0];
     if (problem === null || kind === undefined || failures.has(kind) || known.includes(kind)) continue;
-    const same = async (candidate: Case) => (await judge(candidate, shell)).problem?.split('\n')[0] === kind;
+    const same = async (candidate: Case) => (await judge(candidate, shell, mostMs)).problem?.split('\n')[0] === kind;
     failures.set(kind, {
       index,
       problem,

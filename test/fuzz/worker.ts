@@ -25,6 +25,7 @@ async function main({ seed, first, cases, current, known }: WorkerOptions): Prom
       known,
       first,
       cases,
+      isTimed: true,
       starting: (index) => void Atomics.store(current, 0, index),
     }),
   );

@@ -6,7 +6,8 @@ export const mcpCommand = defineCommand({
   takes: '[FOLDER]',
   description: 'a Model Context Protocol server on standard input and output, for coding agents',
   options: {},
-  notes: 'It reads files under FOLDER (the current one) and writes nothing. docs/agents.md has the lines for each agent.',
+  notes: `It reads files under FOLDER (the current one) and writes nothing. docs/agents.md has the
+lines for each agent.`,
   start: () => {
     throw usage(sentence`mcp takes one folder and no options`, sentence`start it as terapipe mcp FOLDER`);
   },

@@ -9,7 +9,7 @@ const { set, gpus, network } = configOptions;
 
 export const whereCommand = defineCommand({
   takes: 'FILE',
-  description: 'GPUs and cloud instances for a run: the best layout on each, with time, cost and fit',
+  description: 'the best layout on each of several GPUs and cloud machine types, with time, cost and fit',
   options: {
     set,
     gpus,
