@@ -38,6 +38,8 @@ const qwen3Moe: Sizes = {
 };
 const llama4: Sizes = {
   model_type: 'llama4_text',
+  rope_theta: 500_000,
+  rms_norm_eps: 1e-5,
   hidden_size: 5120,
   num_hidden_layers: 48,
   num_attention_heads: 40,
