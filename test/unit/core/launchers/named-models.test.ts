@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { load } from '../config-files/files';
 
-interface Known {
+interface Positions {
   readonly base: number | undefined;
   readonly epsilon: number | undefined;
   readonly scaling: number | undefined;
 }
 
-async function known(name: string): Promise<Known> {
+async function positionsFor(name: string): Promise<Positions> {
   const text = `model_name_or_path: ${name}\nstage: sft\nfinetuning_type: full\ncutoff_len: 4096\nper_device_train_batch_size: 1\n`;
 
   const run = await load({ 'train.yaml': text });
@@ -18,17 +18,17 @@ async function known(name: string): Promise<Known> {
 /** Values of each model's config.json on Hugging Face's hub. */
 describe('a model that a file only names', () => {
   it('has the rotary base, scaling and epsilon of its own config.json', async () => {
-    assert.deepEqual(await known('meta-llama/Llama-3.1-8B'), { base: 500_000, epsilon: 1e-5, scaling: 8 });
-    assert.deepEqual(await known('meta-llama/Llama-3.2-1B-Instruct'), { base: 500_000, epsilon: 1e-5, scaling: 32 });
-    assert.deepEqual(await known('meta-llama/Meta-Llama-3-8B'), { base: 500_000, epsilon: 1e-5, scaling: undefined });
-    assert.deepEqual(await known('meta-llama/Llama-2-7b-hf'), { base: 10_000, epsilon: 1e-5, scaling: undefined });
-    assert.deepEqual(await known('Qwen/Qwen2.5-7B-Instruct'), { base: 1_000_000, epsilon: 1e-6, scaling: undefined });
-    assert.deepEqual(await known('Qwen/Qwen2.5-Math-7B'), { base: 10_000, epsilon: 1e-6, scaling: undefined });
-    assert.deepEqual(await known('mistralai/Mistral-7B-v0.3'), { base: 1_000_000, epsilon: 1e-5, scaling: undefined });
+    assert.deepEqual(await positionsFor('meta-llama/Llama-3.1-8B'), { base: 500_000, epsilon: 1e-5, scaling: 8 });
+    assert.deepEqual(await positionsFor('meta-llama/Llama-3.2-1B-Instruct'), { base: 500_000, epsilon: 1e-5, scaling: 32 });
+    assert.deepEqual(await positionsFor('meta-llama/Meta-Llama-3-8B'), { base: 500_000, epsilon: 1e-5, scaling: undefined });
+    assert.deepEqual(await positionsFor('meta-llama/Llama-2-7b-hf'), { base: 10_000, epsilon: 1e-5, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen2.5-7B-Instruct'), { base: 1_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen2.5-Math-7B'), { base: 10_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('mistralai/Mistral-7B-v0.3'), { base: 1_000_000, epsilon: 1e-5, scaling: undefined });
   });
 
   it('leaves open what only its class in transformers would give', async () => {
-    assert.deepEqual(await known('Qwen/Qwen3-8B'), { base: undefined, epsilon: undefined, scaling: undefined });
-    assert.deepEqual(await known('deepseek-ai/DeepSeek-V3'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-8B'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V3'), { base: undefined, epsilon: undefined, scaling: undefined });
   });
 });
