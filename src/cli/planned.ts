@@ -4,8 +4,6 @@ import type { LoadedConfig } from '../core/config-files/load-config';
 import type { ResolveDefaults } from '../core/plan-request/scenario';
 import { profilesFolder, readProfiles } from '../profiler/store';
 
-export { judgedFindings, placed, planRun, type Planned } from '../core/export/planned-config';
-
 /** Plans a run, with a profile that lies near its config if one matches. @throws ExpectedError as `planRun`. */
 export async function planNearby(
   config: LoadedConfig,

@@ -13,8 +13,6 @@ import { openNamed } from './named-source';
 import { readNamedFile, readReferenced, type SourceText } from './read-file';
 import type { Terminal } from './terminal';
 
-export { requireRun };
-
 /** How a config is read. */
 export interface ReadingOptions {
   /** `key=value` overriding the files. */

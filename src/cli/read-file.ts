@@ -47,7 +47,7 @@ export function referencedPath(from: string, name: string, system: PlatformPath 
   return driveRoot(file).startsWith('\\\\') && driveRoot(file) !== driveRoot(folder) ? null : file;
 }
 
-/** Reads a file of a folder: as `readNamedFile`, but `-` is a name as any other. */
+/** Reads a file by its path, as `readNamedFile`; `-` is the file of that name, not standard input. */
 export async function readRegularFile(file: string): Promise<SourceText> {
   try {
     const stored = await readRegular(file, maximumConfigSize);

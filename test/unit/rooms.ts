@@ -207,7 +207,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   where: {
     about: 'machines and prices, and how the best layouts on them rank',
-    imports: ['cluster', 'domain', 'terapipe'],
+    imports: ['cluster', 'domain', 'terapipe', 'planner'],
   },
   largest: {
     about: 'the longest sequence, largest micro-batch, most layers or fewest nodes with which a run fits',

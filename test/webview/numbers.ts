@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { planAnswer } from '../../src/cli/answers/plan';
-import type { Planned } from '../../src/cli/planned';
+import type { Planned } from '../../src/core/export/planned-config';
 import { searchJson } from '../../src/core/export/search-json';
 import { bytesOfQuantity, column, formatBytes, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../src/core/format'; // prettier-ignore
 import { answerSearch } from '../../src/core/layout-search/answer';

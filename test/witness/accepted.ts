@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defaults } from '../../src/cli/common-options';
 import { exportFormatNamed } from '../../src/cli/export-formats';
-import { planRun } from '../../src/cli/planned';
+import { planRun } from '../../src/core/export/planned-config';
 import { readConfig } from '../../src/cli/read-config';
 import { ExpectedError } from '../../src/core/errors';
 import { openCommandLine, type CommandLine } from '../unit/cli/command-line';

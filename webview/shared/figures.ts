@@ -76,7 +76,7 @@ export function runFigures(
   name: string,
   more = '',
 ): HTMLElement[] {
-  const { days, gpuHours, cost } = costOfTokens(tokens, gpuHourPrice, layout, tokensPerSecond);
+  const { days, gpuHours, cost } = costOfTokens(tokens, gpuHourPrice, gpusUsed(layout), tokensPerSecond);
   const what = t('{0} tokens', formatCount(tokens));
   const wall = formatDuration(days * msPerDay);
   const about = t(

@@ -31,8 +31,9 @@ import { findingLine, printedFinding, printedRemark, type Answer } from '../answ
 import { settingsOfLine } from '../common-options';
 import type { PlanSettings } from '../../core/export/settings-of-plan';
 import { exportFormatNamed } from '../export-formats';
-import { exitCodeFor, planRun, type Planned } from '../planned';
-import { readConfig, requireRun, type ReadingOptions, type RunConfig } from '../read-config';
+import { planRun, type Planned, requireRun } from '../../core/export/planned-config';
+import { exitCodeFor } from '../planned';
+import { readConfig, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
 import { chosenLayout, type SearchChoice } from '../search-choice';
 import { outFile, writeOut } from '../write-file';

@@ -4,7 +4,8 @@ import { limitText, mayFit, usedText, memoryVerdict, verdictSentence } from '../
 import { chosenCandidate } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
-import { exitCodeFor, type Planned } from '../planned';
+import type { Planned } from '../../core/export/planned-config';
+import { exitCodeFor } from '../planned';
 import { indented, table } from '../table';
 import { say } from '../../core/sentence';
 

@@ -7,7 +7,7 @@ export const memoryCommand = defineCommand({
   options: { ...configOptions, measured, schedule },
   start: (asked, given) => async (terminal, texts) => {
     const { memoryAnswer } = await import('../answers/memory');
-    const { planRun } = await import('../planned');
+    const { planRun } = await import('../../core/export/planned-config');
     const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
     const read = await measuredConfig(withSchedule(asked, given.schedule), given.measured, terminal, texts);
     const { config, line } = read;

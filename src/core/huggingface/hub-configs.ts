@@ -223,10 +223,15 @@ export const hubConfigs: Readonly<Record<string, object>> = {
   },
 };
 
-type Plain = readonly [number, number, number, number, number, number, number, boolean];
+/** Layers, hidden size, heads, key/value heads, size of a head, feed-forward width, vocabulary, and whether embedding and head are one. */
+export type Dense = readonly [number, number, number, number, number, number, number, boolean];
 
-/** @param sizes layers, hidden size, heads, key/value heads, head size, feed-forward width, vocabulary, tied ends. */
-function plainConfig(type: string, [layers, hidden, heads, groups, headDim, ffn, vocab, tied]: Plain, positions?: number): object {
+function plainConfig(type: string, sizes: Dense, positions?: number): object {
+  return denseConfig(type, sizes, positions === undefined ? {} : { max_position_embeddings: positions });
+}
+
+/** The config.json of a dense model, with further keys. */
+export function denseConfig(type: string, [layers, hidden, heads, groups, headDim, ffn, vocab, tied]: Dense, also: object): object {
   return {
     model_type: type,
     num_hidden_layers: layers,
@@ -237,7 +242,7 @@ function plainConfig(type: string, [layers, hidden, heads, groups, headDim, ffn,
     intermediate_size: ffn,
     vocab_size: vocab,
     tie_word_embeddings: tied,
-    ...(positions !== undefined && { max_position_embeddings: positions }),
+    ...also,
   };
 }
 

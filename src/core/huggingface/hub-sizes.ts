@@ -1,8 +1,5 @@
 import { own } from '../records';
-import { hubConfigs } from './hub-configs';
-
-/** Layers, hidden size, heads, key/value heads, size of a head, feed-forward width, vocabulary, and whether embedding and head are one. */
-type Dense = readonly [number, number, number, number, number, number, number, boolean];
+import { denseConfig, hubConfigs, type Dense } from './hub-configs';
 
 const llama: Readonly<Record<string, Dense>> = {
   'llama-3.2-1b': [16, 2048, 32, 8, 64, 8192, 128256, true],
@@ -131,20 +128,7 @@ function qwen2Positions(name: string): object {
 }
 
 function denseConfigJson(type: string, sizes: Dense | undefined, also: object = {}): string | null {
-  if (sizes === undefined) return null;
-  const [layers, hidden, heads, groups, headDim, ffn, vocab, tied] = sizes;
-  return JSON.stringify({
-    model_type: type,
-    num_hidden_layers: layers,
-    hidden_size: hidden,
-    num_attention_heads: heads,
-    num_key_value_heads: groups,
-    head_dim: headDim,
-    intermediate_size: ffn,
-    vocab_size: vocab,
-    tie_word_embeddings: tied,
-    ...also,
-  });
+  return sizes === undefined ? null : JSON.stringify(denseConfig(type, sizes, also));
 }
 
 function latentConfigJson(

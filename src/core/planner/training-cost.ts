@@ -1,4 +1,4 @@
-import { gpusUsed, type Layout, type PlanRequest } from '../domain/request';
+import { gpusUsed, type PlanRequest } from '../domain/request';
 import { formatCount, formatNumber, plural } from '../format';
 import { sentence, type Sentence } from '../sentence';
 
@@ -14,9 +14,9 @@ interface TrainingCost {
 const secondsPerHour = 3600;
 
 /** What tokens take at a rate. @param price of a GPU's hour, null: none is given. @param tokensPerSecond of all GPUs. */
-export function costOfTokens(tokens: number, price: number | null, layout: Layout, tokensPerSecond: number): TrainingCost {
+export function costOfTokens(tokens: number, price: number | null, gpus: number, tokensPerSecond: number): TrainingCost {
   const hours = tokens / tokensPerSecond / secondsPerHour;
-  const gpuHours = hours * gpusUsed(layout);
+  const gpuHours = hours * gpus;
   return { tokens, days: hours / 24, gpuHours, cost: price === null ? null : gpuHours * price };
 }
 
@@ -25,7 +25,7 @@ export function trainingCost(
   { training: { tokens }, layout, cluster }: Pick<PlanRequest, 'training' | 'layout' | 'cluster'>,
   tokensPerSecond: number,
 ): TrainingCost | null {
-  return tokens === undefined ? null : costOfTokens(tokens, cluster.pricePerGpuHour ?? null, layout, tokensPerSecond);
+  return tokens === undefined ? null : costOfTokens(tokens, cluster.pricePerGpuHour ?? null, gpusUsed(layout), tokensPerSecond);
 }
 
 /** `1T tokens in 192 days, 295K GPU hours, cost 737K`. */

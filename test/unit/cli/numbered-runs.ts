@@ -1,7 +1,6 @@
 import type { Answer } from '../../../src/cli/answer';
 import { searchAnswer } from '../../../src/cli/answers/search';
-import { planRun, type Planned } from '../../../src/cli/planned';
-import { requireRun } from '../../../src/cli/read-config';
+import { planRun, type Planned, requireRun } from '../../../src/core/export/planned-config';
 import { ExpectedError } from '../../../src/core/errors';
 import { loadConfig, type LoadedConfig } from '../../../src/core/config-files/load-config';
 import type { Run } from '../../../src/core/run/run';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { defaults } from '../../../src/cli/common-options';
-import { planRun } from '../../../src/cli/planned';
+import { planRun } from '../../../src/core/export/planned-config';
 import { readConfig } from '../../../src/cli/read-config';
 
 const text = JSON.stringify({ model_type: 'llama', hidden_size: 8192, num_hidden_layers: 80, num_attention_heads: 64 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { comparedPlansAnswer } from '../../../src/features/compare/cli/answer';
 import { planAnswer } from '../../../src/cli/answers/plan';
-import { planRun } from '../../../src/cli/planned';
+import { planRun } from '../../../src/core/export/planned-config';
 import { loadConfig } from '../../../src/core/config-files/load-config';
 
 const defaults = { gpu: 'A100-80GB', nodes: null, gpusPerNode: null } as const;

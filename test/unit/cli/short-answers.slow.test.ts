@@ -7,7 +7,7 @@ import { planAnswer } from '../../../src/cli/answers/plan';
 import { searchAnswer } from '../../../src/cli/answers/search';
 import type { PrintedFinding } from '../../../src/cli/answer';
 import { understand } from '../../../src/cli/arguments';
-import { planRun } from '../../../src/cli/planned';
+import { planRun } from '../../../src/core/export/planned-config';
 import { nextCommand } from '../../../src/cli/next-command';
 import { sentence } from '../../../src/core/sentence';
 import { applyOverrides } from '../../../src/core/terapipe/overrides';

@@ -1,3 +1,4 @@
+import { gpusUsed } from '../../../src/core/domain/request';
 import { sizesText } from '../../../src/core/domain/sizes-text';
 import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
@@ -47,7 +48,7 @@ export function layoutDetail(answer: LayoutAnswer, row: LayoutRow, run: Training
 }
 
 function numbers({ plan }: LayoutRow, { tokens, gpuHourPrice, currency }: TrainingCost): HTMLElement {
-  const run = tokens === null ? null : costOfTokens(tokens, gpuHourPrice, plan.layout, plan.tokensPerSecond);
+  const run = tokens === null ? null : costOfTokens(tokens, gpuHourPrice, gpusUsed(plan.layout), plan.tokensPerSecond);
   const cost = run?.cost ?? null;
   const rows: readonly (readonly [name: string, value: string])[] = [
     [t('Step'), formatDuration(plan.iterationMs)],

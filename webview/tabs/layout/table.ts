@@ -1,3 +1,4 @@
+import { gpusUsed } from '../../../src/core/domain/request';
 import { column, formatCount } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { h, type Child } from '../../base/dom';
@@ -66,7 +67,7 @@ function cells(row: LayoutRow, tokens: number | null): Child[] {
     column.percent(plan.bubbleRate),
     formatCount(Math.round(plan.tokensPerSecond)),
     column.percent(plan.mfu),
-    ...(tokens === null ? [] : [amountText(costOfTokens(tokens, null, plan.layout, plan.tokensPerSecond).gpuHours)]),
+    ...(tokens === null ? [] : [amountText(costOfTokens(tokens, null, gpusUsed(plan.layout), plan.tokensPerSecond).gpuHours)]),
     capitalised(say(plan.name, t)),
     plan.recompute === null ? t('none') : say(plan.recompute, t),
     h(

@@ -69,7 +69,7 @@ const shownWeighty = 2;
  * 3,200 Gbit/s a node (800 Gbit/s: 3.6 % slower); 18 more with --all`. Null where nothing is assumed.
  * @param assumed as `weighedAssumptions` orders them.
  */
-export function weightiestText(assumed: readonly WeighedAssumption[]): Sentence | null {
+export function weightiestText(assumed: readonly WeighedAssumption[], hasAll = true): Sentence | null {
   const weighty = assumed.flatMap(({ key, value, moves }) => {
     const [most] = moves.toSorted((a, b) => Math.abs(Math.log1p(b.slower)) - Math.abs(Math.log1p(a.slower)));
     if (most === undefined || Math.abs(most.slower) < worthSaying || !Object.hasOwn(decidingNames, key)) return [];
@@ -78,5 +78,7 @@ export function weightiestText(assumed: readonly WeighedAssumption[]): Sentence 
   const shown = weighty.slice(0, shownWeighty);
   const left = assumed.length - shown.length;
   if (assumed.length === 0) return null;
-  return sentence`${joinClauses([...shown, ...(left === 0 ? [] : [shown.length > 0 ? sentence`${left} more with --all` : sentence`${left} with --all`])])}`;
+  const count = shown.length > 0 ? sentence`${left} more` : hasAll ? sentence`${left}` : sentence`${left} smaller ones`;
+  const rest = hasAll ? sentence`${count} with --all` : count;
+  return sentence`${joinClauses([...shown, ...(left === 0 ? [] : [rest])])}`;
 }

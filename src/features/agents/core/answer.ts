@@ -45,7 +45,7 @@ export function few<T>(items: readonly T[], most: number): readonly T[] {
   return items.slice(0, most);
 }
 
-/** Three digits that matter: data is read by models, for whom more are only tokens. */
+/** Four significant digits: data is read by models, for whom more are only tokens. */
 export function rounded(value: number, digits = 4): number {
   return Number.isFinite(value) ? Number(value.toPrecision(digits)) : value;
 }

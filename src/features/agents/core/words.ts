@@ -64,12 +64,8 @@ export function memoryText({ memory }: Candidate): string {
 
 /** The assumptions that move the step most. */
 export function assumesText({ request }: Plan, chosen: Candidate): string | null {
-  const text = weightiestText(weighedAssumptions(request, chosen));
-  return text === null
-    ? null
-    : `Assumes ${say(text)
-        .replace(/(\d+ more) with --all$/, '$1')
-        .replace(/^(\d+) with --all$/, '$1 smaller things')}.`;
+  const text = weightiestText(weighedAssumptions(request, chosen), false);
+  return text === null ? null : `Assumes ${say(text)}.`;
 }
 
 /** Whether a launcher refuses the files as they are written. */

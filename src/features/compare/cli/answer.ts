@@ -14,7 +14,8 @@ import { chosenCandidate } from '../../../core/planner/plan';
 import type { Timeline } from '../../../core/schedules/schedule';
 import { printable } from '../../../core/text';
 import { printedFinding, type Answer, type Texts } from '../../../cli/answer';
-import { exitCodeFor, type Planned } from '../../../cli/planned';
+import type { Planned } from '../../../core/export/planned-config';
+import { exitCodeFor } from '../../../cli/planned';
 import { indented, table } from '../../../cli/table';
 import { say } from '../../../core/sentence';
 

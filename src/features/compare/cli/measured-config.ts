@@ -13,7 +13,7 @@ import { say, sentence, type Sentence } from '../../../core/sentence';
 import type { PlanRequest } from '../../../core/domain/request';
 import { printable } from '../../../core/text';
 import type { Line } from '../../../cli/command';
-import { judgedFindings, placed } from '../../../cli/planned';
+import { judgedFindings, placed } from '../../../core/export/planned-config';
 import { namedConfig, runConfig, type RunConfig } from '../../../cli/read-config';
 import { measuredSteps } from './read-measured';
 import type { Terminal } from '../../../cli/terminal';

@@ -3,9 +3,8 @@ import { formatCount, formatDuration, formatNumber } from '../../../core/format'
 import { sentence, type Sentence } from '../../../core/sentence';
 import { placePipelines } from './auto-dp';
 import { elasticContext } from './context';
-import type { ElasticEpoch } from './plan';
 import type { ElasticRequest } from './request';
-import { allMechanisms, runEpochs } from './run-epochs';
+import { allMechanisms, runEpochs, totalEpochMs } from './run-epochs';
 
 /** A run that starts with pipelines of one length. Its first step has as many samples as that of the run that was asked for. */
 interface Start {
@@ -85,10 +84,6 @@ function toStart(request: ElasticRequest, frozen: readonly number[], signal?: Ca
     totalMs: totalEpochMs(epochs),
     withoutFreezingMs: totalEpochMs(without),
   };
-}
-
-function totalEpochMs(epochs: readonly ElasticEpoch[]): number {
-  return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
 function startText(request: ElasticRequest, asked: Start, best: Start): Sentence {

@@ -10,7 +10,7 @@ import { epochVerdict } from './memory';
 import { toGradientNorms } from './norm-table';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';
-import { allMechanisms, runEpochs, type Mechanisms } from './run-epochs';
+import { allMechanisms, runEpochs, totalEpochMs, type Mechanisms } from './run-epochs';
 import { activeUnits, cutUnits, modelledStep, elasticContext, stepTimeline, type ElasticContext } from './context';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { maximum, minimum } from '../../../core/numbers';
@@ -79,10 +79,6 @@ export function frozenByEpoch({ epochs, model }: ElasticRequest, policy: FreezeP
     previous = Math.min(model.spec.layers, Math.max(previous, policy.frozenLayers(epoch, previous)));
     return previous;
   });
-}
-
-function totalEpochMs(epochs: readonly ElasticEpoch[]): number {
-  return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
 function toVariant(

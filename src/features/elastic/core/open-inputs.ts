@@ -4,7 +4,7 @@ import { maximum, minimum } from '../../../core/numbers';
 import { sentence, type Sentence } from '../../../core/sentence';
 import { elasticContext, frozenForwardMs, type ElasticContext } from './context';
 import type { ElasticRequest } from './request';
-import { allMechanisms, runEpochs } from './run-epochs';
+import { allMechanisms, runEpochs, totalEpochMs } from './run-epochs';
 
 /** The run with one input, or all of them, at some value. */
 interface Outcome {
@@ -65,7 +65,7 @@ export function elasticRange(request: ElasticRequest, frozen: readonly number[],
   const outcome = (changed: ElasticRequest): Outcome => {
     throwIfCancelled(signal);
     const [totalMs, withoutFreezingMs] = [frozen, frozen.map(() => 0)].map((layers) =>
-      runEpochs({ ...context, request: changed }, layers, allMechanisms, signal).reduce((sum, { epochMs }) => sum + epochMs, 0),
+      totalEpochMs(runEpochs({ ...context, request: changed }, layers, allMechanisms, signal)),
     ) as [number, number];
     return { totalMs, withoutFreezingMs, speedup: withoutFreezingMs / totalMs };
   };

@@ -73,6 +73,11 @@ export function runEpochs(
   });
 }
 
+/** Steps, evaluation and changes of pipelines of all epochs, ms. */
+export function totalEpochMs(epochs: readonly Pick<ElasticEpoch, 'epochMs'>[]): number {
+  return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
+}
+
 /** Epochs that differ in nothing but what is evaluated after them, each kind computed once. */
 function laterEpochs(
   first: number,

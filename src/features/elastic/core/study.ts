@@ -7,7 +7,7 @@ import { frozenByEpoch } from './make-plan';
 import { elasticRange, type ElasticRange } from './open-inputs';
 import type { ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest } from './request';
-import { allMechanisms, runEpochs } from './run-epochs';
+import { allMechanisms, runEpochs, totalEpochMs } from './run-epochs';
 
 /** A whole run as it would be with another alpha. */
 interface AlphaPoint {
@@ -96,10 +96,6 @@ export function studyElastic({ request, epochs, variants }: ElasticPlan, signal?
 
 function runPolicy(context: ElasticContext, policy: FreezePolicy, signal?: CancelSignal): readonly ElasticEpoch[] {
   return runEpochs(context, frozenByEpoch(context.request, policy), allMechanisms, signal);
-}
-
-function totalEpochMs(epochs: readonly ElasticEpoch[]): number {
-  return epochs.reduce((sum, { epochMs }) => sum + epochMs, 0);
 }
 
 /** Lengths by halves from a whole node, and the one that was asked for. With measured rates only the latter: they are of no other. */

@@ -11,7 +11,8 @@ import { chosenCandidate } from '../../../core/planner/plan';
 import { say, sentence } from '../../../core/sentence';
 import { printable } from '../../../core/text';
 import { printedFinding, type Answer, type Texts } from '../../../cli/answer';
-import { exitCodeFor, type Planned } from '../../../cli/planned';
+import type { Planned } from '../../../core/export/planned-config';
+import { exitCodeFor } from '../../../cli/planned';
 import { indented, table } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 

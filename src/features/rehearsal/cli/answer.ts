@@ -10,7 +10,7 @@ import type { ProviderName } from '../../../core/domain/profile';
 import { printable } from '../../../core/text';
 import { prepareRehearsal, rehearse, rehearseSchemes, type RehearsalProgress } from '../profiler/run';
 import type { Answer } from '../../../cli/answer';
-import type { Planned } from '../../../cli/planned';
+import type { Planned } from '../../../core/export/planned-config';
 import { indented, table } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 import { writeOut } from '../../../cli/write-file';

@@ -2,7 +2,7 @@ import { parseAmount } from '../../../core/amounts';
 import { sentence } from '../../../core/sentence';
 import { quoted } from '../../../core/text';
 import { defineCommand, usage } from '../../../cli/command';
-import { all, configOptions } from '../../../cli/common-options';
+import { all, configOptions, refuseSet } from '../../../cli/common-options';
 import { free, parseFreeKeys, schedules, withSchedules } from '../../../cli/search-options';
 
 const { set, gpus, network } = configOptions;
@@ -46,6 +46,7 @@ export const whereCommand = defineCommand({
       free: given.free === undefined ? null : parseFreeKeys(given.free),
       isAll: given.all === true,
     };
+    refuseSet('tokens', given.tokens, ['training.tokens'], plainLine.sets);
     const spaced = withSchedules(plainLine, given.schedules);
     const line = tokens === null ? spaced : { ...spaced, sets: [...spaced.sets, `training.tokens=${tokens}`] };
     return async (terminal, texts) => (await import('./answer')).whereAnswer(line, asked, terminal, texts);

@@ -1,3 +1,4 @@
+import { costOfTokens } from '../../../core/planner/training-cost';
 import type { Machine } from './machines';
 
 /** The best layout on a machine, as a search found it. Times in ms. */
@@ -38,7 +39,6 @@ export interface RankedMachine<P extends MachinePlan = MachinePlan> {
   readonly isOnFront: boolean;
 }
 
-const secondsPerHour = 3600;
 const billion = 1e9;
 
 /**
@@ -69,17 +69,15 @@ export function rankMachines<P extends MachinePlan>(
 }
 
 function withCost<P extends MachinePlan>(machine: Machine, plan: P, price: number | null, limits: Limits): RankedMachine<P> {
-  const gpuHoursPerBillion = (plan.gpus * billion) / plan.tokensPerSecond / secondsPerHour;
-  const costPerBillion = price === null ? null : gpuHoursPerBillion * price;
-  const { tokens } = limits;
-  const days = tokens === null ? null : tokens / plan.tokensPerSecond / secondsPerHour / 24;
-  const cost = tokens === null || costPerBillion === null ? null : (costPerBillion * tokens) / billion;
+  const ofBillion = costOfTokens(billion, price, plan.gpus, plan.tokensPerSecond);
+  const run = limits.tokens === null ? null : costOfTokens(limits.tokens, price, plan.gpus, plan.tokensPerSecond);
+  const [days, cost] = [run?.days ?? null, run?.cost ?? null];
   return {
     machine,
     plan,
     price,
-    gpuHoursPerBillion,
-    costPerBillion,
+    gpuHoursPerBillion: ofBillion.gpuHours,
+    costPerBillion: ofBillion.cost,
     days,
     cost,
     shortfall: findShortfall(plan, { days, cost }, limits),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { planAnswer } from '../../../../src/cli/answers/plan';
-import { planRun } from '../../../../src/cli/planned';
+import { planRun } from '../../../../src/core/export/planned-config';
 import { readConfig, runConfig } from '../../../../src/cli/read-config';
 import { say } from '../../../../src/core/sentence';
 import { shellReader } from '../launchers/shell/shell-reader';
