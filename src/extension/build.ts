@@ -1,33 +1,34 @@
 import * as vscode from 'vscode';
-import { createPlannerClient, type PlannerClient } from '../worker/client';
+import { createPlannerClient, type PlannerClient } from '../host/planner/client';
+import { plannerProcess } from '../worker/process';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
-import { createComparisons } from '../features/compare/vscode/comparisons';
-import { toPageComparison } from '../features/compare/vscode/page';
+import { createComparisons } from '../features/compare/host/comparisons';
+import { toPageComparison } from '../features/compare/host/page';
 import type { Commands } from './commands/commands';
 import { welcomeToSample } from './commands/sample-window';
 import { registerExplorer } from './views/explorer';
 import { followFiles } from './sessions/follow-files';
 import { createLayoutDiffs } from './sessions/layout-diff';
-import { createLayoutSearches } from './sessions/layout-searches';
-import { toPageLayout } from './views/layout-page';
+import { createLayoutSearches } from '../host/sessions/layout-searches';
+import { toPageLayout } from '../host/pages/layout-page';
 import { createPageFocus } from './views/page-focus';
 import { registerLanguage } from './language/register';
 import type { PageServices } from './views/page-host';
-import { toPageHistory, toPageWhatIf } from './views/tab-parts';
-import type { SessionHost } from './sessions/session-host';
-import { createPlanSessions, type PlanSessions } from './sessions/plan-sessions';
+import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
+import type { SessionHost } from '../host/sessions/session-host';
+import { createPlanSessions, type PlanSessions } from '../host/sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
-import { createPlanHistories, type PlanHistories } from './sessions/plan-histories';
-import { createWhatIfs, type WhatIfHost, type WhatIfs } from './sessions/what-ifs';
-import { createPrefills, prefillPlanner } from '../features/prefill/vscode/prefills';
-import { toPagePrefill } from '../features/prefill/vscode/shown';
+import { createPlanHistories, type PlanHistories } from '../host/sessions/plan-histories';
+import { createWhatIfs, type WhatIfHost, type WhatIfs } from '../host/sessions/what-ifs';
+import { createPrefills, prefillPlanner } from '../features/prefill/host/prefills';
+import { toPagePrefill } from '../features/prefill/host/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerCommands, reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
-import { limitSessions } from './sessions/session-limit';
-import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff } from './platform/settings';
+import { limitSessions } from '../host/sessions/session-limit';
+import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff, trainingCost } from './platform/settings';
 import { createScenarios, type Scenarios } from './sessions/scenarios';
 import { createShownConfig } from './sessions/shown-config';
 import { displayPath, readText, resolvePath } from './sessions/sources';
@@ -46,7 +47,11 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
   const rehearsals = keep(createRehearsals(profilerFile));
   const startPlanner = (): PlannerClient =>
-    keep(createPlannerClient(context.asAbsolutePath('dist/worker.js'), { onLost: (why) => log.warn(`A planner's process ended: ${why}`) }));
+    keep(
+      createPlannerClient(plannerProcess(context.asAbsolutePath('dist/worker.js')), {
+        onLost: (why) => log.warn(`A planner's process ended: ${why}`),
+      }),
+    );
   const planner = startPlanner();
   // Plans are waited for: a search never delays one, nor does a measured run that is read.
   const [searcher, comparer] = [startPlanner(), startPlanner()];
@@ -69,7 +74,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       planner.whatIf({ run, found: await profiles.found(run.file), defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
-  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.resolveDefaults)));
+  const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles.found, scenarios.resolveDefaults)));
   const diffs = keep(createLayoutDiffs());
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
@@ -107,9 +112,12 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
         changed: comparisons.onDidChange,
       },
       prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
-      whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file)), changed: whatIfs.onDidChange },
-      history: { of: (session) => toPageHistory(session, histories, edits), changed: histories.onDidChange },
+      whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file), displayPath), changed: whatIfs.onDidChange },
+      history: { of: (session) => toPageHistory(session, histories, edits.canUndo(session.file)), changed: histories.onDidChange },
     },
+    displayPath,
+    isTrusted: () => vscode.workspace.isTrusted,
+    trainingCost: (file) => trainingCost(file === null ? undefined : vscode.Uri.parse(file)),
     log,
     focus,
     act: (message, session) =>

@@ -61,13 +61,6 @@ const jobType = v.picklist(Object.keys(jobs) as JobType[]);
 const requestHead = v.object({ type: jobType, id });
 
 /**
- * What a planner thread is started with. `cancelFlag` is one Int32: the id of the request to give up. A shared flag, since a thread that is
- * solving reads no messages.
- */
-const workerData = v.object({ cancelFlag: v.instance(SharedArrayBuffer) });
-export type WorkerData = v.InferOutput<typeof workerData>;
-
-/**
  * A failure as it crosses threads; `expected` ones keep code, remedy and the place in a file, where they come from one; the others are bugs
  * and keep their stack.
  */
@@ -102,11 +95,6 @@ const workerReply = v.variant('type', [
   v.object({ type: v.literal('error'), id, error: failure }),
 ]);
 export type WorkerReply = v.InferOutput<typeof workerReply>;
-
-/** @throws ValiError when `value` is not what a planner thread is started with. */
-export function parseWorkerData(value: unknown): WorkerData {
-  return v.parse(workerData, value);
-}
 
 /** @throws ValiError when `message` is not a request. */
 export function parseWorkerRequest(message: unknown): WorkerRequest {

@@ -1,37 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { answerElastic } from '../features/elastic/core/answer';
-import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
-import { makePlan } from '../core/planner/make-plan';
-import { preparedRehearsal } from '../features/rehearsal/core/prepare';
-import { findRemedies, planRemedy } from '../core/rules/plan/remedies';
-import { resolveRun } from '../core/plan-request/resolve';
-import { withSizes } from '../core/plan-request/with-sizes';
-import { answerSearch } from '../core/layout-search/answer';
-import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import { makeCompare } from '../features/compare/worker/compare';
+import { makePlanners } from './planners';
 import { relayPlanner } from './relay';
-import { servePlanner } from './serve';
-
-/** Operations of a plan's timelines that are sent: some 40 MB in the process that gets them. */
-const drawnOperations = 1_000_000;
+import { serveThread } from './thread';
 
 const compare = makeCompare();
 
 if (parentPort === null) relayPlanner(__filename);
 else
-  servePlanner(parentPort, workerData, {
-    plan: ({ request, first }, { onFirst, ...options }) =>
-      makePlan(request, { ...options, ...(first ? { onFirst } : {}), drawnOperations }),
-    resolve: ({ run, defaults, found }, { signal }) => resolveRun(run, defaults, found, signal),
-    remedies: ({ run, defaults, found, plan }, { signal }) =>
-      findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found, signal }), signal),
-    whatIf: ({ run, defaults, found, sets }, { signal }) =>
-      makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
-    elastic: ({ request }, { signal }) => answerElastic(request, signal),
-    prefill: ({ run, defaults, found, model, asked }, { signal }) =>
-      answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),
-    search: ({ problem, improvements }, watching) => answerSearch(problem, { improvements }, watching),
-    compare: ({ plan, against }, options) => compare(plan, against, options),
-    rehearsal: ({ plan, asked, room }) => preparedRehearsal(plan, asked, room),
-    schedule: ({ text, file, name }) => readScheduleFile(text, file, name),
-  });
+  serveThread(
+    parentPort,
+    workerData,
+    makePlanners(({ plan, against }, options) => compare(plan, against, options)),
+  );

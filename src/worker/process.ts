@@ -1,12 +1,6 @@
 import { fork } from 'node:child_process';
-import type { WorkerRequest } from '../protocol/worker';
+import type { PlannerProcess, ProcessOptions, ProcessRequest, StartPlanner } from '../host/planner/process';
 import { createPulse } from './pulse';
-
-/** Most memory of the planner's objects, MB; typed arrays come on top, and the planner counts them before it makes them. */
-export const memoryLimitMb = 1024;
-
-/** What goes to a planner's process: requests, which of them to give up, and whether it still answers. */
-export type ProcessRequest = WorkerRequest | { readonly type: 'give-up'; readonly id: number } | { readonly type: 'ping' };
 
 /** The answer to `ping`, of the process itself: its thread may be planning. */
 export const pong = 'pong';
@@ -19,44 +13,18 @@ export interface ThreadEnd {
   readonly code: string | null;
 }
 
-/** Why a process ended: what its thread threw, or that something outside stopped or killed it. */
-export interface ProcessEnd {
-  readonly cause: Error;
-  /** Whether the same request may well be answered by another process. */
-  readonly fromOutside: boolean;
-}
-
-export interface ProcessOptions {
-  /** Gets what the planner's thread answers, unchecked. */
-  readonly onReply: (reply: unknown) => void;
-  /** Called once, however the process ended, unless it was stopped. */
-  readonly onEnd: (end: ProcessEnd) => void;
-  /** How often a process that is waited for is asked whether it still answers, ms. */
-  readonly pingMs: number;
-}
-
 /** Signals that a process gets for a fault of its own are not among them. */
 const outsideSignals: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
-
-/** A planner in a process of its own. */
-export interface PlannerProcess {
-  readonly send: (message: ProcessRequest) => void;
-  /** Whether any reply has come. */
-  readonly hasAnswered: () => boolean;
-  /**
-   * Whether our own process waits for it. While it does, one that no longer answers, such as a stopped one, is ended; one that has never
-   * answered is still starting, however long that takes.
-   */
-  readonly hold: (waits: boolean) => void;
-  /** Kills it; resolves when it is gone. */
-  readonly stop: () => Promise<void>;
-}
 
 /**
  * Starts a planner's bundle in a process of its own, since the memory of a thread is that of its process: the extension host's, which all
  * extensions share and which gives little of it back.
  */
-export function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: ProcessOptions): PlannerProcess {
+export function plannerProcess(file: string): StartPlanner {
+  return (options) => startPlannerProcess(file, options);
+}
+
+function startPlannerProcess(file: string, { onReply, onEnd, pingMs }: ProcessOptions): PlannerProcess {
   // Each arena of glibc keeps what was freed in it; VS Code's own Node.js is Electron.
   const env = { ...process.env, ELECTRON_RUN_AS_NODE: '1', MALLOC_ARENA_MAX: '2' };
   const child = fork(file, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { WorkerData } from '../protocol/worker';
-import { memoryLimitMb, pong, type ProcessRequest, type ThreadEnd } from './process';
+import { memoryLimitMb, type ProcessRequest } from '../host/planner/process';
+import type { WorkerData } from './thread';
+import { pong, type ThreadEnd } from './process';
 
 /** Half of what Node.js gives new objects by itself: some 30 MB less are resident, and plans take as long. */
 const youngMb = 24;

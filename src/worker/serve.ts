@@ -1,11 +1,9 @@
-import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, ExpectedError, type CancelSignal } from '../core/errors';
 import type { Plan } from '../core/planner/plan';
 import type { SearchUpdate } from '../core/layout-search/answer';
 import type { IncumbentTimes } from '../core/slicing/solve';
 import { packedParts, transferredBuffer } from '../protocol/packed';
 import {
-  parseWorkerData,
   parseWorkerRequest,
   type AnswerTo,
   type JobType,
@@ -30,26 +28,31 @@ const reportedStep = 0.05;
 const slicesEveryMs = 25;
 
 /** Planners, one for each kind of request, that look at their signal often. Only what waits for a disk is asynchronous. */
-type Planners = {
+export type Planners = {
   readonly [T in JobType]: (asked: JobRequest<T>, options: PlannerOptions) => AnswerTo<T> | Promise<AnswerTo<T>>;
 };
 
+/** The thread's end of the channel to who asks. */
+interface PlannerPort {
+  readonly onMessage: (listener: (message: unknown) => void) => void;
+  readonly post: (message: unknown, moved?: readonly ArrayBuffer[]) => void;
+}
+
 /**
  * Answers requests on `port` with `planners`, one after the other. Answers are packed, and what is large travels in pieces.
- * @throws ValiError when `data` is not `WorkerData`.
+ * @param isGivenUp whether a request, by its id, was cancelled.
  */
-export function servePlanner(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
-  const cancelFlag = new Int32Array(parseWorkerData(data).cancelFlag);
-  const reply = (message: WorkerReply): void => port.postMessage(message);
+export function servePlanner(port: PlannerPort, isGivenUp: (id: number) => boolean, planners: Planners): void {
+  const reply = (message: WorkerReply): void => port.post(message);
   const answered = (answer: WorkerReply): void => {
-    for (const part of packedParts(answer)) port.postMessage(part, [transferredBuffer(part)]);
+    for (const part of packedParts(answer)) port.post(part, [transferredBuffer(part)]);
   };
-  port.on('message', (message: unknown) => {
+  port.onMessage((message) => {
     const request = parseWorkerRequest(message);
     const { id } = request;
     const signal: CancelSignal = {
       get aborted() {
-        return Atomics.load(cancelFlag, 0) === id;
+        return isGivenUp(id);
       },
     };
     void answerTo(request, planners, signal, { reply, answered })

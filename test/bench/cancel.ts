@@ -5,7 +5,8 @@ import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { CancelledError } from '../../src/core/errors';
 import { openProfiler } from '../../src/profiler/client';
-import { createPlannerClient, type PlannerClient } from '../../src/worker/client';
+import { createPlannerClient, type PlannerClient } from '../../src/host/planner/client';
+import { plannerProcess } from '../../src/worker/process';
 import { gpt, llama3, request } from '../golden/requests';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 import { smallJob } from '../unit/profiler/jobs';
@@ -67,7 +68,7 @@ async function ofChild(childFile: string): Promise<number> {
 async function main(): Promise<void> {
   const worker = await bundleWorker(path.join(import.meta.dirname, '../../src/worker/main.ts'));
   const child = await bundleChild(profilerEntry);
-  const planner = createPlannerClient(worker.file);
+  const planner = createPlannerClient(plannerProcess(worker.file));
   const longest = Math.max(...(await ofThreads(planner)), await ofChild(child.file));
   await planner.dispose();
   await Promise.all([worker.remove(), child.remove()]);

@@ -2,8 +2,9 @@
 // that other extensions may wait is marked.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
-import { createPlanSessions } from '../../src/extension/sessions/plan-sessions';
-import { createPlannerClient, type PlannerClient } from '../../src/worker/client';
+import { createPlanSessions } from '../../src/host/sessions/plan-sessions';
+import { createPlannerClient, type PlannerClient } from '../../src/host/planner/client';
+import { plannerProcess } from '../../src/worker/process';
 import { bundleWorker } from '../unit/worker/bundle';
 
 const goalMs = 50;
@@ -99,7 +100,7 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
 
 async function main(): Promise<void> {
   const worker = await bundleWorker('src/worker/main.ts');
-  const planner = createPlannerClient(worker.file);
+  const planner = createPlannerClient(plannerProcess(worker.file));
   const wanted = process.argv[2];
   for (const [name, config] of Object.entries(configs)) {
     if (wanted !== undefined && !name.includes(wanted)) continue;

@@ -48,7 +48,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/plan-request/first-layout#mostEstimates',
     'src/core/plan-request/first-layout#mostEvaluations',
     'src/core/rules/plan/remedies#mostTrials',
-    'src/extension/sessions/schedule-size#maximumDrawnCells',
+    'src/host/sessions/schedule-size#maximumDrawnCells',
     'webview/charts/lanes/columns#wideFromPx',
   ],
   'a step that is compared with a formula or a slower algorithm': [
@@ -81,5 +81,5 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/profiler/graph/slice-graph#checkedGraph',
     'src/profiler/graph/slice-graph#timedOperandsGraph',
   ],
-  'what the page gets, without VS Code': ['src/extension/sessions/page-state#toPageElastic'],
+  'what the page gets, without VS Code': ['src/host/pages/page-state#toPageElastic'],
 };

@@ -247,6 +247,7 @@ export const featureLayers: Readonly<Record<string, string>> = {
   worker: 'src/worker/',
   profiler: 'src/profiler/',
   cli: 'src/cli/',
+  host: 'src/host/',
   vscode: 'src/extension/',
 };
 
@@ -298,9 +299,15 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/worker/': {
     about:
-      'the planner in a process of its own, so that the memory it takes goes back, and its client; there `relay` passes messages between the client and the thread that plans (`serve`)',
-    files: ['src/worker/', 'src/protocol/', 'src/core/'],
-    packages: ['node:'],
+      'the planner in a process of its own, so that the memory it takes goes back; there `relay` passes messages between the client and the thread that plans (`serve`); `planners` answers each kind of request',
+    files: ['src/worker/', 'src/host/planner/process', 'src/protocol/', 'src/core/'],
+    packages: ['node:', 'valibot'],
+  },
+  'src/host/': {
+    about:
+      'what VS Code and a page in a browser share: `sessions/` keeps the plan of each open config current, with its searches and what is tried; `pages/` makes the messages of pages; `planner/` asks a planner outside this thread, wherever it runs',
+    files: ['src/host/', 'src/protocol/', 'src/core/'],
+    packages: [],
   },
   'src/files/': {
     about: 'writes files to the disk: whole or not at all',
@@ -327,7 +334,7 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/extension/': {
     about: 'the VS Code front end: the only folder that imports `vscode`',
-    files: ['src/extension/', 'src/worker/client', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
+    files: ['src/extension/', 'src/host/', 'src/worker/process', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'vscode', 'jsonc-parser'],
   },
   'webview/': {

@@ -3,7 +3,7 @@ import { totalBytes } from '../../src/features/elastic/core/memory';
 import { formatDuration, formatNumber } from '../../src/core/format';
 import { answerElastic } from '../../src/features/elastic/core/answer';
 import type { ElasticRequest } from '../../src/features/elastic/core/request';
-import { toPageElastic } from '../../src/extension/sessions/page-state';
+import { toPageElastic } from '../../src/host/pages/page-state';
 import type { PageElastic, PageState } from '../../src/protocol/page';
 import { requestOf } from '../unit/features/elastic/core/models';
 import type { OpenOptions, OpenPage } from './browser';

@@ -12,7 +12,7 @@ import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { layoutText } from '../../core/layout-search/labels';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { LayoutDiffs } from '../sessions/layout-diff';
-import { outdated } from '../sessions/layout-search';
+import { outdated } from '../../host/sessions/layout-search';
 import { uriBaseName } from '../sessions/sources';
 import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';

@@ -9,7 +9,7 @@ import { say } from '../../core/sentence';
 import { toRange } from '../language/ranges';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import type { ChosenKey, Scenarios } from '../sessions/scenarios';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { changeConfig } from './change-config';
 import { chooseClusterCommand } from './choose-cluster';
 import { settled, findTarget, type ConfigCommands } from './target';

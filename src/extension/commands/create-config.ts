@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { isLauncher } from '../../core/launchers/registry';
 import { lookAt, type FoundConfig } from '../sessions/find-configs';
-import { newConfigText } from '../sessions/new-config';
+import { newConfigText } from '../../host/sessions/new-config';
 import { newLauncherConfigText, originComment } from '../sessions/new-launcher-config';
 import { planDefaults } from '../platform/settings';
 import { sessionConfigFormat } from '../sessions/shown-config';

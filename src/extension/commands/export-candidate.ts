@@ -4,7 +4,7 @@ import { candidateTrace } from '../../core/export/chrome-trace';
 import type { CandidateId } from '../../core/planner/plan';
 import { writeScheduleCsv } from '../../core/schedules/pytorch-csv/write';
 import type { ExportFormat } from '../../protocol/page';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { withChosen } from '../../core/planner/candidates/virtual-stages';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { exportTorchRun } from './export-torch';

@@ -7,7 +7,7 @@ import { writeWhole } from '../../files/write-whole';
 import type { KnownModel } from '../../protocol/known-models';
 import { planDefaults } from '../platform/settings';
 import { showQuickPick } from '../platform/ui';
-import { newConfigText } from '../sessions/new-config';
+import { newConfigText } from '../../host/sessions/new-config';
 import { uriBaseName } from '../sessions/sources';
 import { openFirstFile, samples, welcomeNextWindow } from './sample-window';
 import { createFile } from './create-config';

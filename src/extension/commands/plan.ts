@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { scheduleViewId } from '../views/schedule-view';
 import { withProgress } from '../platform/ui';
 import { findTarget, type ConfigCommands } from './target';

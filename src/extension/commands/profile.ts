@@ -11,7 +11,7 @@ import type { Run } from '../../core/run/run';
 import { runOfOnnx } from '../../profiler/onnx-file/run-of-onnx';
 import type { ProfileRun } from '../../profiler/profile-run';
 import { requireTrust, stoppedBy, type Profiles } from '../sessions/profiles';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { planDefaults } from '../platform/settings';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { showInformationMessage, withProgress } from '../platform/ui';

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { formatCount, formatDuration } from '../../core/format';
 import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
-import type { LayoutSearches } from '../sessions/layout-searches';
+import type { LayoutSearches } from '../../host/sessions/layout-searches';
 import type { TimelinePanels } from '../views/timeline-panels';
 import { withProgress } from '../platform/ui';
 import { findTarget, type ConfigCommands } from './target';

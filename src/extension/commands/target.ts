@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
-import type { PlanSessions } from '../sessions/plan-sessions';
-import type { SessionState } from '../sessions/session-state';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { uriBaseName } from '../sessions/sources';
 import { sentence } from '../../core/sentence';

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { isLauncher } from '../../core/launchers/registry';
-import type { LayoutSearches } from '../sessions/layout-searches';
+import type { LayoutSearches } from '../../host/sessions/layout-searches';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { configLenses, type LensText } from './lens-text';
-import type { Prefills } from '../../features/prefill/vscode/prefills';
-import type { PlanSessions } from '../sessions/plan-sessions';
+import type { Prefills } from '../../features/prefill/host/prefills';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import type { Scenarios } from '../sessions/scenarios';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { toRange } from './ranges';
 import { isEnabled } from '../platform/settings';
 import type { ShownConfig } from '../sessions/shown-config';

@@ -4,11 +4,11 @@ import type { Assumption } from '../../core/domain/request';
 import type { TextRange } from '../../core/domain/located';
 import { explanationFor, scenarioLines } from './explanations';
 import { launcherHover } from './launcher-hover';
-import { locatedValues } from '../sessions/page-state';
+import { locatedValues } from '../../host/pages/page-state';
 import { scheduleHover } from './schedule-text';
-import type { PrefillSession } from '../../features/prefill/vscode/prefills';
-import { servedLines } from '../../features/prefill/vscode/shown';
-import type { SessionState } from '../sessions/session-state';
+import type { PrefillSession } from '../../features/prefill/host/prefills';
+import { servedLines } from '../../features/prefill/host/shown';
+import type { SessionState } from '../../host/sessions/session-state';
 import { say, type Translate } from '../../core/sentence';
 
 /**

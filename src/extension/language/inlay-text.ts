@@ -12,7 +12,7 @@ import {
 } from '../../core/launchers/layout-sizes';
 import { titanTotalStages } from '../../core/launchers/torchtitan/stage-layers';
 import { factsOfRun } from './launcher-facts';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 
 /** What follows from a value, to be shown behind it. */

@@ -6,7 +6,7 @@ import { product, worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, gpusPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 import { minimum } from '../../core/numbers';
 

@@ -7,7 +7,7 @@ import { explanationFor, scenarioLines } from './explanations';
 import { factNumbers } from './fact-numbers';
 import type { HoverText } from './explanation';
 import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 
 /** What to show for the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
 export function launcherHover(state: SessionState, launcher: LauncherFile, offset: number, t: Translate): HoverText | null {

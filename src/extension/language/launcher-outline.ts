@@ -5,7 +5,7 @@ import type { Place } from '../../core/domain/located';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
 import { fileName, valueText } from './launcher-hover';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 
 /** A part of a launcher's run, with its value. */

@@ -7,10 +7,10 @@ import { mayFit, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { machineText, scenarioNames, scenarioText, type ScenarioChange } from '../../core/plan-request/scenario';
 import { factsOfRun, totalsText } from './launcher-facts';
-import type { LayoutSearch } from '../sessions/layout-search-host';
+import type { LayoutSearch } from '../../host/sessions/layout-search-host';
 import type { PrefillAnswer } from '../../features/prefill/core/answer';
-import type { PrefillSession } from '../../features/prefill/vscode/prefills';
-import { isStale, type SessionState } from '../sessions/session-state';
+import type { PrefillSession } from '../../features/prefill/host/prefills';
+import { isStale, type SessionState } from '../../host/sessions/session-state';
 import { elasticText, planText, planSummary } from '../views/summary';
 import { say, type Translate } from '../../core/sentence';
 

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { configEndings } from '../../core/config-files/readers';
-import type { Prefills } from '../../features/prefill/vscode/prefills';
+import type { Prefills } from '../../features/prefill/host/prefills';
 import { isEnabled } from '../platform/settings';
 import { pythonGlob, scheduleLanguage } from '../sessions/find-configs';
-import type { LayoutSearches } from '../sessions/layout-searches';
-import type { PlanSessions } from '../sessions/plan-sessions';
+import type { LayoutSearches } from '../../host/sessions/layout-searches';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import type { Scenarios } from '../sessions/scenarios';
 import type { ShownConfig } from '../sessions/shown-config';
 import { registerCodeLens } from './code-lens';

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { makeLensChanges, makeLensOwners } from './lens-changes';
-import type { PlanSessions } from '../sessions/plan-sessions';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import { scheduleLensText } from './schedule-text';
 import { isEnabled } from '../platform/settings';
 import type { ShownConfig } from '../sessions/shown-config';

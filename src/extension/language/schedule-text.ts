@@ -5,7 +5,7 @@ import { actionType, isPass } from '../../core/schedules/pytorch-csv/actions';
 import { actionsAround, type LocatedAction } from '../../core/schedules/pytorch-csv/cells';
 import type { OperationKind, Timeline } from '../../core/schedules/schedule';
 import type { HoverText } from './explanation';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 
 /** The text of the lens over a schedule file; null while nothing is known of it. */

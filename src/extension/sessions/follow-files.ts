@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { PlanSessions } from './plan-sessions';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import { isGone, openDocument } from './sources';
 import { planDelayMs } from '../platform/settings';
 

@@ -11,7 +11,7 @@ import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { printable } from '../../core/text';
 import { factsOfRun, namedFacts } from '../language/launcher-facts';
 import { fileName } from '../language/launcher-hover';
-import type { SessionState } from './session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { say, sentence } from '../../core/sentence';
 import { own } from '../../core/records';
 

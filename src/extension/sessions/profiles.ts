@@ -6,7 +6,7 @@ import type { NamedProfile, Profile } from '../../core/domain/profile';
 import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { ProfileState } from '../../protocol/page';
-import type { PlanSessions } from './plan-sessions';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import { profilerSettings } from '../platform/settings';
 import { displayPath } from './sources';
 import { sentence, type Sentence } from '../../core/sentence';

@@ -10,7 +10,7 @@ import {
 } from '../../core/plan-request/scenario';
 import { sentence, type Sentence } from '../../core/sentence';
 import type { PlanRequest } from '../../core/domain/request';
-import type { PlanSessions } from './plan-sessions';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 
 const memory = 'terapipe.scenarios';
 /** Configs whose choices a workspace remembers, the last ones. */

@@ -3,8 +3,8 @@ import type { ConfigFormat } from '../../core/run/config-format';
 import { isLauncher } from '../../core/launchers/registry';
 import { mayBeConfig } from '../../core/config-files/readers';
 import { findConfigs, isScheduleFile, lookAt, mayBeSchedule } from './find-configs';
-import type { PlanSessions } from './plan-sessions';
-import type { SessionState } from './session-state';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
+import type { SessionState } from '../../host/sessions/session-state';
 import { isGone, uriBaseName } from './sources';
 
 const planFile = 'terapipe.json';

@@ -5,8 +5,8 @@ import { formatCount } from '../../core/format';
 import { readRegular, type StoredFile } from '../../files/read-regular';
 import { systemCode } from '../../files/system-reason';
 import { textWithin } from './document-text';
-import { referencedPath } from './referenced-path';
-import { maximumDrawnSize } from './schedule-size';
+import { referencedPath } from '../../host/sessions/referenced-path';
+import { maximumDrawnSize } from '../../host/sessions/schedule-size';
 import { sentence } from '../../core/sentence';
 
 /**

@@ -5,7 +5,7 @@ import { scenarioText } from '../../core/plan-request/scenario';
 import { stageFits } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import { elasticText, memoryText, planSummary } from './summary';
 import { say, type Translate } from '../../core/sentence';
 

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
-import type { PageAction } from './page-host';
-import type { Comparisons } from '../../features/compare/vscode/comparisons';
-import type { SessionState } from '../sessions/session-state';
+import type { PageAction } from '../../host/pages/page-link';
+import type { Comparisons } from '../../features/compare/host/comparisons';
+import type { SessionState } from '../../host/sessions/session-state';
 import { applyControl, writeSizes, type ChangeCommands } from '../commands/change-config';
 import { applyLayoutCommand, type ApplyCommands } from '../commands/apply-layout';
 import { earlierPlan } from '../../features/compare/vscode/command';
@@ -11,9 +11,9 @@ import { startModel } from '../commands/open-sample';
 import { savePageText, savePlan } from '../commands/save';
 import { editsOfFix } from '../language/quick-fixes';
 import { toRange } from '../language/ranges';
-import type { PlanHistories } from '../sessions/plan-histories';
+import type { PlanHistories } from '../../host/sessions/plan-histories';
 import type { Profiles } from '../sessions/profiles';
-import type { WhatIfs } from '../sessions/what-ifs';
+import type { WhatIfs } from '../../host/sessions/what-ifs';
 
 interface ActSources {
   readonly context: vscode.ExtensionContext;

@@ -4,8 +4,8 @@ import { isOfAnotherKind as isErrorOfAnotherKind, startErrors } from '../../core
 import { refusalText } from '../language/lens-text';
 import { markdownParagraphs } from '../language/markdown-text';
 import { isEnabled } from '../platform/settings';
-import type { PlanSessions } from '../sessions/plan-sessions';
-import { isStale, type SessionState } from '../sessions/session-state';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
+import { isStale, type SessionState } from '../../host/sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { scenarioText } from '../../core/plan-request/scenario';
 import { elasticText, memoryText, planText, planSummary } from './summary';

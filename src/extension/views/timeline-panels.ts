@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { CandidateId } from '../../core/planner/plan';
 import type { TabId } from '../../protocol/page';
 import { attachPage, type Page, type PageServices } from './page-host';
-import type { SessionState } from '../sessions/session-state';
+import type { SessionState } from '../../host/sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { displayPath } from '../sessions/sources';
 

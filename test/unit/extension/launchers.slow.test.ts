@@ -5,7 +5,7 @@ import { hoverAt } from '../../../src/extension/language/hover-text';
 import { inlayTexts } from '../../../src/extension/language/inlay-text';
 import { factRows } from '../../../src/extension/language/launcher-outline';
 import { configLenses } from '../../../src/extension/language/lens-text';
-import type { SessionState } from '../../../src/extension/sessions/session-state';
+import type { SessionState } from '../../../src/host/sessions/session-state';
 import { english } from '../../../src/core/sentence';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, testHost, uri } from './test-host';

@@ -7,8 +7,8 @@ import type { ConfigFormat } from '../../../src/core/run/config-format';
 import { ExpectedError } from '../../../src/core/errors';
 import { english, sentence } from '../../../src/core/sentence';
 import { configLenses } from '../../../src/extension/language/lens-text';
-import type { LayoutSearch } from '../../../src/extension/sessions/layout-search-host';
-import type { SessionState } from '../../../src/extension/sessions/session-state';
+import type { LayoutSearch } from '../../../src/host/sessions/layout-search-host';
+import type { SessionState } from '../../../src/host/sessions/session-state';
 import { shellReader } from '../core/launchers/shell/shell-reader';
 import { nextTurn, testHost, uri } from './test-host';
 

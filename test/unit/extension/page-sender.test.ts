@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { makePageSender } from '../../../src/extension/views/page-sender';
+import { makePageSender } from '../../../src/host/pages/page-sender';
 import { makeUnpacker, type PackedMessage, type PackedPiece } from '../../../src/protocol/packed';
 import { emptyPage, type HostMessage } from '../../../src/protocol/page';
 

@@ -3,8 +3,8 @@ import { describe, it } from 'mocha';
 import { ExpectedError } from '../../../src/core/errors';
 import { sentence } from '../../../src/core/sentence';
 import type { CandidateId } from '../../../src/core/planner/plan';
-import { makePageSync, type PageSync } from '../../../src/extension/sessions/page-sync';
-import type { SessionState } from '../../../src/extension/sessions/session-state';
+import { makePageSync, type PageSync } from '../../../src/host/pages/page-sync';
+import type { SessionState } from '../../../src/host/sessions/session-state';
 import type { PageState } from '../../../src/protocol/page';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 

@@ -4,10 +4,10 @@ import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
 import { searchLayouts } from '../../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../../src/core/layout-search/problem';
-import { sideParts } from '../../../src/extension/views/layout-page';
+import { sideParts } from '../../../src/host/pages/layout-page';
 import { pageHtml } from '../../../src/extension/views/page-html';
 import { parsePageMessage } from '../../../src/protocol/page-schema';
-import { toPageState } from '../../../src/extension/sessions/page-state';
+import { toPageState } from '../../../src/host/pages/page-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 import { sentence } from '../../../src/core/sentence';
 

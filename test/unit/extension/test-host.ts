@@ -9,8 +9,8 @@ import { readScheduleFile } from '../../../src/core/schedules/pytorch-csv/schedu
 import { findRemedies } from '../../../src/core/rules/plan/remedies';
 import { resolveRun } from '../../../src/core/plan-request/resolve';
 import type { IncumbentTimes } from '../../../src/core/slicing/solve';
-import { createPlanSessions, type PlanSessions } from '../../../src/extension/sessions/plan-sessions';
-import type { SessionHost } from '../../../src/extension/sessions/session-host';
+import { createPlanSessions, type PlanSessions } from '../../../src/host/sessions/plan-sessions';
+import type { SessionHost } from '../../../src/host/sessions/session-host';
 import { sentence } from '../../../src/core/sentence';
 
 /** A model small enough to plan in a few milliseconds. */

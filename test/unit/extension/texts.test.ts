@@ -10,9 +10,9 @@ import { explanationFor } from '../../../src/extension/language/explanations';
 import { configItems, stageItems } from '../../../src/extension/views/explorer-items';
 import { hoverAt } from '../../../src/extension/language/hover-text';
 import { configLenses } from '../../../src/extension/language/lens-text';
-import { newConfigText } from '../../../src/extension/sessions/new-config';
-import { locatedValues } from '../../../src/extension/sessions/page-state';
-import type { SessionState } from '../../../src/extension/sessions/session-state';
+import { newConfigText } from '../../../src/host/sessions/new-config';
+import { locatedValues } from '../../../src/host/pages/page-state';
+import type { SessionState } from '../../../src/host/sessions/session-state';
 import { smallModel, smallRun, testHost, uri } from './test-host';
 import { sentence, english } from '../../../src/core/sentence';
 

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchUpdate } from '../../../src/core/layout-search/answer';
-import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
+import { createPlannerClient, type PlannerClient } from '../../../src/host/planner/client';
+import { plannerProcess } from '../../../src/worker/process';
 import { pong } from '../../../src/worker/process';
 import { until } from '../../vscode/until';
 import { bundleWorker, type BundledWorker } from './bundle';
@@ -34,7 +35,7 @@ describe('planner client', () => {
 
   before(async () => {
     worker = await bundleWorker(join(__dirname, 'scripted-worker.ts'));
-    client = createPlannerClient(worker.file);
+    client = createPlannerClient(plannerProcess(worker.file));
   });
   after(async () => {
     await client.dispose();
@@ -125,7 +126,7 @@ describe('planner client', () => {
   });
 
   it('cancels a running request and keeps the thread', async () => {
-    const patient = createPlannerClient(worker.file, endless);
+    const patient = createPlannerClient(plannerProcess(worker.file), endless);
     try {
       const thread = await threadOf(patient);
       const abort = new AbortController();
@@ -181,13 +182,13 @@ describe('planner client', () => {
   });
 
   it('turns a missing worker file into an error', async () => {
-    const lost = createPlannerClient(join(__dirname, 'no-such-worker.js'));
+    const lost = createPlannerClient(plannerProcess(join(__dirname, 'no-such-worker.js')));
     await assert.rejects(lost.plan(titled('small')), { code: 'worker-crashed' });
     await lost.dispose();
   });
 
   it('cancels what is left when it is disposed, and leaves no process behind', async () => {
-    const disposed = createPlannerClient(worker.file);
+    const disposed = createPlannerClient(plannerProcess(worker.file));
     const { pid } = await processOf(disposed);
     const { started, done } = running('stops when cancelled', undefined, disposed);
     const queued = disposed.plan(titled('small'));
@@ -201,7 +202,7 @@ describe('planner client', () => {
   });
 
   it('plans in a process of its own, which it gives back when it rests', async () => {
-    const resting = createPlannerClient(worker.file, { restMs: 0 });
+    const resting = createPlannerClient(plannerProcess(worker.file), { restMs: 0 });
     const { pid } = await processOf(resting);
     assert.notEqual(pid, process.pid);
     await until('end of the process', () => isGone(pid) || undefined);
@@ -222,7 +223,7 @@ describe('planner client', () => {
 
   it('gives what a killed process was asked to another, and fails where that is killed too', async () => {
     const lost: string[] = [];
-    const watched = createPlannerClient(worker.file, { onLost: (why) => lost.push(why) });
+    const watched = createPlannerClient(plannerProcess(worker.file), { onLost: (why) => lost.push(why) });
     try {
       const { done, runs } = longRequest(watched);
       process.kill(await runs(1), 'SIGKILL');
@@ -236,7 +237,7 @@ describe('planner client', () => {
   });
 
   it('does not repeat what was given up', async () => {
-    const patient = createPlannerClient(worker.file, endless);
+    const patient = createPlannerClient(plannerProcess(worker.file), endless);
     try {
       const { abort, pids, done, runs } = longRequest(patient);
       const pid = await runs(1);
@@ -253,7 +254,7 @@ describe('planner client', () => {
 
   it('replaces a process that is stopped and answers nothing', async () => {
     const lost: string[] = [];
-    const watched = createPlannerClient(worker.file, { pingMs: 500, onLost: (why) => lost.push(why) });
+    const watched = createPlannerClient(plannerProcess(worker.file), { pingMs: 500, onLost: (why) => lost.push(why) });
     try {
       const { pid } = await processOf(watched);
       process.kill(pid, 'SIGSTOP');
@@ -270,7 +271,7 @@ describe('planner client', () => {
     const wait = 'if (isMainThread) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);';
     writeFileSync(late, `const { isMainThread } = require('node:worker_threads');\n${wait}\nrequire(${JSON.stringify(worker.file)});\n`);
     const lost: string[] = [];
-    const watched = createPlannerClient(late, { pingMs: 100, onLost: (why) => lost.push(why) });
+    const watched = createPlannerClient(plannerProcess(late), { pingMs: 100, onLost: (why) => lost.push(why) });
     try {
       await watched.plan(titled('small'));
       assert.deepEqual(lost, []);
@@ -280,7 +281,7 @@ describe('planner client', () => {
   });
 
   it('leaves a process at work however long it takes, since it answers meanwhile', async () => {
-    const watched = createPlannerClient(worker.file, { ...endless, pingMs: 200 });
+    const watched = createPlannerClient(plannerProcess(worker.file), { ...endless, pingMs: 200 });
     const { fork } = childProcess;
     let answers = 0;
     const counted = (...args: Parameters<typeof fork>) => fork(...args).on('message', (message) => (answers += Number(message === pong)));

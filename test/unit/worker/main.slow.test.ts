@@ -16,7 +16,8 @@ import { makePlan } from '../../../src/core/planner/make-plan';
 import { answerElastic } from '../../../src/features/elastic/core/answer';
 import { answerSearch, type SearchUpdate } from '../../../src/core/layout-search/answer';
 import { parseWorkerReply, type WorkerReply, type WorkerRequest } from '../../../src/protocol/worker';
-import { createPlannerClient, type PlannerClient } from '../../../src/worker/client';
+import { createPlannerClient, type PlannerClient } from '../../../src/host/planner/client';
+import { plannerProcess } from '../../../src/worker/process';
 import { gpt, llama3, request } from '../../golden/requests';
 import { preparedRehearsal } from '../../../src/features/rehearsal/core/prepare';
 import { asPlanned, tinyPlan } from '../features/rehearsal/profiler/tiny-plan';
@@ -50,7 +51,7 @@ describe('planner worker', () => {
 
   before(async () => {
     worker = await bundleWorker(join(__dirname, '../../../src/worker/main.ts'));
-    client = createPlannerClient(worker.file);
+    client = createPlannerClient(plannerProcess(worker.file));
   });
   after(async () => {
     await client.dispose();

@@ -6,13 +6,13 @@ import type { Plan } from '../../../src/core/planner/plan';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { SearchResult } from '../../../src/core/layout-search/result';
 import { relayPlanner } from '../../../src/worker/relay';
-import { servePlanner } from '../../../src/worker/serve';
+import { serveThread } from '../../../src/worker/thread';
 import { sentence } from '../../../src/core/sentence';
 
 /** A planner thread that does what the title of a request asks. */
 if (parentPort === null) relayPlanner(__filename);
 else
-  servePlanner(parentPort, workerData, {
+  serveThread(parentPort, workerData, {
     resolve: () => assert.fail('not scripted'),
     remedies: () => [],
     whatIf: () => assert.fail('not scripted'),

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from '../../../src/extension/views/page-host';
-import { createPlanSessions } from '../../../src/extension/sessions/plan-sessions';
+import { createPlanSessions } from '../../../src/host/sessions/plan-sessions';
 import { readText, resolvePath } from '../../../src/extension/sessions/sources';
 import { until } from '../until';
 import { planOfFile, withAllCandidates } from './plans';
@@ -46,6 +46,9 @@ function notAsked(): Promise<never> {
 
 /** No profiles, no searches, no comparisons. */
 const quiet = {
+  displayPath: (file: string) => file,
+  isTrusted: () => true,
+  trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
   parts: {},
   layouts: { state: () => null, onDidChange: () => ({ dispose: () => undefined }), findings: () => [] },
 } as unknown as Pick<PageServices, 'parts' | 'layouts'>;

@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../../core/errors';
 import { toPlanRequest } from '../../../core/layout-search/request-of';
-import type { PlannerClient } from '../../../worker/client';
-import type { ComparisonHost } from './comparison-host';
-import type { LayoutSearches } from '../../../extension/sessions/layout-searches';
+import type { PlannerClient } from '../../../host/planner/client';
+import type { ComparisonHost } from '../host/comparison-host';
+import type { LayoutSearches } from '../../../host/sessions/layout-searches';
 import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
 import { sentence } from '../../../core/sentence';
 

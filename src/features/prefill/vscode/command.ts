@@ -5,7 +5,7 @@ import { formatDuration, formatPercent } from '../../../core/format';
 import { isRecord } from '../../../core/records';
 import { say, sentence } from '../../../core/sentence';
 import { showInputBox, withProgress } from '../../../extension/platform/ui';
-import { usualPrefill, type Prefills } from './prefills';
+import { usualPrefill, type Prefills } from '../host/prefills';
 import type { TimelinePanels } from '../../../extension/views/timeline-panels';
 import { settled, findTarget, type ConfigCommands } from '../../../extension/commands/target';
 

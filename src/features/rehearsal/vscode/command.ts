@@ -8,7 +8,7 @@ import { isRightGradient } from '../core/gradient-error';
 import type { Rehearsal } from '../core/result';
 import type { PreparedRehearsal } from '../core/prepare';
 import { rehearsalRoom } from '../profiler/run';
-import type { PlannerClient } from '../../../worker/client';
+import type { PlannerClient } from '../../../host/planner/client';
 import { say, sentence } from '../../../core/sentence';
 import { measuredAnswer } from '../../compare/protocol';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../../../extension/platform/ui';

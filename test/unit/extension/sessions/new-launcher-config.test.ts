@@ -5,7 +5,7 @@ import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/run/run';
 import { plainValues } from '../../../../src/core/domain/located';
 import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
-import type { SessionState } from '../../../../src/extension/sessions/session-state';
+import type { SessionState } from '../../../../src/host/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';
 import { smallModel, testHost, uri } from '../test-host';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { mostTrials } from '../../../../src/core/rules/plan/remedies';
-import { limitSessions } from '../../../../src/extension/sessions/session-limit';
+import { limitSessions } from '../../../../src/host/sessions/session-limit';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { nextTurn, smallModel, smallRun, testHost, uri } from '../test-host';
 import { makePlan } from '../../../../src/core/planner/make-plan';

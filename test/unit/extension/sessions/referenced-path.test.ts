@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { referencedPath } from '../../../../src/extension/sessions/referenced-path';
+import { referencedPath } from '../../../../src/host/sessions/referenced-path';
 
 describe('paths that configs name in the editor', () => {
   const local = { scheme: 'file', authority: '' };

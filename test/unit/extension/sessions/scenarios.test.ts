@@ -4,7 +4,7 @@ import type { ResolveDefaults } from '../../../../src/core/plan-request/scenario
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import { createScenarios } from '../../../../src/extension/sessions/scenarios';
-import type { SessionState } from '../../../../src/extension/sessions/session-state';
+import type { SessionState } from '../../../../src/host/sessions/session-state';
 import { loadRun } from '../../../load-run';
 
 const file = 'file:///w/config.json';

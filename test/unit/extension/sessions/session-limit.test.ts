@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { PlanSessions } from '../../../../src/extension/sessions/plan-sessions';
-import type { SessionState } from '../../../../src/extension/sessions/session-state';
-import { limitSessions } from '../../../../src/extension/sessions/session-limit';
+import type { PlanSessions } from '../../../../src/host/sessions/plan-sessions';
+import type { SessionState } from '../../../../src/host/sessions/session-state';
+import { limitSessions } from '../../../../src/host/sessions/session-limit';
 
 /** Sessions that only list, drop and notify. */
 function listed(states: readonly SessionState[]) {

@@ -5,8 +5,8 @@ import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { withSizes } from '../../../../src/core/plan-request/with-sizes';
-import { createPlanHistories, type PlanHistories } from '../../../../src/extension/sessions/plan-histories';
-import { createWhatIfs } from '../../../../src/extension/sessions/what-ifs';
+import { createPlanHistories, type PlanHistories } from '../../../../src/host/sessions/plan-histories';
+import { createWhatIfs } from '../../../../src/host/sessions/what-ifs';
 import { nextTurn, smallModel, smallRun, testHost, uri, type TestHost } from '../test-host';
 
 const file = uri('terapipe.json');

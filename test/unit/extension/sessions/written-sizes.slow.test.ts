@@ -17,9 +17,9 @@ import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { withSizes } from '../../../../src/core/plan-request/with-sizes';
 import { sentence } from '../../../../src/core/sentence';
-import { newConfigText } from '../../../../src/extension/sessions/new-config';
+import { newConfigText } from '../../../../src/host/sessions/new-config';
 import { newLauncherConfigText } from '../../../../src/extension/sessions/new-launcher-config';
-import { launcherCanExpress, overridesForNewFile } from '../../../../src/extension/sessions/written-sizes';
+import { launcherCanExpress, overridesForNewFile } from '../../../../src/host/sessions/written-sizes';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { testHost, uri } from '../test-host';
 

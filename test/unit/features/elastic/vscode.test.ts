@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { hoverAt } from '../../../../src/extension/language/hover-text';
 import { configLenses } from '../../../../src/extension/language/lens-text';
-import { toPageState } from '../../../../src/extension/sessions/page-state';
-import type { SessionState } from '../../../../src/extension/sessions/session-state';
+import { toPageState } from '../../../../src/host/pages/page-state';
+import type { SessionState } from '../../../../src/host/sessions/session-state';
 import { english } from '../../../../src/core/sentence';
 import { smallModel, smallRun, testHost, uri } from '../../extension/test-host';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PartFit, TimeFit } from '../../../../../src/core/domain/profile';
 import { parsePageMessage } from '../../../../../src/protocol/page-schema';
-import { toPageState } from '../../../../../src/extension/sessions/page-state';
+import { toPageState } from '../../../../../src/host/pages/page-state';
 import { errorAxis, rateAxis, axisShare, timeAxis, tokensAxis } from '../../../../../webview/charts/axis';
 import { errorContent, ratioContent, throughputContent, timeContent } from '../../../../../webview/tabs/profile/content';
 import { nearestDot, stepDot } from '../../../../../webview/charts/pick';
@@ -14,7 +14,7 @@ import { signedPercent } from '../../../../../webview/charts/ticks';
 import { readViewState } from '../../../../../webview/base/view-state';
 import { known, profileOf, profilesOf, simulatedSamples } from '../../../../webview/profiles';
 import { sentence } from '../../../../../src/core/sentence';
-import { sideParts } from '../../../../../src/extension/views/layout-page';
+import { sideParts } from '../../../../../src/host/pages/layout-page';
 
 const noContext = { constant: 0, perRow: 0, perContext: 0, perRowContext: 0, perContextSquare: 0 };
 

@@ -1,7 +1,7 @@
 import type { ExpectedError } from '../../../core/errors';
 import type { Plan } from '../../../core/planner/plan';
 import type { ComparisonAnswer } from '../protocol';
-import type { PlannerClient } from '../../../worker/client';
+import type { PlannerClient } from '../../../host/planner/client';
 
 /**
  * What a config is compared with: another config, the best layout of a search, or the file of a measured run, by URI; a plan that it had

@@ -1,6 +1,6 @@
 import { openComparison, type ConfigComparison } from './comparison';
 import type { Compared, ComparisonHost, ComparisonState } from './comparison-host';
-import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
+import type { PlanSessions } from '../../../host/sessions/plan-sessions';
 
 /** Comparisons, one a config, that follow edits of both sides. */
 export interface Comparisons {

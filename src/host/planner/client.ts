@@ -1,21 +1,22 @@
-import { CancelledError } from '../core/errors';
-import type { Comparison } from '../features/compare/json';
-import type { ElasticAnswer } from '../features/elastic/core/answer';
-import type { ElasticRequest } from '../features/elastic/core/request';
-import type { Plan } from '../core/planner/plan';
-import type { PreparedRehearsal, RehearsalSettings, RehearsalRoom } from '../features/rehearsal/core/prepare';
-import type { WhatIfSet } from '../core/layout-search/what-if';
-import type { Remedy } from '../core/rules/plan/remedy';
-import type { PlanRequest } from '../core/domain/request';
-import type { SearchExtras, SearchUpdate } from '../core/layout-search/answer';
-import type { SearchResult } from '../core/layout-search/result';
-import type { SearchProblem } from '../core/layout-search/search-problem';
-import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
-import type { IncumbentTimes } from '../core/slicing/solve';
-import type { ResolveMessage } from '../protocol/thread-values';
-import type { AnswerTo, JobInput, JobRequest, JobType, WorkerRequest } from '../protocol/worker';
-import type { Against } from '../features/compare/job';
+import { CancelledError } from '../../core/errors';
+import type { Comparison } from '../../features/compare/json';
+import type { ElasticAnswer } from '../../features/elastic/core/answer';
+import type { ElasticRequest } from '../../features/elastic/core/request';
+import type { Plan } from '../../core/planner/plan';
+import type { PreparedRehearsal, RehearsalSettings, RehearsalRoom } from '../../features/rehearsal/core/prepare';
+import type { WhatIfSet } from '../../core/layout-search/what-if';
+import type { Remedy } from '../../core/rules/plan/remedy';
+import type { PlanRequest } from '../../core/domain/request';
+import type { SearchExtras, SearchUpdate } from '../../core/layout-search/answer';
+import type { SearchResult } from '../../core/layout-search/result';
+import type { SearchProblem } from '../../core/layout-search/search-problem';
+import type { ScheduleFile } from '../../core/schedules/pytorch-csv/schedule-file';
+import type { IncumbentTimes } from '../../core/slicing/solve';
+import type { ResolveMessage } from '../../protocol/thread-values';
+import type { AnswerTo, JobInput, JobRequest, JobType, WorkerRequest } from '../../protocol/worker';
+import type { Against } from '../../features/compare/job';
 import { openJobQueue, type Job, type JobQueue, type JobQueueOptions } from './job-queue';
+import type { StartPlanner } from './process';
 
 interface PlanJobOptions {
   readonly signal?: AbortSignal | undefined;
@@ -85,8 +86,8 @@ export interface PlannerClient {
 }
 
 /** A planner in a process of its own that starts with the first request. While it plans it keeps ours alive, idle it does not. */
-export function createPlannerClient(workerFile: string, options?: JobQueueOptions): PlannerClient {
-  const queue = openJobQueue(workerFile, options);
+export function createPlannerClient(start: StartPlanner, options?: JobQueueOptions): PlannerClient {
+  const queue = openJobQueue(start, options);
   let lastId = 0;
   const ask: PlannerClient['ask'] = (type, asked, { signal, report = () => undefined } = {}) =>
     answerTo(queue, { type, id: ++lastId, ...asked }, signal, report);

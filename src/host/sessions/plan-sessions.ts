@@ -1,6 +1,7 @@
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { Finding } from '../../core/findings';
 import { notSuppressed } from '../../core/rules/switched-off';
+import { heldByNobody } from '../timers';
 import type { SessionHost } from './session-host';
 import { newState, type SessionFormat, type SessionState } from './session-state';
 import { sentence } from '../../core/sentence';
@@ -191,7 +192,7 @@ function openSession(host: SessionHost, first: SessionState, changed: (state: Se
       const isFirst = burst === undefined;
       clearTimeout(burst);
       clearTimeout(timer);
-      burst = setTimeout(() => (burst = undefined), delayMs).unref();
+      burst = heldByNobody(setTimeout(() => (burst = undefined), delayMs));
       timer = setTimeout(() => void start(), isFirst ? 0 : delayMs);
     },
   };

@@ -1,8 +1,8 @@
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { compareNow, type Basis } from './compare-pass';
 import type { Compared, ComparisonHost, ComparisonState } from './comparison-host';
-import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
-import type { SessionState } from '../../../extension/sessions/session-state';
+import type { PlanSessions } from '../../../host/sessions/plan-sessions';
+import type { SessionState } from '../../../host/sessions/session-state';
 import { sentence } from '../../../core/sentence';
 import { maximum } from '../../../core/numbers';
 

@@ -2,7 +2,7 @@ import type { ExpectedError } from '../../core/errors';
 import type { SearchUpdate } from '../../core/layout-search/answer';
 import type { SearchResult } from '../../core/layout-search/result';
 import type { Plan } from '../../core/planner/plan';
-import type { PlannerClient } from '../../worker/client';
+import type { PlannerClient } from '../planner/client';
 
 /** What is known of the layouts of one config. Replaced whole on every change. */
 export interface LayoutSearch {

@@ -15,7 +15,7 @@ import type { PageError } from '../../protocol/page-error';
 import type { Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
 import { chosenCandidate, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
-import type { SessionState } from './session-state';
+import type { SessionState } from '../sessions/session-state';
 
 /** What a page needs in addition to the session. */
 export interface PageContext {

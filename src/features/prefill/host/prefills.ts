@@ -4,9 +4,9 @@ import { ExpectedError } from '../../../core/errors';
 import { sentence } from '../../../core/sentence';
 import type { Run } from '../../../core/run/run';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
-import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
-import type { Profiles } from '../../../extension/sessions/profiles';
-import type { PlannerClient } from '../../../worker/client';
+import type { PlanSessions } from '../../../host/sessions/plan-sessions';
+import type { SessionHost } from '../../../host/sessions/session-host';
+import type { PlannerClient } from '../../../host/planner/client';
 
 /** Prompts that are planned, one a config. */
 export interface Prefills {
@@ -82,11 +82,11 @@ export function createPrefills(sessions: PlanSessions, ask: AskPrefill): Prefill
 /** Answers for prompts, with the profiles near a config. */
 export function prefillPlanner(
   searcher: PlannerClient,
-  profiles: Profiles,
+  profiles: SessionHost['profiles'],
   resolveDefaults: (file: string) => ResolveDefaults,
 ): AskPrefill {
   return async (run, asked, signal) => {
-    const found = await profiles.found(run.file);
+    const found = await profiles(run.file);
     const folder = servedModel(run);
     const model = folder === null ? null : decodeURIComponent(new URL(folder).pathname);
     return searcher.ask('prefill', { run, found, defaults: resolveDefaults(run.file), model, asked }, { signal });

@@ -1,7 +1,7 @@
 import type { PageComparison, SentAnswer } from '../protocol';
 import type { PageError } from '../../../protocol/page-error';
 import type { ComparisonState } from './comparison-host';
-import { toPageError } from '../../../extension/sessions/page-state';
+import { toPageError } from '../../../host/pages/page-state';
 
 /** What a page needs in addition to the comparison. */
 interface ComparisonPageContext {

@@ -2,7 +2,7 @@ import { ExpectedError } from '../../../core/errors';
 import type { Plan } from '../../../core/planner/plan';
 import { measuredAnswer, planSide, plansAnswer, type ComparedSide, type ComparisonAnswer } from '../protocol';
 import type { Compared, ComparisonHost } from './comparison-host';
-import type { PlanSessions } from '../../../extension/sessions/plan-sessions';
+import type { PlanSessions } from '../../../host/sessions/plan-sessions';
 import { sentence } from '../../../core/sentence';
 
 /** Identifies what is compared: the plans, or the id of a search for the other side; null for none. */

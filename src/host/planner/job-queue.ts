@@ -1,8 +1,9 @@
-import { CancelledError, ExpectedError } from '../core/errors';
-import { isPackedPart, makeUnpacker } from '../protocol/packed';
-import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../protocol/worker';
-import { memoryLimitMb, startPlannerProcess, type PlannerProcess, type ProcessEnd, type ProcessOptions } from './process';
-import { say, sentence } from '../core/sentence';
+import { CancelledError, ExpectedError } from '../../core/errors';
+import { isPackedPart, makeUnpacker } from '../../protocol/packed';
+import { parseWorkerReply, type WorkerFailure, type WorkerReply, type WorkerRequest } from '../../protocol/worker';
+import { heldByNobody } from '../timers';
+import { memoryLimitMb, type PlannerProcess, type ProcessEnd, type ProcessOptions, type StartPlanner } from './process';
+import { say, sentence } from '../../core/sentence';
 
 /** The reply that ends a job well. */
 type Answer = Extract<WorkerReply, { readonly type: 'answer' }>;
@@ -35,12 +36,12 @@ export interface JobQueueOptions {
   readonly restMs?: number;
   /** How often a process that works is asked whether it still answers, ms. */
   readonly pingMs?: number;
+  /** What a process may take to start, ms: one that is about to answer is not replaced. */
+  readonly startMs?: number;
   /** Called with the reason, a clause, when a process ended that nobody stopped. */
   readonly onLost?: ((why: string) => void) | undefined;
 }
 
-/** What a process may take to start, ms: one that is about to answer is not replaced. */
-const startMs = 5_000;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
@@ -48,15 +49,15 @@ const longestTimerMs = 2 ** 31 - 1;
  * another process, once.
  */
 export function openJobQueue(
-  workerFile: string,
-  { patienceMs = 120, restMs = 60_000, pingMs = 1_000, onLost = () => undefined }: JobQueueOptions = {},
+  start: StartPlanner,
+  { patienceMs = 120, restMs = 60_000, pingMs = 1_000, startMs = 5_000, onLost = () => undefined }: JobQueueOptions = {},
 ): JobQueue {
   const waiting: Job[] = [];
   let running: Job | null = null;
   let isRepeatable = false;
   let worker: PlannerProcess | null = null;
-  let patience: NodeJS.Timeout | undefined;
-  let rest: NodeJS.Timeout | undefined;
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  let rest: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
 
   const startNext = (): void => {
@@ -65,7 +66,7 @@ export function openJobQueue(
     if (job === undefined) {
       worker?.hold(false);
       clearTimeout(rest);
-      if (!disposed) rest = setTimeout(() => void stopWorker(), restMs).unref();
+      if (!disposed) rest = heldByNobody(setTimeout(() => void stopWorker(), restMs));
       return;
     }
     running = job;
@@ -76,7 +77,7 @@ export function openJobQueue(
 
   const send = (job: Job): void => {
     try {
-      worker ??= startChecked(workerFile, { onReply, onEnd: lost, pingMs });
+      worker ??= startChecked(start, { onReply, onEnd: lost, pingMs });
       worker.hold(true);
       worker.send(job.message);
     } catch (error) {
@@ -159,7 +160,7 @@ export function openJobQueue(
 
 /** Starts a process whose replies are unpacked and checked: what is none ends it. */
 function startChecked(
-  file: string,
+  start: StartPlanner,
   { onReply, onEnd, pingMs }: Pick<ProcessOptions, 'onEnd' | 'pingMs'> & { readonly onReply: (reply: WorkerReply) => void },
 ): PlannerProcess {
   const unpacked = makeUnpacker();
@@ -176,7 +177,7 @@ function startChecked(
     }
     onReply(reply);
   };
-  const started = startPlannerProcess(file, { onReply: checked, onEnd, pingMs });
+  const started = start({ onReply: checked, onEnd, pingMs });
   return started;
 }
 

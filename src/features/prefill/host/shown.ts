@@ -2,8 +2,8 @@ import type { PrefillAnswer } from '../core/answer';
 import { noPrefill, type PrefillState } from '../protocol';
 import { formatBytes, formatDuration, formatTokens } from '../../../core/format';
 import type { Translate } from '../../../core/sentence';
-import { toPageError } from '../../../extension/sessions/page-state';
-import type { SessionState } from '../../../extension/sessions/session-state';
+import { toPageError } from '../../../host/pages/page-state';
+import type { SessionState } from '../../../host/sessions/session-state';
 import type { PrefillSession } from './prefills';
 
 /** What a server makes of the positions. */

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { CandidateId } from '../../core/planner/plan';
 import type { HostMessage, PageState } from '../../protocol/page';
+import { isSame } from './same';
 import { toPageState, type PageContext } from './page-state';
-import type { SessionState } from './session-state';
+import type { SessionState } from '../sessions/session-state';
 
 /** Keeps account of what one page was sent. */
 export interface PageSync {
@@ -63,7 +63,7 @@ function changedFields(before: PostedState, now: PostedState): Partial<PageState
   const changed = Object.entries(now.state).filter(([key, value]) => {
     if (same.has(key)) return false;
     const isResult = results.some((one) => one === key);
-    return isResult || !isDeepStrictEqual(value, before.state[key as keyof PageState]);
+    return isResult || !isSame(value, before.state[key as keyof PageState]);
   });
   return Object.fromEntries(changed);
 }

@@ -3,11 +3,9 @@ import { planFigures, type HistoryState, type WhatIfState } from '../../protocol
 import { scheduledStageLayers } from '../../core/partition/chunks';
 import { chosenCandidate } from '../../core/planner/plan';
 import { scheduleOn } from '../../core/schedules/on-layout';
-import type { PageEdits } from '../commands/page-edits';
-import { toPageError } from '../sessions/page-state';
+import { toPageError } from './page-state';
 import { mostPinned, type PlanHistories } from '../sessions/plan-histories';
 import type { SessionState } from '../sessions/session-state';
-import { displayPath } from '../sessions/sources';
 import type { WhatIf } from '../sessions/what-ifs';
 
 /** What a tab shows of a config, and the event with the config whose part changed. @param sent id of the comparison that the page has */
@@ -25,7 +23,11 @@ export function allTabParts(sources: TabPartSources, session: SessionState, sent
 }
 
 /** Sizes that the page tries; null without a plan. */
-export function toPageWhatIf({ plan: current, texts, launcher }: SessionState, tried: WhatIf | null): WhatIfState | null {
+export function toPageWhatIf(
+  { plan: current, texts, launcher }: SessionState,
+  tried: WhatIf | null,
+  displayPath: (file: string) => string,
+): WhatIfState | null {
   if (current === null) return null;
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
@@ -40,6 +42,6 @@ export function toPageWhatIf({ plan: current, texts, launcher }: SessionState, t
 }
 
 /** The plans that a config had; null without a plan. */
-export function toPageHistory({ file, plan }: SessionState, histories: PlanHistories, edits: PageEdits): HistoryState | null {
-  return plan === null ? null : { plans: histories.plans(file), mostPinned, canUndo: edits.canUndo(file) };
+export function toPageHistory({ file, plan }: SessionState, histories: PlanHistories, canUndo: boolean): HistoryState | null {
+  return plan === null ? null : { plans: histories.plans(file), mostPinned, canUndo };
 }

@@ -1,7 +1,7 @@
 import { hasPieces, packedParts, type PackedMessage, type PackedPiece } from '../../protocol/packed';
 import type { HostMessage } from '../../protocol/page';
 
-type Part = PackedMessage | PackedPiece;
+export type PagePart = PackedMessage | PackedPiece;
 
 /** Sends messages to one page, in order. */
 interface PageSender {
@@ -21,10 +21,10 @@ const mostInTransit = 4;
  * @param post hands one part to VS Code; resolves when it arrived. Where it rejects, the page is gone.
  * @param onIdle called when the last piece has arrived and nothing waits.
  */
-export function makePageSender(post: (part: Part) => PromiseLike<unknown>, onIdle: () => void): PageSender {
+export function makePageSender(post: (part: PagePart) => PromiseLike<unknown>, onIdle: () => void): PageSender {
   let waiting: HostMessage[] = [];
   /** Unsent pieces of the message in transit; null: nothing is in transit. */
-  let rest: Iterator<Part, void> | null = null;
+  let rest: Iterator<PagePart, void> | null = null;
 
   function isBusy(): boolean {
     return rest !== null;
@@ -43,7 +43,7 @@ export function makePageSender(post: (part: Part) => PromiseLike<unknown>, onIdl
     }
   }
 
-  async function sendPieces(parts: Iterator<Part, void>): Promise<void> {
+  async function sendPieces(parts: Iterator<PagePart, void>): Promise<void> {
     rest = parts;
     const inTransit: Promise<boolean>[] = [];
     for (;;) {
