@@ -5,6 +5,7 @@ import { elasticCommand } from '../features/elastic/cli/command';
 import { exportCommand } from './commands/export';
 import { inspectCommand } from './commands/inspect';
 import { mcpCommand, skillCommand } from '../features/agents/cli/command';
+import { maxCommand } from '../features/largest/cli/command';
 import { memoryCommand } from './commands/memory';
 import { planCommand } from './commands/plan';
 import { prefillCommand } from '../features/prefill/cli/command';
@@ -18,6 +19,7 @@ import { whereCommand } from '../features/where/cli/command';
 export const commands: Readonly<Record<string, Command>> = {
   plan: planCommand,
   where: whereCommand,
+  max: maxCommand,
   memory: memoryCommand,
   prefill: prefillCommand,
   check: checkCommand,

@@ -210,8 +210,9 @@ export const features: Readonly<Record<string, Feature>> = {
     imports: ['cluster', 'domain', 'terapipe', 'planner'],
   },
   largest: {
-    about: 'the longest sequence, largest micro-batch, most layers or fewest nodes with which a run fits',
-    imports: ['domain', 'memory-model', 'planner', 'plan-request', 'run', 'terapipe'],
+    about:
+      'the longest sequence, largest micro-batch, most layers, experts or columns of adapters with which a run fits, or the fewest GPUs',
+    imports: ['domain', 'memory-model', 'planner', 'layout-search', 'plan-request', 'run', 'terapipe', 'export'],
   },
   agents: {
     about: 'tools for coding agents, each a file of `core/tools` and a row of `core/registry`, for `terapipe mcp` and SKILL.md',

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import { formatBytes, formatCount } from '../../../../core/format';
 import { requireRun } from '../../../../core/export/planned-config';
-import { largestThatFits, largestKinds } from '../../../largest/core';
+import { largestThatFits } from '../../../largest/core/largest';
+import { largestKinds, largestUnits } from '../../../largest/core/sizes';
+import { say } from '../../../../core/sentence';
 import { boundedAnswer, gib } from '../answer';
 import { askedEntries } from '../input';
 import { defaults, loadAsked } from '../load';
@@ -11,9 +13,9 @@ import { readFromText } from '../words';
 export const maxTool = defineTool({
   title: 'The largest that still fits',
   description:
-    'Finds the longest sequence, the largest micro-batch or the most layers with which a run still fits GPU memory, or the fewest nodes on which it fits, by bisection over full plans; all else stays as the file and "set" have it. Reports which stage and which part of its memory is the limit, and what the next larger one would need. Reads only.',
+    'Finds the longest sequence, the largest micro-batch, or the most layers, experts or LoRA columns (rank) with which a run still fits GPU memory, or the fewest GPUs on which it fits, by bisection over full plans; all else stays as the file and "set" have it. Reports which stage and which part of its memory is the limit, and what the next larger one would need. Reads only.',
   input: v.object({
-    what: v.pipe(v.picklist(largestKinds), v.description('What to enlarge (fewest-nodes: to make smaller)')),
+    what: v.pipe(v.picklist(largestKinds), v.description('What to enlarge (fewest-gpus: to make smaller)')),
     ...askedEntries,
   }),
   example: { what: 'sequence', path: 'config.json', gpu: 'H100-80GB', nodes: 1, set: { 'layout.tensor': 8 } },
@@ -25,23 +27,26 @@ export const maxTool = defineTool({
       signal: host.signal,
       onTry: (value) => host.progress(`trying ${formatCount(value)}`),
     });
-    const { value, limit, next, tried, step } = found;
-    const unit = { sequence: 'tokens', 'micro-batch': 'sequences', layers: 'layers', 'fewest-nodes': 'nodes' }[what];
-    const isFewest = what === 'fewest-nodes';
+    const { value, plan, next, tried, step, because, notes } = found;
+    const limit = plan?.limit ?? null;
+    const unit = `${largestUnits[what]}s`;
+    const isFewest = what === 'fewest-gpus';
     return boundedAnswer(
       [
         value === null
-          ? `No size fits: even ${next?.value ?? 1} ${unit} are too much.`
-          : `The ${isFewest ? 'fewest' : 'largest'} that fits: ${value.toLocaleString('en-US')} ${unit}${step > 1 ? `, in steps of ${step.toLocaleString('en-US')}` : ''}.`,
+          ? next === null
+            ? `No size can be planned${because === null ? '' : `: ${say(because)}`}.`
+            : `No size fits: even ${next.value.toLocaleString('en-US')} ${unit} need ${formatBytes(next.overBytes)} more than is usable.`
+          : `The ${isFewest ? 'fewest' : 'largest'} that fits: ${value.toLocaleString('en-US')} ${unit}${step !== null && step > 1 ? `, in steps of ${step.toLocaleString('en-US')}` : ''}.`,
         limit === null
           ? null
           : `The limit is stage ${limit.stage} of ${limit.stages}, mostly its ${limit.part} (${formatBytes(limit.partBytes)}): peak ${formatBytes(limit.peakBytes)} of ${formatBytes(limit.usableBytes)} usable.`,
-        next === null
-          ? isFewest
+        value === null || next === null
+          ? isFewest || value === null
             ? null
             : 'Nothing larger was refused within the limits of the model and batch.'
-          : `${next.value.toLocaleString('en-US')} ${unit} would ${next.overBytes === null ? `not run: ${next.because ?? ''}` : `need ${formatBytes(next.overBytes)} more than is usable`}.`,
-        ...found.notes,
+          : `${next.value.toLocaleString('en-US')} ${unit} would need ${formatBytes(next.overBytes)} more than is usable.`,
+        ...notes.map((note) => `${say(note)}.`),
         readFromText(run, texts),
         'It counts the same safety margin as terapipe_memory, so a run may go a little further.',
         value === null
@@ -51,12 +56,12 @@ export const maxTool = defineTool({
       {
         what,
         value,
-        key: found.key,
+        sets: found.sets,
         limit:
           limit === null
             ? null
             : { stage: limit.stage, part: limit.part, peakGiB: gib(limit.peakBytes), usableGiB: gib(limit.usableBytes) },
-        next: next === null ? null : { value: next.value, overGiB: next.overBytes === null ? null : gib(next.overBytes) },
+        next: next === null ? null : { value: next.value, overGiB: gib(next.overBytes) },
         tried,
       },
     );
