@@ -51,4 +51,4 @@ const quiet = {
   trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
   parts: {},
   layouts: { state: () => null, onDidChange: () => ({ dispose: () => undefined }), findings: () => [] },
-} as unknown as Pick<PageServices, 'parts' | 'layouts'>;
+} as unknown as Omit<PageServices, 'sessions' | 'extensionUri' | 'log' | 'act' | 'focus'>;
