@@ -129,6 +129,10 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/web/sw.js'],
+    languageOptions: { globals: { self: 'readonly', caches: 'readonly', fetch: 'readonly', FILES: 'readonly' } },
+  },
+  {
     files: ['**/*.mjs'],
     languageOptions: {
       globals: {

@@ -29,7 +29,7 @@ import { registerScheduleView } from './views/schedule-view';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { limitSessions } from '../host/sessions/session-limit';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff, trainingCost } from './platform/settings';
-import { createScenarios, type Scenarios } from './sessions/scenarios';
+import { createScenarios, type Scenarios } from '../host/sessions/scenarios';
 import { createShownConfig } from './sessions/shown-config';
 import { displayPath, readText, resolvePath } from './sessions/sources';
 import { registerStatusBar } from './views/status-bar';

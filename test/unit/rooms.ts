@@ -338,8 +338,14 @@ export const houses: Readonly<Record<string, House>> = {
     files: ['src/extension/', 'src/host/', 'src/worker/process', ...profilerFaces, 'src/files/', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'vscode', 'jsonc-parser'],
   },
+  'src/web/': {
+    about:
+      'the page in a browser: `main` starts the host of the page that VS Code shows too, with files in memory (`files`) and planners in web workers (`planner-worker`, `worker`); no server, nothing is sent',
+    files: ['src/web/', 'src/host/', 'src/worker/serve', 'src/worker/planners', 'src/protocol/', 'src/core/'],
+    packages: ['terapipe:worker', 'terapipe:wasm', 'terapipe:samples'],
+  },
   'webview/': {
-    about: 'the page that VS Code shows: the only folder that touches the DOM',
+    about: 'the page that VS Code and browsers show: with `src/web` the only folder that touches the DOM',
     files: ['webview/', 'src/protocol/', 'src/core/'],
     packages: ['@vscode/webview-ui-toolkit'],
   },

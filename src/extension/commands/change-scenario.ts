@@ -8,7 +8,7 @@ import type { Located, Place } from '../../core/domain/located';
 import { say } from '../../core/sentence';
 import { toRange } from '../language/ranges';
 import { showInputBox, showQuickPick } from '../platform/ui';
-import type { ChosenKey, Scenarios } from '../sessions/scenarios';
+import type { ChosenKey, Scenarios } from '../../host/sessions/scenarios';
 import type { SessionState } from '../../host/sessions/session-state';
 import { changeConfig } from './change-config';
 import { chooseClusterCommand } from './choose-cluster';

@@ -5,7 +5,7 @@ import { makeLensChanges, makeLensOwners } from './lens-changes';
 import { configLenses, type LensText } from './lens-text';
 import type { Prefills } from '../../features/prefill/host/prefills';
 import type { PlanSessions } from '../../host/sessions/plan-sessions';
-import type { Scenarios } from '../sessions/scenarios';
+import type { Scenarios } from '../../host/sessions/scenarios';
 import type { SessionState } from '../../host/sessions/session-state';
 import { toRange } from './ranges';
 import { isEnabled } from '../platform/settings';

@@ -5,7 +5,7 @@ import { isEnabled } from '../platform/settings';
 import { pythonGlob, scheduleLanguage } from '../sessions/find-configs';
 import type { LayoutSearches } from '../../host/sessions/layout-searches';
 import type { PlanSessions } from '../../host/sessions/plan-sessions';
-import type { Scenarios } from '../sessions/scenarios';
+import type { Scenarios } from '../../host/sessions/scenarios';
 import type { ShownConfig } from '../sessions/shown-config';
 import { registerCodeLens } from './code-lens';
 import { registerDiagnostics } from './diagnostics';

@@ -3,7 +3,7 @@ import { describe, it } from 'mocha';
 import type { ResolveDefaults } from '../../../../src/core/plan-request/scenario';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
-import { createScenarios } from '../../../../src/extension/sessions/scenarios';
+import { createScenarios } from '../../../../src/host/sessions/scenarios';
 import type { SessionState } from '../../../../src/host/sessions/session-state';
 import { loadRun } from '../../../load-run';
 

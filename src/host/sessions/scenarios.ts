@@ -1,4 +1,3 @@
-import type * as vscode from 'vscode';
 import {
   scenarioChanges,
   planScenario,
@@ -10,7 +9,7 @@ import {
 } from '../../core/plan-request/scenario';
 import { sentence, type Sentence } from '../../core/sentence';
 import type { PlanRequest } from '../../core/domain/request';
-import type { PlanSessions } from '../../host/sessions/plan-sessions';
+import type { PlanSessions } from './plan-sessions';
 
 const memory = 'terapipe.scenarios';
 /** Configs whose choices a workspace remembers, the last ones. */
@@ -45,8 +44,14 @@ interface ScenarioBasis {
   readonly changes: readonly ScenarioChange[];
 }
 
+/** Where a host keeps values between its starts, as `Memento` of VS Code. */
+interface KeptValues {
+  readonly get: (key: string) => unknown;
+  readonly update: (key: string, value: unknown) => PromiseLike<void>;
+}
+
 /** @param settings defaults of the settings for a config. */
-export function createScenarios(settings: (file: string) => ResolveDefaults, state: Pick<vscode.Memento, 'get' | 'update'>): Scenarios {
+export function createScenarios(settings: (file: string) => ResolveDefaults, state: KeptValues): Scenarios {
   const known = new Map<string, ScenarioBasis>();
   const remembered = readRemembered(state);
   const chosenFor = (file: string): ChosenValues => remembered.get(file) ?? {};
@@ -139,8 +144,8 @@ const nothingKept: Scenario = {
   reasons: {},
 };
 
-function readRemembered(state: Pick<vscode.Memento, 'get'>): Map<string, ChosenValues> {
-  const stored = state.get<unknown>(memory);
+function readRemembered(state: Pick<KeptValues, 'get'>): Map<string, ChosenValues> {
+  const stored = state.get(memory);
   const entries = typeof stored === 'object' && stored !== null ? Object.entries(stored) : [];
   return new Map(entries.map(([file, values]) => [file, chosenIn(values)]));
 }

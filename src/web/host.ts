@@ -1,0 +1,153 @@
+import wasm from './wasm';
+import { ExpectedError } from '../core/errors';
+import { shellReaderFrom } from '../core/launchers/shell/load-reader';
+import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
+import { say, sentence } from '../core/sentence';
+import { createComparisons } from '../features/compare/host/comparisons';
+import { toPageComparison } from '../features/compare/host/page';
+import { createPrefills, prefillPlanner } from '../features/prefill/host/prefills';
+import { toPagePrefill } from '../features/prefill/host/shown';
+import { toPageLayout } from '../host/pages/layout-page';
+import { linkPage, type LinkServices } from '../host/pages/page-link';
+import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
+import { createPlannerClient } from '../host/planner/client';
+import { createLayoutSearches } from '../host/sessions/layout-searches';
+import { createPlanHistories } from '../host/sessions/plan-histories';
+import { createPlanSessions } from '../host/sessions/plan-sessions';
+import { createScenarios } from '../host/sessions/scenarios';
+import type { SessionFormat, SessionState } from '../host/sessions/session-state';
+import { createWhatIfs } from '../host/sessions/what-ifs';
+import { actForPage, type Surroundings } from './actions';
+import { displayPath, resolvePath, type WebFiles } from './files';
+import { startPlannerWorker } from './planner-worker';
+
+export interface WebHost {
+  /** Takes what the page sent. */
+  readonly receive: (message: unknown) => void;
+  /** Shows a config: reads and plans it. */
+  readonly show: (file: string, format: SessionFormat) => void;
+  readonly shown: () => string | null;
+  /** A file has another text. */
+  readonly changed: (file: string) => void;
+}
+
+const defaults: ResolveDefaults = {
+  gpu: assumedGpuName,
+  nodes: null,
+  gpusPerNode: null,
+  reasons: { gpu: sentence`as nothing names one`, nodes: sentence`as nothing names them`, gpusPerNode: sentence`as nothing names them` },
+};
+const typingPauseMs = 250;
+
+/** Sessions of configs, and what is searched, tried and compared of them. */
+function startSessions(files: WebFiles) {
+  const [planner, searcher] = [startClient(), startClient()];
+  const memory = new Map<string, unknown>();
+  const scenarios = createScenarios(() => defaults, {
+    get: (key) => memory.get(key),
+    update: (key, value) => Promise.resolve(void memory.set(key, value)),
+  });
+  const profiles = () => Promise.resolve([]);
+  const sessions = createPlanSessions({
+    readText: (file) => Promise.resolve().then(() => files.read(file)),
+    resolvePath,
+    shell: shellReaderFrom(wasm),
+    resolve: (run, found, kept, options) =>
+      planner.resolve({ run, found: [...found], defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
+    remedies: (run, found, plan, options) =>
+      searcher.remedies({ run, found: [...found], defaults: scenarios.resolveDefaults(run.file) }, plan, options),
+    plan: planner.plan,
+    planElastic: planner.planElastic,
+    readSchedule: planner.readSchedule,
+    profiles,
+    defaults: scenarios.resolveDefaults,
+    switchedOff: () => new Set(),
+    delayMs: () => typingPauseMs,
+    reportBug,
+  });
+  scenarios.follow(sessions);
+  const layouts = createLayoutSearches(sessions, { search: searcher.search, plan: planner.plan, isAutomatic: () => false, reportBug });
+  const whatIfs = createWhatIfs(sessions, {
+    plan: (run, sets, kept, options) =>
+      planner.whatIf({ run, found: [], defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
+    reportBug,
+  });
+  const histories = createPlanHistories(sessions, () => false);
+  const prefills = createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.resolveDefaults));
+  const comparisons = createComparisons(sessions, {
+    compare: searcher.compare,
+    best: () => Promise.reject(new ExpectedError('no-plan', sentence`There is no best layout yet`, sentence`search layouts first`)),
+    bestAnswer: () => null,
+    onDidChangeBest: layouts.onDidChange,
+    localPath: (file) => file,
+    displayPath,
+    reportBug,
+  });
+  return { sessions, layouts, whatIfs, histories, prefills, comparisons };
+}
+
+type WebSessions = ReturnType<typeof startSessions>;
+
+const reportBug = (error: unknown): void => console.error(error);
+
+/** What tabs show in addition to the plan. */
+function pageParts({ sessions, layouts, whatIfs, histories, prefills, comparisons }: WebSessions, files: WebFiles): LinkServices['parts'] {
+  return {
+    profile: { of: () => null, changed: () => ({ dispose: () => undefined }) },
+    layout: { of: (state) => toPageLayout(state, layouts.state(state.file)), changed: layouts.onDidChange },
+    comparison: {
+      of: ({ file }, sent) =>
+        toPageComparison(file, comparisons.state(file), {
+          displayPath,
+          sessionTexts: (each) => sessions.get(each)?.texts ?? new Map(),
+          sent,
+        }),
+      changed: comparisons.onDidChange,
+    },
+    prefill: { of: (state) => toPagePrefill(state, prefills.state(state.file), displayPath), changed: prefills.onDidChange },
+    whatIf: { of: (state) => toPageWhatIf(state, whatIfs.state(state.file), displayPath), changed: whatIfs.onDidChange },
+    history: { of: (state) => toPageHistory(state, histories, files.canUndo()), changed: histories.onDidChange },
+  };
+}
+
+/** The host of the page, as `src/extension` is in VS Code: the same sessions and messages, over files in memory and web workers. */
+export function startHost(files: WebFiles, post: LinkedPost, around: Surroundings): WebHost {
+  const made = startSessions(files);
+  const { sessions, layouts } = made;
+  let shown: string | null = null;
+  const session = (): SessionState | null => (shown === null ? null : (sessions.get(shown) ?? null));
+  const services: LinkServices = {
+    sessions,
+    layouts,
+    displayPath,
+    isTrusted: () => true,
+    trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
+    parts: pageParts(made, files),
+    act: (message, state) =>
+      void actForPage({ ...made, files, around, showTab: link.showTab }, message, state).catch((error: unknown) => {
+        if (error instanceof ExpectedError) around.say(`${say(error.what)}. ${say(error.remedy)}.`);
+        else if (!(error instanceof Error && error.name === 'CancelledError')) reportBug(error);
+      }),
+  };
+  const link = linkPage(services, { page: 'tab', session, isVisible: () => true, post, report: (report) => post.report(report) });
+
+  return {
+    receive: link.receive,
+    shown: () => shown,
+    changed: sessions.changed,
+    show: (file, format) => {
+      for (const { file: other } of sessions.all()) if (other !== file) sessions.drop(other);
+      shown = file;
+      void sessions.ensure(file, format);
+      link.refresh();
+    },
+  };
+}
+
+/** Posts to the page, and hears what it reports of itself. */
+type LinkedPost = Parameters<typeof linkPage>[1]['post'] & { readonly report: Parameters<typeof linkPage>[1]['report'] };
+
+/** A worker that does not stop is ended at once: it hears of nothing while it plans. */
+function startClient() {
+  return createPlannerClient(startPlannerWorker, { patienceMs: 0, startMs: 0, restMs: 10 * 60_000 });
+}

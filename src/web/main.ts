@@ -1,0 +1,217 @@
+import samples from 'terapipe:samples';
+import { ExpectedError } from '../core/errors';
+import { mayBeConfig } from '../core/config-files/readers';
+import { hubModel } from '../core/huggingface/hub-models';
+import { assumedGpuName } from '../core/plan-request/scenario';
+import { own } from '../core/records';
+import { say } from '../core/sentence';
+import { newConfigText } from '../host/sessions/new-config';
+import { knownModelNames, knownModels } from '../protocol/known-models';
+import type { PageFocus } from '../protocol/page-keys';
+import { displayPath, fileUri, makeFiles } from './files';
+import { startHost, type WebHost } from './host';
+import { watchKeys } from './keys';
+import { fromFragment, toFragment, type LinkedFiles } from './link';
+import { firstConfig, nameForText } from './recognise';
+
+declare global {
+  interface Window {
+    acquireVsCodeApi: () => unknown;
+  }
+}
+
+const mostFiles = 500;
+const stateKey = 'terapipe.page';
+const published: Readonly<Record<string, string>> = {
+  'llama-3-8b': 'meta-llama/Meta-Llama-3-8B',
+  'llama-3-70b': 'meta-llama/Meta-Llama-3-70B',
+  'qwen3-32b': 'Qwen/Qwen3-32B',
+  'deepseek-v3': 'deepseek-ai/DeepSeek-V3',
+};
+
+const element = <T extends HTMLElement = HTMLElement>(id: string, kind: new () => T = HTMLElement as new () => T): T => {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`the page has no ${id}`);
+  return found;
+};
+const editor = element('editor', HTMLTextAreaElement);
+const picker = element('files', HTMLSelectElement);
+const status = element('status');
+
+let focus: PageFocus = 'none';
+const toPage = (data: unknown): void => void window.dispatchEvent(new MessageEvent('message', { data }));
+
+const toPageLater = (part: unknown): Promise<void> => {
+  toPage(part);
+  return Promise.resolve();
+};
+
+const files = makeFiles((file) => {
+  if (displayed() === file && editor.value !== files.read(file)) editor.value = files.read(file);
+  host.changed(file);
+});
+const host: WebHost = startHost(
+  files,
+  Object.assign((part: unknown) => toPageLater(part), {
+    report: (report: { readonly type: string; readonly on?: PageFocus } | null) => {
+      if (report?.type === 'focus') focus = report.on ?? 'none';
+      else if (report?.type === 'log') console.error(report);
+    },
+  }),
+  {
+    reveal: (file, start, end) => {
+      if (!files.all().has(file)) return;
+      display(file);
+      document.body.dataset['editing'] = 'true';
+      editor.focus();
+      editor.setSelectionRange(start, end);
+    },
+    goToStart,
+    openModel,
+    say: (text) => (status.textContent = text),
+  },
+);
+
+/** The page talks to its host as it does in VS Code; nobody else may. */
+window.addEventListener('message', (event) => {
+  if (event.isTrusted) event.stopImmediatePropagation();
+});
+window.acquireVsCodeApi = () => ({
+  postMessage: host.receive,
+  getState: (): unknown => JSON.parse(sessionStorage.getItem(stateKey) ?? 'null'),
+  setState: (state: unknown) => sessionStorage.setItem(stateKey, JSON.stringify(state)),
+});
+
+function displayed(): string {
+  return picker.value;
+}
+
+function display(file: string): void {
+  picker.replaceChildren(...[...files.all().keys()].map((each) => new Option(displayPath(each), each, each === file, each === file)));
+  editor.value = files.all().get(file) ?? '';
+}
+
+/** Opens files; what was open before is closed. */
+function open(opened: LinkedFiles): void {
+  const first = firstConfig(opened);
+  if (first === null) {
+    status.textContent = opened.length === 0 ? 'There is no file to read.' : `${opened[0]?.[0] ?? ''} is not a config that TeraPipe reads.`;
+    return;
+  }
+  try {
+    files.clear();
+    for (const [path, text] of opened) files.put(fileUri(path), text);
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
+    return;
+  }
+  status.textContent = '';
+  document.body.dataset['screen'] = 'work';
+  host.show(fileUri(first.path), first.format);
+  display(fileUri(first.path));
+}
+
+function openText(text: string): void {
+  const name = nameForText(text);
+  if (name === null) status.textContent = 'This text is not a config that TeraPipe reads.';
+  else open([[name, text]]);
+}
+
+function openModel(model: string): void {
+  const sample = new Map(Object.entries(samples)).get(model);
+  const text = hubModel(own(published, model) ?? '');
+  if (sample !== undefined) open(Object.entries(sample).map(([name, content]) => [`${model}/${name}`, content]));
+  else if (text !== null)
+    open([
+      [`${model}/terapipe.json`, newConfigText('config.json', null, { gpu: assumedGpuName, nodes: 8, gpusPerNode: null })],
+      [`${model}/config.json`, `${JSON.stringify(JSON.parse(text), null, 2)}\n`],
+    ]);
+}
+
+function goToStart(): void {
+  document.body.dataset['screen'] = 'start';
+  element('paste').focus();
+}
+
+async function openFiles(list: Iterable<File>): Promise<void> {
+  const chosen = [...list].filter(({ name, size }) => size <= 5e6 && (mayBeConfig(name) || /\.csv$/i.test(name))).slice(0, mostFiles);
+  const path = (file: File): string => file.webkitRelativePath.split('/').slice(1).join('/') || file.name;
+  open(await Promise.all(chosen.map(async (file) => [path(file), await file.text()] as const)));
+}
+
+async function copyLink(): Promise<void> {
+  const shown = host.shown();
+  if (shown === null) return;
+  const all = [...files.all()].sort(([a], [b]) => Number(b === shown) - Number(a === shown));
+  const fragment = await toFragment(all.map(([file, text]) => [displayPath(file), text]));
+  history.replaceState(null, '', fragment);
+  await navigator.clipboard.writeText(location.href).catch(() => undefined);
+  status.textContent = 'The link in the address bar holds the files. It was copied.';
+}
+
+async function openLink(): Promise<void> {
+  const linked = await fromFragment(location.hash);
+  if (linked !== null) open(linked);
+}
+
+function reported(work: Promise<void>): void {
+  work.catch((error: unknown) => {
+    if (!(error instanceof ExpectedError)) throw error;
+    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
+  });
+}
+
+function fillStart(): void {
+  const button = (label: string, run: () => void): HTMLLIElement => {
+    const item = document.createElement('li');
+    const made = document.createElement('button');
+    made.type = 'button';
+    made.textContent = label;
+    made.addEventListener('click', run);
+    item.append(made);
+    return item;
+  };
+  element('models').append(...knownModels.map((model) => button(knownModelNames[model], () => openModel(model))));
+  element('samples').append(
+    ...Object.entries(samples).flatMap(([name, sample]) =>
+      knownModels.some((model) => model === name) ? [] : [button(name, () => open(Object.entries(sample)))],
+    ),
+  );
+}
+
+function followTheme(): void {
+  const [dark, contrast] = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)'].map((query) => matchMedia(query));
+  const apply = (): void => {
+    const theme = `${contrast?.matches === true ? 'high-contrast' : ''}${dark?.matches === true ? (contrast?.matches === true ? '' : 'dark') : contrast?.matches === true ? '-light' : 'light'}`;
+    document.documentElement.className = theme;
+    document.body.className = `vscode-${theme}`;
+  };
+  for (const query of [dark, contrast]) query?.addEventListener('change', apply);
+  apply();
+}
+
+followTheme();
+fillStart();
+watchKeys(() => focus, toPage);
+editor.addEventListener('input', () => files.put(displayed(), editor.value));
+picker.addEventListener('change', () => display(displayed()));
+element('plan').addEventListener('click', () => openText(element('paste', HTMLTextAreaElement).value));
+element('paste').addEventListener('paste', () => setTimeout(() => openText(element('paste', HTMLTextAreaElement).value)));
+element('home').addEventListener('click', goToStart);
+element('link').addEventListener('click', () => reported(copyLink()));
+element('edit').addEventListener('click', () => (document.body.dataset['editing'] = String(document.body.dataset['editing'] !== 'true')));
+for (const id of ['file', 'folder'])
+  element(id, HTMLInputElement).addEventListener('change', (event) => {
+    const { files: chosen } = event.currentTarget as HTMLInputElement;
+    reported(openFiles(chosen ?? []));
+  });
+document.addEventListener('dragover', (event) => event.preventDefault());
+document.addEventListener('drop', (event) => {
+  event.preventDefault();
+  reported(openFiles(event.dataTransfer?.files ?? []));
+});
+window.addEventListener('hashchange', () => reported(openLink()));
+reported(openLink());
+if (location.protocol === 'https:' || location.hostname === 'localhost' || location.hostname === '127.0.0.1')
+  void navigator.serviceWorker.register('sw.js').catch(() => undefined);

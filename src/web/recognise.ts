@@ -1,0 +1,32 @@
+import { recogniseConfig } from '../core/config-files/readers';
+import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
+import type { SessionFormat } from '../host/sessions/session-state';
+
+/** Names that a pasted text may have had. */
+const names = ['config.json', 'terapipe.json', 'train.sh', 'config.yaml', 'config.yml', 'config.toml', 'config_registry.py'];
+
+/** What a file is of; null for anything else. */
+function formatNamed(name: string, text: string): SessionFormat | null {
+  if (/\.csv$/i.test(name)) return isScheduleCsv(text) ? 'pytorch-schedule' : null;
+  return recogniseConfig(name, text);
+}
+
+/** A name for a text that has none; null where it is not a config. */
+export function nameForText(text: string): string | null {
+  if (isScheduleCsv(text)) return 'schedule.csv';
+  const name = names.find((each) => each !== 'terapipe.json' && recogniseConfig(each, text) !== null);
+  return name === 'config.json' && recogniseConfig(name, text) === 'terapipe' ? 'terapipe.json' : (name ?? null);
+}
+
+/** The config of several files that is opened: a terapipe.json, else a launcher's file, else a model's. */
+export function firstConfig(
+  files: readonly (readonly [path: string, text: string])[],
+): { readonly path: string; readonly format: SessionFormat } | null {
+  const found = files.flatMap(([path, text]) => {
+    const format = formatNamed(path, text);
+    return format === null ? [] : [{ path, format }];
+  });
+  const rank = (format: SessionFormat): number =>
+    format === 'terapipe' ? 0 : format === 'huggingface' ? 2 : format === 'pytorch-schedule' ? 3 : 1;
+  return found.sort((a, b) => rank(a.format) - rank(b.format))[0] ?? null;
+}

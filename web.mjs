@@ -1,0 +1,129 @@
+// Builds the page for browsers into out/web, a folder of static files. `--serve` shows it here, on PORT or 8123.
+import esbuild from 'esbuild';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import process from 'node:process';
+import { gzipSync } from 'node:zlib';
+import { withoutStyleProbe } from './webview/without-style-probe.mjs';
+
+const { resolve } = createRequire(import.meta.url);
+const outdir = 'out/web';
+
+/** @type {import('esbuild').BuildOptions} */
+const common = {
+  bundle: true,
+  minify: true,
+  platform: 'browser',
+  target: 'chrome120',
+  format: 'esm',
+  legalComments: 'linked',
+  tsconfig: 'webview/tsconfig.json',
+  mainFields: ['browser', 'module', 'main'],
+  external: ['fs/promises', 'module'],
+  outdir,
+};
+
+/** One file of each kind, by what it is called. */
+const sampleFiles = {
+  'gpt3-175b': { 'terapipe.json': 'media/samples/gpt3-175b/terapipe.json', 'config.json': 'media/samples/gpt3-175b/config.json' },
+  'Hugging Face config.json': { 'config.json': 'media/samples/llama3-8b/config.json' },
+  'terapipe.json': { 'terapipe.json': 'media/samples/llama3-8b/terapipe.json', 'config.json': 'media/samples/llama3-8b/config.json' },
+  'Megatron-LM': { 'train.sh': 'test/fixtures/launchers/megatron-moe.sh' },
+  NeMo: { 'nemo.yaml': 'test/fixtures/launchers/nemo.yaml' },
+  'Megatron-Bridge': { 'bridge.yaml': 'test/fixtures/launchers/megatron-bridge.yaml' },
+  'GPT-NeoX': { 'neox.yml': 'test/fixtures/launchers/gpt-neox.yml' },
+  TorchTitan: { 'torchtitan.toml': 'test/fixtures/launchers/torchtitan-2025.toml' },
+  DeepSpeed: { 'ds_config.json': 'test/fixtures/launchers/deepspeed.json', 'config.json': 'media/samples/llama3-8b/config.json' },
+};
+
+async function samples() {
+  const read = async (files) =>
+    Object.fromEntries(await Promise.all(Object.entries(files).map(async ([name, file]) => [name, await readFile(file, 'utf8')])));
+  return Object.fromEntries(await Promise.all(Object.entries(sampleFiles).map(async ([name, files]) => [name, await read(files)])));
+}
+
+async function wasm() {
+  const files = [resolve('web-tree-sitter/web-tree-sitter.wasm'), resolve('tree-sitter-bash/tree-sitter-bash.wasm')];
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [path.basename(file), (await readFile(file)).toString('base64')])));
+}
+
+/** What the page imports that no file holds. */
+function made(modules) {
+  return {
+    name: 'made',
+    setup(build) {
+      build.onResolve({ filter: /^terapipe:/ }, ({ path: name }) => ({ path: name, namespace: 'made' }));
+      build.onLoad({ filter: /.*/, namespace: 'made' }, async ({ path: name }) => ({
+        contents: `export default ${JSON.stringify(await modules[name]())}`,
+        loader: 'js',
+      }));
+    },
+  };
+}
+
+async function build() {
+  await rm(outdir, { recursive: true, force: true });
+  await mkdir(outdir, { recursive: true });
+  const worker = async () => {
+    const { outputFiles } = await esbuild.build({
+      ...common,
+      format: 'iife',
+      legalComments: 'none',
+      entryPoints: ['src/web/worker.ts'],
+      write: false,
+    });
+    return outputFiles[0].text;
+  };
+  await esbuild.build({
+    ...common,
+    entryPoints: { web: 'src/web/main.ts', webview: 'webview/main.ts', page: 'webview/page.css' },
+    splitting: true,
+    chunkNames: 'page/[name]-[hash]',
+    plugins: [withoutStyleProbe, made({ 'terapipe:worker': worker, 'terapipe:wasm': wasm, 'terapipe:samples': samples })],
+  });
+  const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+  const css = `${await readFile('src/web/theme.css', 'utf8')}${await readFile('src/web/web.css', 'utf8')}`;
+  await writeFile(path.join(outdir, 'web.css'), css);
+  await writeFile(path.join(outdir, 'index.html'), (await readFile('src/web/index.html', 'utf8')).replace('VERSION', version));
+  await copyFile('media/icon.png', path.join(outdir, 'icon.png'));
+  const manifest = {
+    name: 'TeraPipe',
+    short_name: 'TeraPipe',
+    start_url: '.',
+    display: 'standalone',
+    icons: [{ src: 'icon.png', sizes: '256x256', type: 'image/png' }],
+  };
+  await writeFile(path.join(outdir, 'manifest.webmanifest'), JSON.stringify(manifest));
+  await writeFile(path.join(outdir, '.nojekyll'), '');
+  const files = (await readdir(outdir, { recursive: true, withFileTypes: true })).filter(
+    (entry) => entry.isFile() && !entry.name.startsWith('.'),
+  );
+  const names = files.map((entry) => path.relative(outdir, path.join(entry.parentPath, entry.name)).replaceAll('\\', '/')).sort();
+  const hash = createHash('sha256');
+  for (const name of names) hash.update(await readFile(path.join(outdir, name)));
+  const kept = ['.', ...names.filter((name) => !name.endsWith('.LEGAL.txt'))];
+  const script = (await readFile('src/web/sw.js', 'utf8')).replace("'terapipe-VERSION'", `'terapipe-${hash.digest('hex').slice(0, 16)}'`);
+  await writeFile(path.join(outdir, 'sw.js'), script.replace('files = FILES', `files = ${JSON.stringify(kept)}`));
+  if (process.argv.includes('--sizes'))
+    for (const name of names) console.log(`${gzipSync(await readFile(path.join(outdir, name))).length}\t${name}`);
+}
+
+const types = { html: 'text/html', js: 'text/javascript', css: 'text/css', png: 'image/png', webmanifest: 'application/manifest+json' };
+
+function serve() {
+  const port = Number(process.env.PORT ?? 8123);
+  createServer((request, response) => {
+    const name = new URL(request.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '/index.html');
+    const file = path.join(outdir, path.normalize(name));
+    readFile(file).then(
+      (bytes) => response.setHeader('content-type', types[path.extname(file).slice(1)] ?? 'text/plain').end(bytes),
+      () => response.writeHead(404).end(),
+    );
+  }).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}/`));
+}
+
+await build();
+if (process.argv.includes('--serve')) serve();
