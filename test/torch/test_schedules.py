@@ -175,8 +175,8 @@ def check_with_swapped_tokens(plan: Plan) -> CheckResult:
     """The tokens of two slices of the same length change places."""
     columns = Pipeline._columns
 
-    def swapped(self: Pipeline, action: Action, shift: int) -> torch.Tensor:
-        return columns(self, action._replace(unit=action.unit ^ 1), shift)
+    def swapped(self: Pipeline, action: Action, whole: torch.Tensor) -> torch.Tensor:
+        return columns(self, action._replace(unit=action.unit ^ 1), whole)
 
     with mock.patch.object(Pipeline, "_columns", swapped):
         return check(plan)

@@ -1,12 +1,13 @@
 """
-Trains a plan of TeraPipe. `python train.py plan.json` starts all its processes on this machine; on several,
-`torchrun --nproc-per-node N ... train.py plan.json` starts them.
+Trains a plan of TeraPipe, or elastic.json, a run that freezes layers. `python train.py plan.json` starts all its
+processes on this machine; on several, `torchrun --nproc-per-node N ... train.py plan.json` starts them.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import torch.distributed as dist
 from terapipe_torch.check import LIMIT, check_step, in_fp32
 from terapipe_torch.checkpoint import load_checkpoint, save_checkpoint
 from terapipe_torch.data import FileTokens, SyntheticTokens, TokenSource
+from terapipe_torch.elastic.plan import ElasticPlan, is_elastic, load_elastic
+from terapipe_torch.elastic.run import ElasticOptions, ElasticRun
+from terapipe_torch.elastic.samples import samples_of
 from terapipe_torch.errors import CheckFailed, RuntimeRefusal
 from terapipe_torch.failure import end, refuse
 from terapipe_torch.launch import agree, is_started, require_torch, start
@@ -37,13 +41,13 @@ def main(arguments: list[str]) -> int:
     try:
         require_torch()
         if not is_started():
-            plan = _plan(options)
+            world = _elastic(options).world if is_elastic(options.plan) else _plan(options).layout.world
             on_gpus = options.device != "cpu" and torch.cuda.is_available()
-            return start_here(plan.layout.world, on_gpus, str(Path(__file__).resolve()), arguments)
+            return start_here(world, on_gpus, str(Path(__file__).resolve()), arguments)
     except RuntimeRefusal as error:
         return refuse(error)
     try:
-        _run(options)
+        _run_elastic(options) if is_elastic(options.plan) else _run(options)
     except Exception as error:
         end(error)
     dist.destroy_process_group()
@@ -66,6 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pytorch-schedule", action="store_true", help="run whole sequences by torch.distributed.pipelining, to compare")
     parser.add_argument("--trace", metavar="FILE", help="write every operation of every rank as a Chrome trace")
     parser.add_argument("--profile", metavar="FILE", help="measure layers, links and optimizer for terapipe plan --profile")
+    parser.add_argument("--evaluate", metavar="FILE", help="elastic.json: data that is evaluated on after each epoch")
+    parser.add_argument(
+        "--epochs-log", metavar="FILE", help="elastic.json: add a line of JSON for each epoch, with its decisions and norms"
+    )
+    parser.add_argument("--cache", metavar="DIR", help="elastic.json: disk for outputs of frozen layers that memory does not hold")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
 
@@ -76,6 +85,30 @@ def _plan(options: argparse.Namespace) -> Plan:
     plan = load_plan(options.plan)
     given = {name: getattr(options, name) for name in ("precision", "seed") if getattr(options, name) is not None}
     return with_training(plan, **given)
+
+
+def _elastic(options: argparse.Namespace) -> ElasticPlan:
+    other = [name for name in ("check", "profile", "trace", "pytorch_schedule") if getattr(options, name)]
+    if other:
+        raise RuntimeRefusal(f"--{other[0].replace('_', '-')} is of plans that do not freeze layers")
+    if options.save_every is not None and (options.save is None or options.save_every < 1):
+        raise RuntimeRefusal("--save-every needs a number of steps from 1 and --save DIR")
+    plan = load_elastic(options.plan)
+    given = {name: getattr(options, name) for name in ("precision", "seed") if getattr(options, name) is not None}
+    return dataclasses.replace(plan, training=dataclasses.replace(plan.training, **given))
+
+
+def _run_elastic(options: argparse.Namespace) -> None:
+    plan, device = _elastic(options), start(options.device)
+    agree(" ".join([plan.digest, *(str(getattr(options, name)) for name in ("precision", "seed", "save_every", "save", "resume"))]))
+    samples = samples_of(options.data, plan.model, plan.training, plan.samples)
+    evaluation = None if options.evaluate is None else samples_of(options.evaluate, plan.model, plan.training, None)
+    files = {name: getattr(options, name) for name in ("save", "save_every", "resume", "log", "epochs_log", "cache", "weights")}
+    run = ElasticRun(plan, samples, evaluation, device, ElasticOptions(**files))
+    run.train()
+    trainer = run.trainer
+    if trainer is not None and options.save is not None and plan.model.patch_width is None:
+        save_weights(trainer.pipeline.stages.values(), plan.model, trainer.mesh, options.save, options.weights)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -45,7 +45,7 @@ def check_step(pipeline: Pipeline, tokens: torch.Tensor, global_tokens: torch.Te
     """
     mesh = pipeline.mesh
     pipeline.zero_gradients()
-    loss = pipeline.run(tokens, valid_labels(tokens, mesh))
+    loss = pipeline.run(tokens, valid_labels(tokens[:, 1:], mesh))
     pipeline.reduce_gradients()
     share = torch.tensor(loss, dtype=torch.float64, device=mesh.device)
     # each tp rank of the last stage has the same loss
@@ -64,7 +64,7 @@ def whole_step(plan: Plan, tokens: torch.Tensor, mesh: Mesh, weights: Weights | 
     length = plan.training.sequence_length
     unit = Unit(0, 0, tokens.shape[0], length, 0)
     place = SliceContext(unit, torch.arange(length, device=single.device), None, None, length)
-    loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / valid_labels(tokens, single)
+    loss = stage(tokens[:, :-1], place, tokens[:, 1:]) / valid_labels(tokens[:, 1:], single)
     loss.backward()
     accumulate_grads(stage.parameters())
     return stage, loss.item()

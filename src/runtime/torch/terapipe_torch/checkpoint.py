@@ -10,20 +10,22 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
 
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.model.stage import EMBEDDING, HEAD, shard_of
-from terapipe_torch.optimizer import Piece
 from terapipe_torch.training import Trainer
 
 VERSION = 1
-_kinds = ("master", "exp_avg", "exp_avg_sq")
+# what is kept of a parameter that trains
+KINDS = ("master", "exp_avg", "exp_avg_sq")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def save_checkpoint(trainer: Trainer, folder: str) -> Path:
     parts = _save_own(trainer, partial)
     gathered: list[Any] | None = [None] * mesh.world.size if mesh.rank == 0 else None
     if mesh.world.group is not None:
-        dist.gather_object(parts, gathered)
+        dist.gather_object(parts, gathered, group=mesh.world.group)
     if mesh.rank == 0:
         _write_index(trainer, partial, [parts] if mesh.world.group is None else gathered or [])
         if final.exists():
@@ -71,12 +73,15 @@ def _save_own(trainer: Trainer, folder: Path) -> dict[str, _Part]:
         is_first = gradients.is_sharded or mesh.replicas.index == 0
         if not is_first or not gradients.counted(piece.name, piece.parameter):
             continue
-        state = trainer.optimizer.adam.state.get(master, {})
-        tensors[piece.name] = {kind: _copy(master if kind == "master" else state.get(kind, torch.zeros_like(master))) for kind in _kinds}
-        parts[piece.name] = _part(piece, file)
+        tensors[piece.name] = {kind: _copy(trainer.optimizer.state(master, kind)) for kind in KINDS}
+        parts[piece.name] = _part(piece.parameter, piece.start, piece.end, file)
     buffers = {}
-    if mesh.replicas.index == 0 and mesh.tp.index == 0:
-        for stage in trainer.pipeline.stages.values():
+    for stage in trainer.pipeline.stages.values() if mesh.replicas.index == 0 else ():
+        for name, parameter in frozen_parameters(stage):
+            if gradients.counted(name, parameter):
+                tensors[name] = {"master": _copy(parameter.float().flatten())}
+                parts[name] = _part(parameter, 0, parameter.numel(), file)
+        if mesh.tp.index == 0:
             buffers.update({name: _copy(each) for name, each in stage.named_buffers()})
     if tensors or buffers:
         with (folder / file).open("wb") as out:
@@ -91,11 +96,15 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().cpu().clone()
 
 
-def _part(piece: Piece, file: str) -> _Part:
-    parameter = piece.parameter
+def _part(parameter: nn.Parameter, start: int, end: int, file: str) -> _Part:
     axis, is_cut = parameter.shard_axis, parameter.shard_dim is not None
     index, count = (axis.index, axis.size) if is_cut else (0, 1)
-    return _Part(file, piece.start, piece.end, index, count, parameter.shard_dim, tuple(parameter.whole_shape))
+    return _Part(file, start, end, index, count, parameter.shard_dim, tuple(parameter.whole_shape))
+
+
+def frozen_parameters(stage: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """Parameters without gradient, which no optimizer has."""
+    return ((name, parameter) for name, parameter in stage.named_parameters() if not parameter.requires_grad)
 
 
 def _write_index(trainer: Trainer, folder: Path, parts: list[dict[str, _Part]]) -> None:
@@ -112,6 +121,7 @@ def _write_index(trainer: Trainer, folder: Path, parts: list[dict[str, _Part]]) 
         "goodSteps": trainer.loss_scale.good_steps,
         "optimizerSteps": trainer.optimizer.steps,
         "parameters": names,
+        **trainer.state(),
     }
     with (folder / "index.json").open("w", encoding="utf-8") as out:
         json.dump(index, out)
@@ -130,7 +140,7 @@ def _sync(folder: Path) -> None:
 
 def _barrier(trainer: Trainer) -> None:
     if trainer.mesh.world.group is not None:
-        dist.barrier()
+        dist.barrier(group=trainer.mesh.world.group)
 
 
 def newest_checkpoint(folder: str) -> Path:
@@ -148,16 +158,31 @@ def load_checkpoint(trainer: Trainer, folder: str) -> None:
     """Continues from a checkpoint of any layout of the same model. Raises RuntimeRefusal."""
     path = newest_checkpoint(folder)
     checkpoint = _Checkpoint(path, trainer.plan.model.tied_embeddings)
+    trainer.optimizer.steps = checkpoint.index["optimizerSteps"]
     for piece, master in trainer.optimizer.masters:
-        saved = {kind: checkpoint.read(piece, kind).to(master.device) for kind in _kinds}
-        trainer.optimizer.set_state(master, saved, checkpoint.index["optimizerSteps"])
+        whole = {kind: checkpoint.read(piece.name, piece.parameter, kind) for kind in KINDS}
+        trainer.optimizer.set_state(master, {kind: each[piece.start : piece.end].to(master.device) for kind, each in whole.items()})
     for stage in trainer.pipeline.stages.values():
+        for name, parameter in frozen_parameters(stage):
+            parameter.data.copy_(checkpoint.read(name, parameter, "master").view_as(parameter))
         for name, buffer in stage.named_buffers():
             buffer.copy_(checkpoint.buffer(name))
     trainer.optimizer.publish()
     trainer.next_step, trainer.sequences = checkpoint.index["step"], checkpoint.index["sequences"]
     trainer.loss_scale.value, trainer.loss_scale.good_steps = checkpoint.index["lossScale"], checkpoint.index["goodSteps"]
-    trainer.source.resume_at(trainer.next_step, trainer.sequences)
+    if trainer.source is not None:
+        trainer.source.resume_at(trainer.next_step, trainer.sequences)
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """index.json of a checkpoint. Raises RuntimeRefusal."""
+    try:
+        index = json.loads((path / "index.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RuntimeRefusal(f"{path} is not a whole checkpoint: {error}") from error
+    if index.get("version") != VERSION:
+        raise RuntimeRefusal(f"{path} has version {index.get('version')}; this runtime reads {VERSION}")
+    return index
 
 
 class _Checkpoint:
@@ -165,24 +190,18 @@ class _Checkpoint:
 
     def __init__(self, path: Path, is_tied: bool) -> None:
         self.path, self.is_tied = path, is_tied
-        try:
-            self.index = json.loads((path / "index.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise RuntimeRefusal(f"{path} is not a whole checkpoint: {error}") from error
-        if self.index.get("version") != VERSION:
-            raise RuntimeRefusal(f"{path} has version {self.index.get('version')}; this runtime reads {VERSION}")
+        self.index = read_index(path)
         self._files: dict[str, dict[str, Any]] = {}
 
-    def read(self, piece: Piece, kind: str) -> torch.Tensor:
-        """Elements start..end of a piece, whatever ranks saved them."""
-        parameter = piece.parameter
-        name = EMBEDDING if self.is_tied and piece.name == HEAD else piece.name
+    def read(self, name: str, parameter: nn.Parameter, kind: str) -> torch.Tensor:
+        """All elements of a parameter of this rank, flat, whatever ranks saved them."""
+        name = EMBEDDING if self.is_tied and name == HEAD else name
         whole = self._whole(name, kind)
         # the rows of a vocabulary depend on tp
         fixed = 1 if parameter.shard_dim == 0 else 0
         if whole.shape[fixed:] != torch.Size(parameter.whole_shape[fixed:]):
             raise RuntimeRefusal(f"{self.path} has {name} of shape {list(whole.shape)}, the model of {list(parameter.whole_shape)}")
-        return shard_of(whole, parameter).flatten()[piece.start : piece.end]
+        return shard_of(whole, parameter).flatten()
 
     def buffer(self, name: str) -> torch.Tensor:
         return self._file(self._parts(name)[0]["file"])["buffers"][name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,26 @@ _types = {
 _masks = {torch.uint8: 0xFF, torch.int16: 0xFFFF, torch.int32: 0xFFFFFFFF, torch.int64: -1}
 # codes of Megatron-LM's .idx files
 _megatron_types = {1: "u1", 3: "i2", 4: "i4", 5: "i8", 8: "u2"}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """
+    What a replica trains in a step. `inputs`: token numbers int64 [batch, tokens], patches of images [batch, tokens,
+    width], or, where they are `hidden`, outputs of all frozen layers [batch, tokens, hidden]. `labels` int64 [batch, tokens].
+    """
+
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    hidden: bool = False
+
+    def to(self, device: torch.device) -> Batch:
+        return Batch(self.inputs.to(device), self.labels.to(device), self.hidden)
+
+
+def token_batch(tokens: torch.Tensor) -> Batch:
+    """int64 [batch, length + 1]: each token but the last, and the one after it as its label."""
+    return Batch(tokens[:, :-1], tokens[:, 1:])
 
 
 class TokenSource(Protocol):
@@ -73,10 +94,11 @@ class FileTokens:
 
     def batch(self, step: int, first: int, count: int) -> torch.Tensor:
         position = self._start[1] + (step - self._start[0]) * self.global_batch + first
-        return torch.stack([self._sequence(position + number) for number in range(count)])
+        return torch.stack([self.sequence(self._place(position + number)) for number in range(count)])
 
-    def _sequence(self, position: int) -> torch.Tensor:
-        begin = self._place(position) * self.length
+    def sequence(self, place: int) -> torch.Tensor:
+        """By its place in the file: int64 [length + 1]. Raises RuntimeRefusal for a token that the vocabulary does not have."""
+        begin = place * self.length
         stored = self.tokens[begin : begin + self.length + 1]
         numbers = stored.long() & _masks[stored.dtype]
         outside = ((numbers < 0) | (numbers >= self.vocab)).nonzero()

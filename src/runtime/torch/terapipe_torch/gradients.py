@@ -210,6 +210,8 @@ def _buckets(plan: Plan, mesh: Mesh, stage: Stage) -> list[Bucket]:
     """One for each type of a stage's parameters, and one for a weight that another stage has too."""
     parts: dict[tuple[bool, torch.dtype], dict[str, nn.Parameter]] = {}
     for name, parameter in stage.named_parameters():
+        if not parameter.requires_grad:
+            continue
         parts.setdefault((_is_tied(plan, name), parameter.dtype), {})[name] = parameter
     return [Bucket(part, mesh, plan.layout.zero_stage) for part in parts.values()]
 

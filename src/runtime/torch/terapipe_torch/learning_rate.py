@@ -10,7 +10,7 @@ from terapipe_torch.plan import Training
 SCHEDULES = ("constant", "linear", "cosine")
 
 
-def learning_rate(training: Training, step: int, steps: int) -> float:
+def learning_rate(training: Training, step: float, steps: int) -> float:
     """
     The rate of a step, counted from 0: linear up to `learning_rate` in the first `warmup_steps`, then, unless it
     stays constant, down to `min_learning_rate` at step `decay_steps`, or at the end of all `steps` of the run.

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
+from terapipe_torch.data import Batch, token_batch
 from terapipe_torch.errors import PassFailed
 from terapipe_torch.gradients import Gradients
 from terapipe_torch.kv_cache import KeyValueCache
@@ -37,20 +38,21 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 class Pipeline:
     """
     This rank's stages with what a step needs of them. `run(batch)` makes the gradients of each parameter
-    and starts their sums over replicas; waiting for them, clipping and the optimizer come after it.
+    and starts their sums over replicas; waiting for them, clipping and the optimizer come after it. Without
+    `fills` the weights are not set.
     """
 
-    def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None) -> None:
+    def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None, fills: bool = True) -> None:
         self.plan, self.mesh, self.weights = plan, mesh, weights
         self.weight_gradients = WeightGradients()
         sequence_parallel = plan.layout.sequence_parallel and mesh.tp.size > 1
         self.parallel = Parallel(mesh.tp, mesh.cp, sequence_parallel, self.weight_gradients, plan.training.recompute)
         self.dtype = DTYPES[plan.training.precision]
         self.stages = {
-            index: Stage(plan.model, plan.stages[index], self.parallel).to(mesh.device, self.dtype)
+            index: Stage(plan.model, plan.stages[index], self.parallel, plan.frozen_layers).to(mesh.device, self.dtype)
             for index in plan.stages_of(mesh.pp.index)
         }
-        for stage in self.stages.values():
+        for stage in self.stages.values() if fills else ():
             fill(stage, plan, weights)
         self.recorder = Recorder(mesh.device)
         self.mailbox = Mailbox(plan, mesh, self._empty, self.recorder.received)
@@ -68,12 +70,16 @@ class Pipeline:
         return named
 
     def run(self, tokens: torch.Tensor, valid: int, loss_scale: float = 1.0) -> float:
+        """As `run_batch`, of token numbers: int64 [replica batch, length + 1]."""
+        return self.run_batch(token_batch(tokens), valid, loss_scale)
+
+    def run_batch(self, batch: Batch, valid: int, loss_scale: float = 1.0) -> float:
         """
-        All passes of a step. tokens: int64 [replica batch, length + 1]; valid: labels of the global batch
-        that count; gradients are those of the loss times `loss_scale`. Returns this replica's share of the
-        mean loss, 0 on ranks without the head. Raises PassFailed.
+        All passes of a step. valid: labels of the global batch that count; gradients are those of the loss
+        times `loss_scale`. Returns this replica's share of the mean loss, 0 on ranks without the head.
+        Raises PassFailed.
         """
-        self._tokens, self._factor = tokens.to(self.mesh.device), loss_scale / valid
+        self._batch, self._factor = batch.to(self.mesh.device), loss_scale / valid
         self._loss = torch.zeros((), dtype=torch.float64, device=self.mesh.device)
         self._saved: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
         self.mailbox.begin()
@@ -120,18 +126,23 @@ class Pipeline:
     def _forward(self, action: Action) -> None:
         stage, place = self.stages[action.stage], self._place_in(action)
         needed = message_before(action, len(self.plan.stages))
-        x = self._columns(action, 0) if needed is None else self.mailbox.receive(needed, action.stage - 1)
-        if x.is_floating_point():
+        x = self._columns(action, self._batch.inputs) if needed is None else self.mailbox.receive(needed, action.stage - 1)
+        trains = action.stage >= self.plan.frozen_stages
+        if action.stage > self.plan.frozen_stages:
             x.requires_grad_()
-        labels = self._columns(action, 1) if stage.lm_head is not None else None
-        y = stage(x, place, labels)
+        labels = self._columns(action, self._batch.labels) if stage.lm_head is not None else None
+        with torch.set_grad_enabled(trains):
+            y = stage(x, place, labels, self._batch.hidden)
         message = message_after(action, len(self.plan.stages))
         if message is not None:
             self.mailbox.send(message, y.detach())
         else:
             self._loss += y.detach()
             y = y * self._factor
-        self._saved[action.stage, action.unit] = (x, y)
+        if trains:
+            self._saved[action.stage, action.unit] = (x, y)
+        elif place.unit.end == place.length:
+            self._caches.pop((action.stage, place.unit.micro_batch), None)
 
     def _backward(self, action: Action) -> None:
         x, y = self._saved.pop((action.stage, action.unit))
@@ -141,7 +152,7 @@ class Pipeline:
         torch.autograd.backward(y, gradient)
         self.weight_gradients.split = None
         accumulate_grads(self.stages[action.stage].parameters())
-        message = message_after(action, len(self.plan.stages))
+        message = message_after(action, len(self.plan.stages), self.plan.frozen_stages)
         if message is not None:
             assert x.grad is not None
             self.mailbox.send(message, x.grad)
@@ -149,12 +160,11 @@ class Pipeline:
         if unit.slice == 0:
             self._caches.pop((action.stage, unit.micro_batch), None)
 
-    def _columns(self, action: Action, shift: int) -> torch.Tensor:
-        """Tokens (shift 0) or labels (shift 1) [batch, tokens] of this cp rank's positions of a unit."""
+    def _columns(self, action: Action, whole: torch.Tensor) -> torch.Tensor:
+        """What `whole` [replica batch, tokens, ...] has of a unit, at this cp rank's positions."""
         unit = self.plan.units[action.unit]
         first = self._first_sequence[unit.micro_batch]
-        rows = self._tokens[first : first + unit.batch]
-        return rows.index_select(1, self.places[action.unit].positions + shift)
+        return whole[first : first + unit.batch].index_select(1, self.places[action.unit].positions)
 
     def _place(self, index: int) -> SliceContext:
         """Without caches, which are of one stage and micro-batch."""
@@ -184,7 +194,7 @@ class Pipeline:
             raise AssertionError(f"passes that no backward took: {left}")
 
 
-def valid_labels(tokens: torch.Tensor, mesh: Mesh) -> int:
-    """Labels of the global batch that count; tokens [replica batch, length + 1] of this replica."""
-    count = (tokens[:, 1:] != IGNORED).sum().to(mesh.device)
+def valid_labels(labels: torch.Tensor, mesh: Mesh) -> int:
+    """Labels of the global batch that count; [replica batch, tokens] of this replica."""
+    count = (labels != IGNORED).sum().to(mesh.device)
     return int(all_reduce(count, mesh.dp).item())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,7 +29,8 @@ class Axis:
 class Mesh:
     """
     tp, cp, dp, pp: axes of the layout. `replicas`: dp x cp, over which gradients are summed. `pipelines`:
-    ranks of all groups along pp, this rank's among them.
+    ranks of all groups along pp, this rank's among them. `groups`: those made for this mesh; `is_active` is
+    false on ranks that the layout leaves idle.
     """
 
     rank: int
@@ -41,6 +42,8 @@ class Mesh:
     replicas: Axis
     world: Axis
     pipelines: tuple[tuple[int, ...], ...] = ((0,),)
+    groups: tuple[dist.ProcessGroup, ...] = ()
+    is_active: bool = True
 
     def rank_at(self, pipeline: int) -> int:
         """Rank of the world with the same place on all other axes."""
@@ -53,29 +56,43 @@ def single_mesh(device: torch.device | str = "cpu") -> Mesh:
     return Mesh(0, torch.device(device), one, one, one, one, one, one)
 
 
-def make_mesh(layout: Layout, device: torch.device) -> Mesh:
+def make_mesh(layout: Layout, device: torch.device, ranks: Sequence[int] | None = None) -> Mesh:
     """
-    The mesh of `layout`. Every rank of the world calls it once, after init_process_group.
-    Raises RuntimeRefusal for another world size.
+    The mesh of `layout` on `ranks` of the world, all of them if None, the others idle. Every rank of the world
+    calls it, after init_process_group. Raises RuntimeRefusal for another number of ranks.
     """
     world = dist.get_world_size()
-    if world != layout.world:
+    everyone = tuple(range(world)) if ranks is None else tuple(ranks)
+    if len(everyone) != layout.world:
         raise RuntimeRefusal(
             f"the plan needs {layout.world} processes (pipeline {layout.pipeline} x tensor {layout.tensor} x "
-            f"context {layout.context} x data {layout.data}), torchrun started {world}"
+            f"context {layout.context} x data {layout.data}), torchrun started {len(everyone)}"
         )
     if sorted(layout.rank_order) != sorted(_names):
         raise RuntimeRefusal(f"rankOrder names {', '.join(layout.rank_order)}, not {', '.join(_names)}")
-    groups = {_names[axis]: _axis(layout, (axis,)) for axis in layout.rank_order}
-    everyone = tuple(range(world))
+    made: list[dist.ProcessGroup] = []
+    axes = {_names[axis]: _axis(_ranks_along(layout, (axis,), everyone), made) for axis in layout.rank_order}
+    replicas = _axis(_ranks_along(layout, ("data", "context"), everyone), made)
+    if len(everyone) < world:
+        whole = _axis([everyone], made)
+    else:
+        whole = Axis(world, dist.get_rank(), everyone, dist.group.WORLD if world > 1 else None)
     return Mesh(
         rank=dist.get_rank(),
         device=device,
-        **groups,
-        replicas=_axis(layout, ("data", "context")),
-        world=Axis(world, dist.get_rank(), everyone, dist.group.WORLD if world > 1 else None),
-        pipelines=tuple(_ranks_along(layout, ("pipeline",))),
+        **axes,
+        replicas=replicas,
+        world=whole,
+        pipelines=tuple(_ranks_along(layout, ("pipeline",), everyone)),
+        groups=tuple(made),
+        is_active=dist.get_rank() in everyone,
     )
+
+
+def release(mesh: Mesh) -> None:
+    """Ends the groups of a mesh that nothing uses any more. Every rank of the world calls it."""
+    for group in mesh.groups:
+        dist.destroy_process_group(group)
 
 
 def pair_groups(mesh: Mesh, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup]:
@@ -94,20 +111,21 @@ def pair_groups(mesh: Mesh, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int,
     return groups
 
 
-def _axis(layout: Layout, axes: tuple[str, ...]) -> Axis:
-    """This rank's group along `axes`; all ranks make all of them, in one order."""
+def _axis(groups: Iterable[tuple[int, ...]], made: list[dist.ProcessGroup]) -> Axis:
+    """This rank's one of groups of ranks; all ranks make all of them, in one order, and add their own to `made`."""
     mine = Axis()
-    for ranks in _ranks_along(layout, axes):
+    for ranks in groups:
         group = dist.new_group(list(ranks)) if len(ranks) > 1 else None
         if dist.get_rank() in ranks:
             mine = Axis(len(ranks), ranks.index(dist.get_rank()), ranks, group)
+            made.extend([group] if group is not None else [])
     return mine
 
 
-def _ranks_along(layout: Layout, axes: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
+def _ranks_along(layout: Layout, axes: tuple[str, ...], everyone: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Ranks of each group along `axes`."""
     slow_first = list(reversed(layout.rank_order))
-    grid = torch.arange(layout.world).reshape([layout.size(axis) for axis in slow_first])
+    grid = torch.tensor(everyone).reshape([layout.size(axis) for axis in slow_first])
     others = [axis for axis in slow_first if axis not in axes]
     for place in itertools.product(*(range(layout.size(axis)) for axis in others)):
         index = tuple(place[others.index(axis)] if axis in others else slice(None) for axis in slow_first)

@@ -66,6 +66,8 @@ class Optimizer:
 
     def __init__(self, gradients: Gradients, training: Training) -> None:
         self.training, self.buckets = training, list(gradients)
+        # that changed the weights
+        self.steps = 0
         self.flat = [bucket.weights[bucket.shard].float().clone() for bucket in self.buckets]
         self.masters = [
             (piece, _master(flat, piece)) for bucket, flat in zip(self.buckets, self.flat, strict=True) for piece in pieces(bucket)
@@ -92,18 +94,21 @@ class Optimizer:
         for bucket in self.buckets:
             bucket.shard_gradient.mul_(scale / loss_scale)
         self.adam.step()
+        self.steps += 1
         self.publish()
 
-    @property
-    def steps(self) -> int:
-        """Steps that changed the weights."""
-        return max((int(state["step"]) for state in self.adam.state.values()), default=0)
-
-    def set_state(self, master: torch.Tensor, saved: dict[str, torch.Tensor], steps: int) -> None:
-        """`saved`: master, exp_avg and exp_avg_sq, each like `master`. Call `publish` after all of them."""
+    def set_state(self, master: torch.Tensor, saved: dict[str, torch.Tensor]) -> None:
+        """`saved`: master, exp_avg and exp_avg_sq, each like `master`, after `steps`. Call `publish` after all of them."""
         master.data.copy_(saved["master"])
         moments = {name: saved[name].clone() for name in ("exp_avg", "exp_avg_sq")}
-        self.adam.state[master] = {"step": torch.tensor(float(steps), device=master.device), **moments}
+        self.adam.state[master] = {"step": torch.tensor(float(self.steps), device=master.device), **moments}
+
+    def state(self, master: torch.Tensor, kind: str) -> torch.Tensor:
+        """`master`, or its exp_avg or exp_avg_sq: zeros before the first step."""
+        if kind == "master":
+            return master.detach()
+        saved = self.adam.state.get(master, {})
+        return saved[kind] if kind in saved else torch.zeros_like(master)
 
     def publish(self) -> None:
         """Copies the masters to the weights of all replicas."""

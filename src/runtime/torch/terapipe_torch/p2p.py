@@ -25,6 +25,11 @@ def _edge_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, in
     return dict(pair_groups(mesh, edges))
 
 
+def join_edge_groups(plan: Plan, mesh: Mesh) -> None:
+    """On a rank that a plan leaves idle: groups are made by all ranks of the world."""
+    _edge_groups(mesh, sorted(messages_by_edge(plan)))
+
+
 class _Incoming:
     """Receives from one rank, posted some messages ahead, in its order of sending. `untaken`: posted and not yet needed."""
 
@@ -47,12 +52,20 @@ class Mailbox:
     """
     The messages of one step for this rank. `empty(message)` makes the tensor that a message is received
     into; `received()` is called when one has been waited for. Stages of one rank hand over without a copy.
+    `groups`: of another mailbox with these edges.
     """
 
-    def __init__(self, plan: Plan, mesh: Mesh, empty: Callable[[Message], torch.Tensor], received: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        mesh: Mesh,
+        empty: Callable[[Message], torch.Tensor],
+        received: Callable[[], None],
+        groups: dict[tuple[int, int], dist.ProcessGroup | None] | None = None,
+    ) -> None:
         self._plan, self._mesh, self._empty, self._received = plan, mesh, empty, received
         self._edges = messages_by_edge(plan)
-        self._groups = _edge_groups(mesh, sorted(self._edges))
+        self.groups = _edge_groups(mesh, sorted(self._edges)) if groups is None else groups
         self._here = mesh.pp.index
         self._local: dict[Message, torch.Tensor] = {}
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
@@ -62,7 +75,7 @@ class Mailbox:
     def begin(self) -> None:
         """Posts the first receives of a step. Once a step: a receive cannot be taken back."""
         self._incoming = {
-            source: _Incoming(self._mesh.rank_at(source), self._groups[source, target], messages)
+            source: _Incoming(self._mesh.rank_at(source), self.groups[source, target], messages)
             for (source, target), messages in sorted(self._edges.items())
             if target == self._here
         }
@@ -76,7 +89,7 @@ class Mailbox:
             self._local[message] = tensor
             return
         tensor = tensor.contiguous()
-        work = dist.isend(tensor, self._mesh.rank_at(target), group=self._groups[self._here, target])
+        work = dist.isend(tensor, self._mesh.rank_at(target), group=self.groups[self._here, target])
         if work is not None:
             self._sent.append((work, tensor))
         while self._sent and self._sent[0][0].is_completed():
@@ -104,6 +117,12 @@ class Mailbox:
         left = [*self._local, *self._posted]
         if left:
             raise AssertionError(f"messages that no pass took: {left}")
+
+    def close(self) -> None:
+        """Ends the groups that were made for pairs of ranks."""
+        for group in self.groups.values():
+            if group is not None and group is not self._mesh.pp.group:
+                dist.destroy_process_group(group)
 
     def _post_ahead(self, incoming: _Incoming) -> None:
         while incoming.next < len(incoming.messages) and incoming.untaken < _posted_ahead:

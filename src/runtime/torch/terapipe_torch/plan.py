@@ -105,7 +105,10 @@ class Training:
 
 @dataclass(frozen=True)
 class Plan:
-    """plan.json. `actions` has a row for each pipeline rank; `digest` is that of the file."""
+    """
+    plan.json. `actions` has a row for each pipeline rank; `digest` is that of the file. The embedding and the
+    first `frozen_layers` do not train, where that is not 0: stages of nothing else run forward only.
+    """
 
     title: str
     schedule: str
@@ -117,6 +120,13 @@ class Plan:
     training: Training
     predicted: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
+    frozen_layers: int = 0
+
+    @property
+    def frozen_stages(self) -> int:
+        """The first stages, which have nothing that trains. The last has the head, which always does."""
+        ends = [stage.first_layer + stage.layers for stage in self.stages[:-1]]
+        return sum(end <= self.frozen_layers for end in ends) if self.frozen_layers > 0 else 0
 
     def rank_of(self, stage: int) -> int:
         """Pipeline rank that holds a stage."""
@@ -155,11 +165,11 @@ class Message(NamedTuple):
     unit: int
 
 
-def message_after(action: Action, stages: int) -> Message | None:
-    """What an action sends when it is done, or None."""
+def message_after(action: Action, stages: int, frozen_stages: int = 0) -> Message | None:
+    """What an action sends when it is done, or None; nothing goes back to frozen stages."""
     if action.kind == FORWARD and action.stage + 1 < stages:
         return Message(action.stage + 1, FORWARD, action.unit)
-    if action.kind in (BACKWARD, BACKWARD_INPUT) and action.stage > 0:
+    if action.kind in (BACKWARD, BACKWARD_INPUT) and action.stage > frozen_stages:
         return Message(action.stage - 1, BACKWARD, action.unit)
     return None
 
@@ -181,7 +191,7 @@ def messages_by_edge(plan: Plan) -> dict[tuple[int, int], list[Message]]:
     edges: dict[tuple[int, int], list[Message]] = {}
     for rank, row in enumerate(plan.actions):
         for action in row:
-            message = message_after(action, len(plan.stages))
+            message = message_after(action, len(plan.stages), plan.frozen_stages)
             if message is not None and plan.rank_of(message.stage) != rank:
                 edges.setdefault((rank, plan.rank_of(message.stage)), []).append(message)
     return edges
@@ -277,6 +287,8 @@ def _check_units(plan: Plan) -> None:
     if batch != plan.training.global_batch:
         raise RuntimeRefusal(f"the units are of {batch} sequences, the global batch has {plan.training.global_batch}")
     for micro_batch, units in plan.slices().items():
+        if len(units) > 1 and not plan.model.causal:
+            raise RuntimeRefusal("sequences of an encoder cannot be cut into slices: its tokens attend to later ones")
         end = 0
         for number, unit in enumerate(units):
             if (unit.slice, unit.context) != (number, end) or unit.tokens < 1 or unit.batch < 1:
@@ -298,8 +310,11 @@ def _check_complete(plan: Plan) -> None:
             seen[key] = seen.get(key, "") + action.kind
     for stage in range(len(plan.stages)):
         for unit in range(len(plan.units)):
-            if seen.get((stage, unit)) not in ("FB", "FIW"):
-                raise RuntimeRefusal(f"stage {stage} runs unit {unit} as {seen.get((stage, unit), 'nothing')!r}, not FB or FIW")
+            allowed = ("F",) if stage < plan.frozen_stages else ("FB", "FIW")
+            if seen.get((stage, unit)) not in allowed:
+                raise RuntimeRefusal(
+                    f"stage {stage} runs unit {unit} as {seen.get((stage, unit), 'nothing')!r}, not {' or '.join(allowed)}"
+                )
 
 
 def _check_slice_order(plan: Plan, rank: int, row: tuple[Action, ...]) -> None:
@@ -327,19 +342,19 @@ def _check_progress(plan: Plan) -> None:
     rows = [iter(row) for row in plan.actions]
     waiting = [next(row, None) for row in rows]
     while any(waiting):
-        moved = [_advance(rank, rows, waiting, sent, len(plan.stages)) for rank in range(len(rows))]
+        moved = [_advance(rank, rows, waiting, sent, plan) for rank in range(len(rows))]
         if not any(moved):
             stuck = ", ".join(f"rank {rank} at {action}" for rank, action in enumerate(waiting) if action)
             raise RuntimeRefusal(f"this order deadlocks: {stuck}")
 
 
-def _advance(rank: int, rows: list[Iterator[Action]], waiting: list[Action | None], sent: set[Message], stages: int) -> bool:
+def _advance(rank: int, rows: list[Iterator[Action]], waiting: list[Action | None], sent: set[Message], plan: Plan) -> bool:
     moved = False
     while (action := waiting[rank]) is not None:
-        needed = message_before(action, stages)
+        needed = message_before(action, len(plan.stages))
         if needed is not None and needed not in sent:
             return moved
-        message = message_after(action, stages)
+        message = message_after(action, len(plan.stages), plan.frozen_stages)
         if message is not None:
             sent.add(message)
         waiting[rank] = next(rows[rank], None)

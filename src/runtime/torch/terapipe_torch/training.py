@@ -7,6 +7,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -57,7 +58,7 @@ def _number(value: float) -> float | None:
 class Trainer:
     """`next_step` and `sequences`: where the run is, counted from its first start; `steps`: where it ends."""
 
-    def __init__(self, pipeline: Pipeline, source: TokenSource, steps: int, log: str | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, source: TokenSource | None, steps: int, log: str | None = None) -> None:
         self.pipeline, self.source, self.steps = pipeline, source, steps
         self.plan, self.mesh = pipeline.plan, pipeline.mesh
         self.optimizer = Optimizer(pipeline.gradients, self.plan.training)
@@ -77,11 +78,11 @@ class Trainer:
         with recorder.operation("reduce", "reduce"):
             self.pipeline.reduce_gradients()
         with recorder.operation("norm", "reduce"):
-            squares = stage_squares(self.pipeline.gradients, self.mesh)
+            squares = self._squares()
             bad = overflowed_stages(squares, self.mesh)
         # each tp rank of the last stage has the same loss
         loss = all_reduce(torch.tensor(share, dtype=torch.float64, device=self.mesh.device), self.mesh.world).item() / self.mesh.tp.size
-        rate = learning_rate(self.plan.training, number, self.steps)
+        rate = self._rate(number)
         norm = squares.sum().sqrt() / self.loss_scale.value
         skipped = self.loss_scale.shrink(number, bad, loss) if bad else None
         if skipped is None:
@@ -93,12 +94,23 @@ class Trainer:
         tokens = self.global_batch * self.plan.training.sequence_length
         return self._written(StepResult(number, loss, norm.item(), rate, time.perf_counter() - begin, tokens, skipped))
 
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint says of this kind of run, for its index."""
+        return {}
+
+    def _squares(self) -> torch.Tensor:
+        return stage_squares(self.pipeline.gradients, self.mesh)
+
+    def _rate(self, number: int) -> float:
+        return learning_rate(self.plan.training, number, self.steps)
+
     def _run(self, number: int) -> float:
         """Passes of a step; this rank's share of the loss."""
         count = self.plan.replica_batch
+        assert self.source is not None
         tokens = self.source.batch(number, self.mesh.dp.index * count, count)
         self.pipeline.zero_gradients()
-        return self.pipeline.run(tokens, valid_labels(tokens, self.mesh), self.loss_scale.value)
+        return self.pipeline.run(tokens, valid_labels(tokens[:, 1:], self.mesh), self.loss_scale.value)
 
     def _written(self, result: StepResult) -> StepResult:
         if self.mesh.rank == 0:

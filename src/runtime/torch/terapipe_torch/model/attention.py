@@ -1,4 +1,4 @@
-"""Causal attention of a slice to all tokens up to it."""
+"""Attention of a slice to all tokens up to it, or of a whole sequence to itself."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from terapipe_torch.model.spec import ModelSpec, Rotary
 
 @dataclass(frozen=True)
 class Scores:
-    """How scores are made: their scale, the window (tokens, including the token itself) and the soft cap, None without."""
+    """How scores are made: their scale, the window (tokens, including the token itself) and the soft cap, None without; the mask."""
 
     scale: float
     window: int | None
     soft_cap: float | None = None
+    causal: bool = True
 
 
 class Attention(nn.Module):
@@ -85,7 +86,7 @@ def rotary_table(spec: ModelSpec, layer: int, head_dim: int) -> RotaryTable | No
 def scores_of(spec: ModelSpec, layer: int, head_dim: int) -> Scores:
     """Scores of a layer whose queries have `head_dim` elements."""
     scale = spec.details.attention_scale or head_dim**-0.5
-    return Scores(scale, spec.kind_of(layer).window, spec.details.attention_soft_cap)
+    return Scores(scale, spec.kind_of(layer).window, spec.details.attention_soft_cap, spec.causal)
 
 
 def attend(
@@ -111,6 +112,8 @@ def attend(
 def _softmax(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, place: SliceContext, scores: Scores) -> torch.Tensor:
     tokens, rows = q.shape[2], k.shape[2]
     grouped = q.shape[1] != k.shape[1]
+    if not scores.causal:
+        return F.scaled_dot_product_attention(q, k, v, scale=scores.scale, enable_gqa=grouped)
     if scores.soft_cap is not None:
         return _capped(q, k, v, _visible(place.positions, rows, scores.window), scores)
     if place.order is not None or (scores.window is not None and scores.window < rows):

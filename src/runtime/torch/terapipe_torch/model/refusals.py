@@ -45,6 +45,10 @@ def _layers(spec: ModelSpec) -> Iterator[tuple[bool, str]]:
     yield any(kind.mixer != "attention" for kind in kinds), "layers that do not attend"
     yield any(kind.feed_forward not in ("dense", "experts") for kind in kinds), "layers without feed-forward block"
     yield any(kind.window is not None and kind.window < 1 for kind in kinds), "windows of no token"
+    special = any(kind.window is not None for kind in kinds) or details.attention_soft_cap is not None
+    yield not spec.causal and special, "an encoder with windows or capped scores"
+    yield spec.patch_width is not None and (spec.patch_width < 1 or spec.positions != "learned"), "patches without learned positions"
+    yield spec.patch_width is not None and spec.tied_embeddings, "a head tied to the embedding of patches"
 
 
 def _attention(spec: ModelSpec) -> Iterator[tuple[bool, str]]:

@@ -112,7 +112,10 @@ class Details:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A decoder-only Transformer. Widths in elements, `headDim` per head; TeraPipe's ModelSpec."""
+    """
+    A Transformer of one stack. Widths in elements, `headDim` per head; TeraPipe's ModelSpec. `causal` is false where
+    tokens attend to later ones, too; `patch_width`: numbers of a patch (of all channels), where images are read.
+    """
 
     layers: int
     hidden: int
@@ -142,6 +145,8 @@ class ModelSpec:
     rotary: Rotary = field(default_factory=Rotary)
     norm_epsilon: float = 1e-5
     details: Details = field(default_factory=Details)
+    causal: bool = True
+    patch_width: int | None = None
 
     def kind_of(self, layer: int) -> LayerKind:
         if self.layer_kinds is not None:

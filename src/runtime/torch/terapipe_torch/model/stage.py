@@ -11,6 +11,7 @@ from torch import nn
 from terapipe_torch.model.block import Block, run_block
 from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.norm import Norm
+from terapipe_torch.model.patches import PatchEmbedding
 from terapipe_torch.model.slice import SliceContext
 from terapipe_torch.model.spec import ModelSpec
 from terapipe_torch.model.vocabulary import Embedding, Head
@@ -21,32 +22,58 @@ EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
 
 
 class Stage(nn.Module):
-    """Parameter names are global (layers keep their number in the model), so that any cut reads any checkpoint."""
+    """
+    Parameter names are global (layers keep their number in the model), so that any cut reads any checkpoint.
+    Of the first `frozen_layers` of the model and, where there are any, of the embedding nothing trains.
+    """
 
-    def __init__(self, spec: ModelSpec, part: StageLayers, parallel: Parallel) -> None:
+    def __init__(self, spec: ModelSpec, part: StageLayers, parallel: Parallel, frozen_layers: int = 0) -> None:
         super().__init__()
         self.spec, self.parallel = spec, parallel
         numbers = range(part.first_layer, part.first_layer + part.layers)
-        self.embed_tokens = Embedding(spec, parallel) if part.embedding else None
+        self.embed_tokens = _embedding(spec, parallel) if part.embedding else None
         self.layers = nn.ModuleDict({str(number): Block(spec, number, parallel) for number in numbers})
         self.norm = Norm(spec, spec.hidden, parallel.sequence_parallel) if part.head else None
         self.lm_head = Head(spec, parallel) if part.head else None
         if self.embed_tokens is not None and self.lm_head is not None and spec.tied_embeddings:
             self.lm_head.projection.weight = self.embed_tokens.weight
+        self.frozen = {name for name in self.layers if int(name) < frozen_layers}
+        self.is_embedding_frozen = self.embed_tokens is not None and frozen_layers > 0
+        for module in [self.layers[name] for name in self.frozen] + [self.embed_tokens] * self.is_embedding_frozen:
+            module.requires_grad_(False)
 
-    def forward(self, x: torch.Tensor, place: SliceContext, labels: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, place: SliceContext, labels: torch.Tensor | None = None, is_past_frozen: bool = False
+    ) -> torch.Tensor:
         """
         Tokens [batch, tokens] or hidden states [batch, tokens, hidden] to hidden states, or to the summed
-        loss where the stage has the head and labels [batch, tokens] are given.
+        loss where the stage has the head and labels [batch, tokens] are given. `is_past_frozen`: x comes
+        from all frozen layers of the model.
         """
-        if self.embed_tokens is not None:
+        if not is_past_frozen:
+            x = self.run_frozen(x, place)
+        if self.embed_tokens is not None and not self.is_embedding_frozen:
             x = self.embed_tokens(x, place.positions)
         recompute = self.parallel.recompute == "full" and torch.is_grad_enabled()
-        for block in self.layers.values():
-            x = run_block(block, x, place, recompute)
+        if recompute and not x.requires_grad:
+            # what is run again in the backward has a gradient only if its input has one
+            x = x.detach().requires_grad_()
+        for name, block in self.layers.items():
+            if name not in self.frozen:
+                x = run_block(block, x, place, recompute)
         if self.norm is not None and self.lm_head is not None:
             x = self.norm(x)
             return x if labels is None else self.lm_head.loss(x, labels)
+        return x
+
+    @torch.no_grad()
+    def run_frozen(self, x: torch.Tensor, place: SliceContext, first: int = 0) -> torch.Tensor:
+        """The embedding if it is frozen, and frozen layers from number `first` on, which x is the input of; without gradients."""
+        if self.is_embedding_frozen and first == 0:
+            x = self.embed_tokens(x, place.positions)
+        for name, block in self.layers.items():
+            if name in self.frozen and int(name) >= first:
+                x = block(x, place)
         return x
 
     def initialise(self, seed: int) -> None:
@@ -69,6 +96,10 @@ class Stage(nn.Module):
             std /= math.sqrt(2 * self.spec.layers)
         number = int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
         return torch.randn(shape, generator=torch.Generator().manual_seed(number)) * std
+
+
+def _embedding(spec: ModelSpec, parallel: Parallel) -> nn.Module:
+    return Embedding(spec, parallel) if spec.patch_width is None else PatchEmbedding(spec, spec.patch_width, parallel)
 
 
 def shard_of(whole: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
