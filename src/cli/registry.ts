@@ -1,5 +1,6 @@
 import type { Command } from './command';
 import { checkCommand } from './commands/check';
+import { daysCommand } from '../features/days/cli/command';
 import { diffCommand } from '../features/diff/cli/command';
 import { elasticCommand } from '../features/elastic/cli/command';
 import { exportCommand } from './commands/export';
@@ -19,6 +20,7 @@ import { whereCommand } from '../features/where/cli/command';
 export const commands: Readonly<Record<string, Command>> = {
   plan: planCommand,
   where: whereCommand,
+  days: daysCommand,
   max: maxCommand,
   memory: memoryCommand,
   prefill: prefillCommand,

@@ -40,6 +40,7 @@ import {
 } from './readme-table';
 import { recomputeRows } from './recompute';
 import { errors, ptdpRows, vtrainRows, vtrainSingleNodeRows, type Row } from './rows';
+import { wholeRunRows } from './whole-runs';
 import { wildRows } from './wild';
 import { planSpeedUps, readTeraPipeSamples, speedUps, terapipePlanRows, terapipeRows } from './terapipe';
 
@@ -155,6 +156,23 @@ function printB200(): void {
       ]),
     );
   }
+}
+
+function printWholeRuns(): void {
+  print(
+    'Whole runs: share of the time that trains, from their failures (docs/model/run.md)',
+    ['run', 'checkpoint TB', 'h between failures', 'save s', 'every min', 'published', 'ours', 'note'],
+    wholeRunRows().map(({ name, bytes, hoursBetween, saveSeconds, minutes, measured, predicted, note }) => [
+      name,
+      (bytes / 1e12).toFixed(2),
+      hoursBetween.toFixed(1),
+      saveSeconds.toFixed(0),
+      minutes.toFixed(0),
+      percent(measured),
+      percent(predicted),
+      note,
+    ]),
+  );
 }
 
 function printBridge(): Goal {
@@ -323,6 +341,7 @@ async function printWild(): Promise<Goal[]> {
 }
 
 async function report(): Promise<void> {
+  printWholeRuns();
   const goals = [
     ...printPredictions(),
     ...(await printWild()),

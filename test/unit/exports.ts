@@ -38,6 +38,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/time-model/error-bars#classifyRun',
     'src/core/time-model/error-bars#statedRange',
   ],
+  'a figure that published measurements are compared with': ['src/features/days/core/whole-run#checkpointBytes'],
   'a limit: tests reach it without repeating the number': [
     'src/core/languages/json/document#maximumConfigNodes',
     'src/features/agents/core/answer#mostTokens',

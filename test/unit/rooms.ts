@@ -209,6 +209,10 @@ export const features: Readonly<Record<string, Feature>> = {
     about: 'machines and prices, and how the best layouts on them rank',
     imports: ['cluster', 'domain', 'terapipe', 'planner'],
   },
+  days: {
+    about: 'days, energy and cost of a whole run, with failures, checkpoints and restarts',
+    imports: ['domain', 'model', 'planner', 'plan-request'],
+  },
   largest: {
     about:
       'the longest sequence, largest micro-batch, most layers, experts or columns of adapters with which a run fits, or the fewest GPUs',
