@@ -129,7 +129,7 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
       assert.ok(scheduleKind(point.schedule).planned, point.schedule);
       return [];
     }
-    assert.ok(predicted !== 'too-large');
+    assert.ok(predicted !== 'too-large' && predicted !== 'slower');
     const bounds = [evaluator.groupBound(point), evaluator.pointBound(point)];
     for (const bound of [...bounds, ...(point.solved === true ? [evaluator.solvedBound(point)] : [])]) {
       const where = JSON.stringify({ ...point, bound, predicted });

@@ -30,6 +30,7 @@ import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
 import { scheduleKey, sizesKey } from './candidate-group';
 import { bestFirst, type Excluded, type SearchOutcome, type SearchOptions } from './search';
+import { finerUnitsGain } from './search-budget';
 import { givenScheme, sliceUnit } from './schedules';
 import { cannotSplit, searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
@@ -266,13 +267,13 @@ function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: Sear
 }
 
 /** Layouts whose slices are solved for more finely: the fastest of their sizes, at most this share slower than the best of the schedule. */
-const finelySolvedAtMost = { layouts: 4, slower: 0.02 };
+const finelySolvedAtMost = 4;
 
 /** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */
 function finelySolved({ sliced: all }: SearchOutcome, { point: best, iterationMs: bestMs }: Predicted): readonly SearchPoint[] {
   const points = new Map([[sizesKey(best), best]]);
   for (const { point, iterationMs } of all) {
-    if (points.size === finelySolvedAtMost.layouts || iterationMs > (1 + finelySolvedAtMost.slower) * bestMs) break;
+    if (points.size === finelySolvedAtMost || iterationMs > (1 + finerUnitsGain) * bestMs) break;
     if (scheduleKey(point) === scheduleKey(best) && !points.has(sizesKey(point))) points.set(sizesKey(point), point);
   }
   return [...points.values()];

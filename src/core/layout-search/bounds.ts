@@ -27,7 +27,7 @@ import {
 } from './pipeline-bounds';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
-import type { GridTimes, LeastSlices } from './solved-slices';
+import type { GridTimes } from './solved-slices';
 import { maximum, sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
@@ -167,27 +167,47 @@ function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const { request, known } = inputs;
   const { iterationMs, peakBytes } = pointBound(inputs, point);
   const shapes = cutShapes(known, point);
-  const firstMs = chunkLeastSlices(request, point, shapes, known).map((least) => least.firstMs);
-  const pipelineMs = solvedBoundMs(known, chunkGridTimes(request, point, shapes, known), firstMs, groupMicroBatches(point));
+  const grids = chunkGridTimes(request, point, shapes, known);
+  const fewest = fewestSlices(request, point, shapes, known);
+  const firstMs = grids.map((grid) => known.leastSlices(grid, fewest).firstMs);
+  const pipelineMs = solvedBoundMs(known, grids, firstMs, groupMicroBatches(point));
   return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
 }
 
-function chunkLeastSlices(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): LeastSlices[] {
-  return known.leastSlices(
+function chunkGridTimes(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
+  return known.gridTimes(
     point,
     chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) })),
   );
 }
 
-function chunkGridTimes(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
-  return chunks.map((contents) => known.gridTimes(point, contents, shareOfChunk(request, point, contents)));
+/** Fewest slices of a sequence with which the whole sequences in flight fit memory; the most there may be where none do. */
+function fewestSlices(request: PlanRequest, point: SearchPoint, { chunks, stages }: CutShapes, known: KnownBounds): number {
+  const { schedule, layout } = point;
+  const { slicesInFlight } = scheduleOn(schedule, layout);
+  const usableBytes = usableGpuBytes(request, point);
+  const microBatches = groupMicroBatches(point);
+  let fewest = 1;
+  for (const stage of endStages(point)) {
+    const [own, chunk] = [stages[stage], chunks[stage]];
+    if (own === undefined || chunk === undefined) continue;
+    const whole = (slices: number): number => Math.floor(slicesInFlight({ stage, stages: layout.pipeline, microBatches, slices }) / slices);
+    const [heldBytes, savedBytes] = [known.staticBytes(point, own), known.savedBytes(point, chunk)];
+    const fits = (slices: number): boolean => (heldBytes + whole(slices) * savedBytes) * (1 - rounding) <= usableBytes;
+    while (fewest < point.slices && !fits(fewest)) fewest++;
+  }
+  return fewest;
 }
 
-/** Of any cut into slices: all work of a stage, after the first slice forward, and before its backward, on the stages before. */
+/**
+ * Of any cut into slices that fits: all work of a stage, after the first slice forward, and before its backward, on the stages before.
+ */
 function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds): number {
   const microBatches = groupMicroBatches(point);
+  const fewest = fewestSlices(request, point, shapes, known);
   let [beforeMs, most] = [0, 0];
-  for (const { sumMs, firstMs } of chunkLeastSlices(request, point, shapes, known)) {
+  for (const grid of chunkGridTimes(request, point, shapes, known)) {
+    const { sumMs, firstMs } = known.leastSlices(grid, fewest);
     most = Math.max(most, beforeMs + microBatches * sumMs);
     beforeMs += firstMs;
   }
@@ -312,7 +332,7 @@ function peakBound(
 ): number {
   const isUnknown = isGiven(request, group);
   let peak = 0;
-  for (const stage of new Set([0, 1, group.layout.pipeline - 1])) {
+  for (const stage of endStages(group)) {
     const shape = stages[stage];
     if (shape === undefined) continue;
     const own = isUnknown ? [] : chunks.filter((_, index) => stageOfChunk[index] === stage);
@@ -320,6 +340,11 @@ function peakBound(
     peak = Math.max(peak, known.staticBytes(group, shape) + held);
   }
   return peak;
+}
+
+/** The first, second and last: of stages alike one of them needs most. */
+function endStages({ layout }: CandidateGroup): ReadonlySet<number> {
+  return new Set([0, 1, layout.pipeline - 1]);
 }
 
 /** Of what micro-batches hold on a stage with chunks `own`. */

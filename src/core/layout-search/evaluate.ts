@@ -30,10 +30,11 @@ export interface Evaluator extends Bounds {
   /** That simulating a point takes. */
   readonly operations: (point: SearchPoint) => number;
   /**
-   * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is.
+   * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is,
+   * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`.
    * @throws CancelledError.
    */
-  readonly evaluate: (point: SearchPoint, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet';
+  readonly evaluate: (point: SearchPoint, belowMs?: number, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet' | 'slower';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
@@ -67,26 +68,31 @@ export function createEvaluator(request: PlanRequest): Evaluator {
   const solved = new WeakMap<SearchPoint, Scheme>();
   let solvingSteps = 0;
   const onSteps = (steps: number): void => void (solvingSteps += steps);
-  const schemeFor = (point: SearchPoint, signal?: CancelSignal): Scheme => {
+  const bounds = createBounds(request, known);
+  const schemeFor = (point: SearchPoint, belowMs = Infinity, signal?: CancelSignal): Scheme | null => {
     if (point.solved !== true) return groupScheme(request, point);
-    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), groupMicroBatches(point), { signal, onSteps });
-    solved.set(point, found);
+    const limits = { belowMs: belowMs - known.afterwardsMs(point), signal, onSteps };
+    const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), groupMicroBatches(point), limits);
+    if (found !== null) solved.set(point, found);
     return found;
   };
   const operations = ({ schedule, layout }: SearchPoint, scheme: Scheme): number =>
     operationCount(scheduleOn(schedule, layout), layout, scheme);
   return {
-    ...createBounds(request, known),
+    ...bounds,
     operations: (point) => operations(point, groupScheme(request, point)),
     pipeline,
     solvingSteps: () => solvingSteps,
     usableBytes: (group) => usableGpuBytes(request, group),
     candidate: (point, scheme, signal) =>
-      scheme === undefined ? (measured.get(point) ?? candidate(point, schemeFor(point, signal), signal)) : candidate(point, scheme, signal),
-    evaluate: (point, signal) => {
+      scheme === undefined
+        ? (measured.get(point) ?? candidate(point, schemeFor(point, Infinity, signal) ?? [], signal))
+        : candidate(point, scheme, signal),
+    evaluate: (point, belowMs, signal) => {
       const shortest = point.solved === true ? wholeSequences(point) : groupScheme(request, point);
       if (operations(point, shortest) > maximumOperations) return 'too-large';
-      const scheme = schemeFor(point, signal);
+      const scheme = schemeFor(point, belowMs, signal);
+      if (scheme === null) return 'slower';
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
         const found = candidate(point, scheme, signal);

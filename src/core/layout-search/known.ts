@@ -45,10 +45,10 @@ export interface KnownBounds {
   readonly times: (group: CandidateGroup, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
   readonly sumMs: (group: CandidateGroup) => number;
-  /** What no slices of one micro-batch that may be solved for go below, on each of some stages or chunks. */
-  readonly leastSlices: (group: CandidateGroup, parts: readonly SharedContents[]) => LeastSlices[];
-  /** Every slice of one micro-batch that may be solved for, on a stage. */
-  readonly gridTimes: (group: CandidateGroup, contents: StageContents, share?: number) => GridTimes;
+  /** Every slice of one micro-batch that may be solved for, on each of some stages or chunks. */
+  readonly gridTimes: (group: CandidateGroup, parts: readonly SharedContents[]) => GridTimes[];
+  /** By them: what no cut of one micro-batch into `fewest` slices or more goes below. */
+  readonly leastSlices: (times: GridTimes, fewest: number) => LeastSlices;
   /** By them: see `leastRatio` and `leastWeighed`. */
   readonly leastRatio: (own: GridTimes, base: GridTimes) => number;
   readonly leastWeighed: (times: GridTimes, microBatches: number, weight: number) => number;
@@ -113,7 +113,7 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
     const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
     const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
     const cost = partCosts(request, kept)(contents, 1);
-    if (group.solved === true) return sum(solvedLeastSlices(request, group, [cost]).map(({ sumMs }) => sumMs));
+    if (group.solved === true) return sum(solvedGridTimes(request, group, [cost]).map((grid) => leastSlices(grid).sumMs));
     const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
     return forwardMs + backwardMs;
   }, sliced);
@@ -168,27 +168,29 @@ function slicesKnown(
   request: PlanRequest,
   costs: KnownBounds['cost'],
 ): Pick<KnownBounds, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
-  const leastByContents = new Map<StageContents, Map<string, LeastSlices>>();
+  const gridsByContents = new Map<StageContents, Map<string, GridTimes>>();
+  const leasts = new Map<GridTimes, Map<number, LeastSlices>>();
   const ratios = new Map<GridTimes, Map<GridTimes, number>>();
   const weighed = new Map<GridTimes, Map<string, number>>();
   return {
-    leastSlices: (group, parts) => {
+    gridTimes: (group, parts) => {
       const key = ({ share }: SharedContents): string => (share === 1 ? group.keys.sliced : `${group.keys.sliced}/${share}`);
-      const ofShape = (contents: StageContents) => memoized(leastByContents, contents, () => new Map<string, LeastSlices>());
+      const ofShape = (contents: StageContents) => memoized(gridsByContents, contents, () => new Map<string, GridTimes>());
       const different = new Map(parts.map((part) => [part.contents, part]));
       const fresh = [...different.values()].filter((part) => !ofShape(part.contents).has(key(part)));
       const freshCosts = fresh.map(({ contents, share }) => costs(group, contents, share));
-      solvedLeastSlices(request, group, freshCosts).forEach((least, index) => {
+      solvedGridTimes(request, group, freshCosts).forEach((grid, index) => {
         const part = fresh[index];
-        if (part !== undefined) ofShape(part.contents).set(key(part), least);
+        if (part !== undefined) ofShape(part.contents).set(key(part), grid);
       });
       return parts.flatMap((part) => ofShape(part.contents).get(key(part)) ?? []);
     },
-    gridTimes: byGroupAndShape(
-      (group: CandidateGroup, contents, share) =>
-        gridTimes(costs(group, contents, share), group.training.microBatch, request.training.sequenceLength, solvedUnit(request)),
-      ({ keys }) => keys.sliced,
-    ),
+    leastSlices: (times, fewest) =>
+      memoized(
+        memoized(leasts, times, () => new Map<number, LeastSlices>()),
+        fewest,
+        () => leastSlices(times, fewest),
+      ),
     leastRatio: (own, base) =>
       memoized(
         memoized(ratios, base, () => new Map<GridTimes, number>()),
@@ -259,8 +261,8 @@ function sliceTimes(cost: SliceCost, group: CandidateGroup, request: PlanRequest
   return { forwardMs, backwardMs, weightMs, firstForwardMs, lastBackwardMs, first: slices[0] ?? nothing, last: slices.at(-1) ?? nothing };
 }
 
-function solvedLeastSlices(request: PlanRequest, { training }: CandidateGroup, costs: readonly SliceCost[]): LeastSlices[] {
-  return leastSlices(costs, training.microBatch, training.sequenceLength, solvedUnit(request));
+function solvedGridTimes(request: PlanRequest, { training }: CandidateGroup, costs: readonly SliceCost[]): GridTimes[] {
+  return gridTimes(costs, training.microBatch, training.sequenceLength, solvedUnit(request));
 }
 
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };

@@ -29,8 +29,11 @@ const mostSolved = 100;
 const solvingAnyway = 20e6;
 const mostSolving = 100e6;
 
+/** How much slower than the best of its schedule a layout with solved slices may be: finer units may turn them round. */
+export const finerUnitsGain = 0.02;
+
 /** Whether slices are solved for by equation 5, which takes milliseconds. */
-function isDrained({ schedule, layout }: CandidateGroup): boolean {
+export function isDrained({ schedule, layout }: CandidateGroup): boolean {
   return scheduleOn(schedule, layout).bound === 'drained';
 }
 
@@ -59,7 +62,7 @@ export function createSearchBudget(evaluator: Evaluator, counts: { planned: numb
   let solved = 0;
   return {
     wanted: (node: CandidateGroup): ResultsImproved => {
-      if (node.solved === true) return solved < solvedAnyway ? 'all' : 'schedule';
+      if (node.solved === true) return isDrained(node) && solved < solvedAnyway ? 'all' : 'schedule';
       return planning.isForFastest(node) ? 'fastest' : 'all';
     },
     /** Once for each point with solved slices. */

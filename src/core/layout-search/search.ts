@@ -8,7 +8,7 @@ import type { SearchPoint } from './known';
 import { hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import { scheduleKey, sizesKey, type CandidateGroup } from './candidate-group';
-import { createBoundErrors, createSearchBudget, type ResultsImproved } from './search-budget';
+import { createBoundErrors, createSearchBudget, finerUnitsGain, isDrained, type ResultsImproved } from './search-budget';
 import { heldToMeasured, type SearchProblem } from './search-problem';
 
 /**
@@ -142,14 +142,21 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     const closer = bound.iterationMs < leftOutMs && budget.isToBeBounded(point) ? evaluator.solvedBound(point) : bound;
     leftOutMs = Math.min(leftOutMs, closer.iterationMs);
   };
+  /** A step that takes longer improves nothing: asked where slices are solved for by the makespan. */
+  const wantedBelowMs = (point: SearchPoint): number => {
+    if (point.solved !== true || isDrained(point)) return Infinity;
+    if (bestOnly) return Math.min(belowMs, kept.best()?.iterationMs ?? Infinity);
+    return (1 + finerUnitsGain) * (kept.perSchedule.get(scheduleKey(point))?.iterationMs ?? Infinity);
+  };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = budget.affords(point) ? evaluator.evaluate(point, signal) : 'too-large';
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedBelowMs(point), signal) : 'too-large';
     if (predicted === 'too-large') {
       leaveOut(point, bound);
       return;
     }
     counts.evaluated++;
+    if (predicted === 'slower') return;
     if (predicted !== 'unmet' && solvedFirst.has(pointKey(point))) boundErrors.note(predicted);
     if (predicted === 'unmet' || !predicted.fits) {
       if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { group: point, bound: predicted });

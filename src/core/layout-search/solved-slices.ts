@@ -1,6 +1,6 @@
 import type { CancelSignal } from '../errors';
 import { leastCommonMultiple } from '../numbers';
-import { shortestCut, type CutEffort, type CutListener } from '../planner/candidates/makespan-cut';
+import { shortestCut, type CutEffort, type CutSearch } from '../planner/candidates/makespan-cut';
 import { cutAlike } from '../planner/candidates/makespan-problem';
 import type { Pipeline } from '../planner/predict/pipeline';
 import { slicingCost } from '../planner/candidates/terapipe-cost';
@@ -54,42 +54,46 @@ function forEachSlice(units: number, visit: (from: number, to: number) => void):
   for (let from = 0; from < units; from++) for (let to = from + 1; to <= units; to++) visit(from, to);
 }
 
-/** What no cut of `batch` sequences goes below on each of some stages, exact for any cost: the stages are asked slice by slice. */
-export function leastSlices(costs: readonly SliceCost[], batch: number, tokens: number, unit: number): LeastSlices[] {
+/**
+ * The times of every slice of `batch` sequences on the grid, on each of some stages. All are asked slice by slice, because stages share the
+ * times of their layers.
+ */
+export function gridTimes(costs: readonly SliceCost[], batch: number, tokens: number, unit: number): GridTimes[] {
   const units = Math.ceil(tokens / unit);
   const end = (index: number): number => Math.min(tokens, index * unit);
-  const stages = costs.map((cost) => {
-    const leastMs = new Float64Array(units + 1).fill(Infinity);
-    leastMs[0] = 0;
-    return { cost, leastMs, firstForwardMs: Infinity, firstBackwardMs: Infinity };
-  });
+  const size = (units + 1) ** 2;
+  const grids = costs.map(() => ({ units, forwardMs: new Float64Array(size), backwardMs: new Float64Array(size) }));
   forEachSlice(units, (from, to) => {
-    for (const stage of stages) {
-      const { leastMs } = stage;
-      const { forwardMs, backwardMs } = stage.cost(batch, end(to) - end(from), end(from));
-      leastMs[to] = Math.min(leastMs[to] ?? 0, (leastMs[from] ?? 0) + forwardMs + backwardMs);
-      if (from > 0) continue;
-      stage.firstForwardMs = Math.min(stage.firstForwardMs, forwardMs);
-      stage.firstBackwardMs = Math.min(stage.firstBackwardMs, backwardMs);
-    }
+    grids.forEach((grid, stage) => {
+      const time = costs[stage]?.(batch, end(to) - end(from), end(from));
+      grid.forwardMs[from * (units + 1) + to] = time?.forwardMs ?? 0;
+      grid.backwardMs[from * (units + 1) + to] = time?.backwardMs ?? 0;
+    });
   });
-  return stages.map(({ leastMs, firstForwardMs, firstBackwardMs }) => ({
-    sumMs: leastMs[units] ?? 0,
-    firstMs: firstForwardMs + firstBackwardMs,
-  }));
+  return grids;
 }
 
-/** The times of every slice of `batch` sequences on the grid. */
-export function gridTimes(cost: SliceCost, batch: number, tokens: number, unit: number): GridTimes {
-  const units = Math.ceil(tokens / unit);
-  const end = (index: number): number => Math.min(tokens, index * unit);
-  const [forward, backward] = [new Float64Array((units + 1) ** 2), new Float64Array((units + 1) ** 2)];
-  forEachSlice(units, (from, to) => {
-    const { forwardMs, backwardMs } = cost(batch, end(to) - end(from), end(from));
-    forward[from * (units + 1) + to] = forwardMs;
-    backward[from * (units + 1) + to] = backwardMs;
-  });
-  return { units, forwardMs: forward, backwardMs: backward };
+/** What no cut of a sequence into `fewest` slices or more goes below on a stage, exact for any times. */
+export function leastSlices({ units, forwardMs, backwardMs }: GridTimes, fewest = 1): LeastSlices {
+  const at = (from: number, to: number): number => from * (units + 1) + to;
+  const longest = units - fewest + 1;
+  let [firstForwardMs, firstBackwardMs] = [Infinity, Infinity];
+  for (let to = 1; to <= longest; to++) {
+    firstForwardMs = Math.min(firstForwardMs, forwardMs[at(0, to)] ?? 0);
+    firstBackwardMs = Math.min(firstBackwardMs, backwardMs[at(0, to)] ?? 0);
+  }
+  // Of the first units in as many slices as there were turns; after the last turn in that many or more.
+  let leastMs = new Float64Array(units + 1).fill(Infinity);
+  leastMs[0] = 0;
+  for (let slices = 1; slices <= fewest; slices++) {
+    const next = new Float64Array(units + 1).fill(Infinity);
+    forEachSlice(units, (from, to) => {
+      const before = slices < fewest ? (leastMs[from] ?? 0) : Math.min(leastMs[from] ?? 0, next[from] ?? 0);
+      next[to] = Math.min(next[to] ?? 0, before + (forwardMs[at(from, to)] ?? 0) + (backwardMs[at(from, to)] ?? 0));
+    });
+    leastMs = next;
+  }
+  return { sumMs: leastMs[units] ?? 0, firstMs: firstForwardMs + firstBackwardMs };
 }
 
 /** How many times as long as on `base` every slice takes on a stage at least, forward and backward. */
@@ -140,7 +144,8 @@ function solveGroup(request: PlanRequest, { layout }: CandidateGroup, cost: Slic
 
 /**
  * The slices of every micro-batch, all on the grid, that are found for a layout: by equation 5 for a schedule that fills and drains, else
- * by its simulated makespan within memory. Where none fit, equal slices as short as can be.
+ * by its simulated makespan within memory. Where none fit, equal slices as short as can be. Null where only a makespan below `belowMs` is
+ * wanted, and none was found.
  * @throws CancelledError.
  */
 export function solvedScheme(
@@ -148,8 +153,8 @@ export function solvedScheme(
   group: CandidateGroup,
   pipeline: Pipeline,
   microBatches: number,
-  { signal, onSteps }: Pick<CutListener, 'signal' | 'onSteps'> = {},
-): Scheme {
+  { belowMs = Infinity, signal, onSteps }: Pick<CutSearch, 'belowMs' | 'signal' | 'onSteps'> = {},
+): Scheme | null {
   const { training, layout, schedule } = group;
   const { microBatch } = training;
   const cost = slicingCost(pipeline);
@@ -159,7 +164,14 @@ export function solvedScheme(
   if (kind.bound === 'drained') return drained.map(({ tokens }) => ({ batch: microBatch, tokens }));
   const unit = solvedUnit(request);
   const asked = { ...request, training, layout, slicing: { unit, scheme: null } };
-  const found = shortestCut(asked, pipeline, kind, { effort, known: drained.slice(0, 1).map(({ tokens }) => tokens), signal, onSteps });
+  const found = shortestCut(asked, pipeline, kind, {
+    effort,
+    known: drained.slice(0, 1).map(({ tokens }) => tokens),
+    belowMs,
+    signal,
+    onSteps,
+  });
+  if (found === null && belowMs < Infinity) return null;
   const shortest = leastCommonMultiple(unit, training.sequenceParallel ? layout.tensor : 1);
   const tokens = request.training.sequenceLength;
   const slices = Math.ceil(tokens / shortest);

@@ -30,6 +30,15 @@ export interface CutListener extends Pick<SlicingListener, 'signal'> {
   readonly onSteps?: ((steps: number) => void) | undefined;
 }
 
+/** Where a search for slices begins, and ends. */
+export interface CutSearch extends CutListener {
+  readonly effort: CutEffort;
+  /** Cuts that the answer must not be slower than. */
+  readonly known: readonly (readonly number[])[];
+  /** Only slices with which the pipeline ends before this are wanted, ms. */
+  readonly belowMs?: number | undefined;
+}
+
 /** The best slices that a search found, and their certificate. */
 interface MakespanSearchResult {
   readonly lengths: readonly number[];
@@ -47,14 +56,14 @@ const mostEqualWork = 32;
 
 /**
  * The slices of every sequence, all alike, with which a schedule's simulated pipeline ends first, and how far they may be from the best
- * possible. Null where micro-batches do not come out even, the schedule cannot run, or no cut that was met fits memory.
- * @param known cuts that it must not be slower than. @throws CancelledError.
+ * possible. Null where micro-batches do not come out even, the schedule cannot run, or no cut that was met fits memory and is wanted.
+ * @throws CancelledError.
  */
 export function shortestCut(
   request: PlanRequest,
   pipeline: Pipeline,
   kind: ScheduleOnLayout,
-  { effort, known: cuts, signal, onSteps }: { readonly effort: CutEffort; readonly known: readonly (readonly number[])[] } & CutListener,
+  { effort, known: cuts, belowMs, signal, onSteps }: CutSearch,
 ): MakespanSearchResult | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
@@ -76,11 +85,7 @@ export function shortestCut(
   const { mostSteps, tolerance } = effort;
   const chunks = pipeline.chunksOn(kind);
   const fits = (lengths: readonly number[]): boolean => fitsOn(chunks, cutAlike({ microBatches, microBatch }, lengths), pipeline.gpuMemory);
-  const within = withinMemory(problem, fits, (bounded) => {
-    const solution = shortestMakespan(bounded, { mostSteps, tolerance, signal });
-    onSteps?.(solution?.steps ?? mostSteps);
-    return solution;
-  });
+  const within = withinMemory(problem, fits, (bounded) => shortestMakespan(bounded, { mostSteps, tolerance, belowMs, signal, onSteps }));
   if (within === null) return null;
   const { solution, fewest } = within;
   const { lengths, makespanMs, lowerBoundMs, parts } = solution;

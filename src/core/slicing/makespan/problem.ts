@@ -35,6 +35,10 @@ export interface SearchLimits {
   readonly mostSteps: number;
   /** Share of the makespan at which the gap is small enough; 0: only a proof is. */
   readonly tolerance?: number;
+  /** Look only for cuts that end before this, ms. */
+  readonly belowMs?: number | undefined;
+  /** Gets the steps that were taken, whether a cut was found or not. */
+  readonly onSteps?: ((steps: number) => void) | undefined;
   /** A deadline from outside: asked every few milliseconds. */
   readonly isOver?: (() => boolean) | undefined;
   readonly signal?: CancelSignal | undefined;

@@ -38,6 +38,7 @@ const stepsBetweenLooks = 2 ** 18;
 interface Search {
   readonly problem: MakespanProblem;
   readonly tolerance: number;
+  readonly belowMs: number;
   readonly work: Work & { readonly steps: () => number };
   readonly costs: SliceTimes;
   readonly mostSlices: number;
@@ -55,7 +56,7 @@ interface Search {
  * Cuts all sequences alike so that a schedule ends as early as it can: best first, branch and bound over the number of slices and where
  * they end. Every part is bounded from below by a relaxation that holds for all cuts in it, so that the gap of the answer is known whenever
  * the search stops (docs/model/slicing.md, The makespan as it is). Deterministic except for a deadline from outside.
- * @returns null where the schedule cannot run, or no cut met fits.
+ * @returns null where the schedule cannot run, or no cut met fits or ends before `belowMs`.
  * @throws RangeError for times that are none; CancelledError.
  */
 export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits): MakespanSolution | null {
@@ -65,6 +66,7 @@ export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits)
   const search: Search = {
     problem,
     tolerance: Math.max(rounding, limits.tolerance ?? 0),
+    belowMs: limits.belowMs ?? Infinity,
     work,
     costs,
     mostSlices: Math.min(problem.mostSlices, costs.units),
@@ -76,6 +78,7 @@ export function shortestMakespan(problem: MakespanProblem, limits: SearchLimits)
   };
   const grids = begin(search);
   proceed(search, grids);
+  limits.onSteps?.(work.steps());
   return toSolution(search);
 }
 
@@ -150,8 +153,9 @@ function toSolution({ best, open, relaxed, work }: Search): MakespanSolution | n
   return { lengths, makespanMs, lowerBoundMs, exact: lowerBoundMs >= makespanMs * (1 - rounding), parts: relaxed, steps: work.steps() };
 }
 
-function bestMs({ best }: Search): number {
-  return best?.makespanMs ?? Infinity;
+/** What a cut has to be faster than, ms. */
+function bestMs({ best, belowMs }: Search): number {
+  return best?.makespanMs ?? belowMs;
 }
 
 /** A bound so high is high enough for now. */
