@@ -136,6 +136,30 @@ describe('solver against brute force', () => {
     );
   });
 
+  it('finds and proves the best rounds on stages that differ, and keeps to the slices in flight', () => {
+    const factors = fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 5, maxLength: 5 });
+    let limited = 0;
+    fc.assert(
+      fc.property(problems, factors, fc.integer({ min: 1, max: 3 }), (given, drawn, maximumInFlight) => {
+        const problem = { ...withOptions(given, { factors: drawn }), maximumInFlight };
+        const oracle = bruteForce(problem);
+        if (oracle === null) {
+          assert.throws(() => solveSlicing(problem), { code: 'slicing-infeasible' });
+          return;
+        }
+        const { scheme, rounds, latencyMs, exact } = solveSlicing(problem);
+        assert.ok(Math.abs(latencyMs - oracle.latencyMs) <= 1e-9 * Math.max(1, oracle.latencyMs), `${latencyMs} for ${oracle.latencyMs}`);
+        assert.equal(exact, true);
+        let first = 0;
+        for (const chunks of rounds)
+          assert.ok(scheme.slice(first, (first += chunks)).flatMap(({ tokens }) => tokens).length <= maximumInFlight, 'slices in flight');
+        if (rounds.length > 1) limited++;
+      }),
+      { seed, numRuns: cases(360, 2000) },
+    );
+    assert.ok(limited > 20, `${limited} in several rounds`);
+  });
+
   it('keeps its lower bound below the optimum when evaluations run out', () => {
     fc.assert(
       fc.property(problems, fc.integer({ min: 1, max: 6 }), (problem, maximumEvaluations) => {

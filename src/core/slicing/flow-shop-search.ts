@@ -24,6 +24,8 @@ interface FlowShopProblem {
   readonly capMs: number;
   /** Labels after which to give up. */
   readonly maximumLabels: number;
+  /** Only plans of at most this many slices; left out: any number. */
+  readonly maximumSlices?: number;
 }
 
 interface FlowShopResult {
@@ -31,6 +33,8 @@ interface FlowShopResult {
   readonly chunks: FoundScheme['chunks'] | null;
   /** All plans were evaluated or ruled out. */
   readonly complete: boolean;
+  /** Labels made. */
+  readonly labels: number;
 }
 
 /**
@@ -39,7 +43,7 @@ interface FlowShopResult {
  * @throws CancelledError
  */
 export function searchFlowShop(
-  { kinds, sequences, factors, capMs, maximumLabels }: FlowShopProblem,
+  { kinds, sequences, factors, capMs, maximumLabels, maximumSlices = Infinity }: FlowShopProblem,
   signal: CancelSignal | undefined,
 ): FlowShopResult {
   const growth = pathGrowth(factors);
@@ -75,24 +79,19 @@ export function searchFlowShop(
           const suffixMs = (suffixCosts[kind]?.[end] ?? Infinity) + laterMs;
           if (ms === Infinity || suffixMs === Infinity) continue;
           for (const parent of labels) {
-            if (++made > maximumLabels) return { chunks: null, complete: false };
+            if (parent.slices >= maximumSlices) continue;
+            if (++made > maximumLabels) return { chunks: null, complete: false, labels: made };
             growth.grow(parent.state, ms, next);
             if (leastMs(growth, next, suffixMs) >= capMs) continue;
-            keep(end === units ? (done[after] ?? []) : (at[end] ?? []), {
-              state: next,
-              slices: parent.slices + 1,
-              parent,
-              kind,
-              start,
-              end,
-            });
+            const label = { state: next, slices: parent.slices + 1, parent, kind, start, end };
+            keep(end === units ? (done[after] ?? []) : (at[end] ?? []), label, maximumSlices < Infinity);
           }
         }
       }
     }
   const last = growth.size - 1;
   const finished = (done[sequences] ?? []).toSorted((a, b) => (a.state[last] ?? 0) - (b.state[last] ?? 0) || a.slices - b.slices);
-  return { chunks: finished[0] === undefined ? null : tracedChunks(finished[0], sizes), complete: true };
+  return { chunks: finished[0] === undefined ? null : tracedChunks(finished[0], sizes), complete: true, labels: made };
 }
 
 /** What a begun plan takes at least: staying on one stage for all that is left. */
@@ -102,13 +101,17 @@ function leastMs({ size, stay }: PathGrowth, state: Float64Array, suffixMs: numb
   return least;
 }
 
-/** Adds a label unless another is nowhere longer; drops those that it makes needless. The label's state is copied. */
-function keep(labels: Label[], label: Label): void {
+/**
+ * Adds a label unless another is nowhere longer; drops those that it makes needless. Where slices are `counted`, one with fewer of them may
+ * go on where the other may not. The label's state is copied.
+ */
+function keep(labels: Label[], label: Label, counted: boolean): void {
   for (let index = labels.length - 1; index >= 0; index--) {
     const other = labels[index];
     if (other === undefined) continue;
-    if (nowhereLonger(other.state, label.state) && (other.slices <= label.slices || !nowhereLonger(label.state, other.state))) return;
-    if (nowhereLonger(label.state, other.state)) labels.splice(index, 1);
+    const [beaten, beats] = [nowhereLonger(other.state, label.state), nowhereLonger(label.state, other.state)];
+    if (beaten && (other.slices <= label.slices || (!counted && !beats))) return;
+    if (beats && (!counted || label.slices <= other.slices)) labels.splice(index, 1);
   }
   labels.push({ ...label, state: label.state.slice() });
 }

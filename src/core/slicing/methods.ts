@@ -4,11 +4,11 @@ import { flowShopBounds, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
 import { jointRows, batchPartitions } from './one-scheme';
 import type { SlicingProblem } from './problem';
-import { solveRounds } from './rounds';
+import { solveRounds, type RoundsResult } from './rounds';
+import { solveFlowShopRounds } from './flow-shop-rounds';
 import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
-import { emptyRow, type SliceRows } from './slice-rows';
+import { chunkSliceTimes, type SliceRows } from './slice-rows';
 import { counted, sentence } from '../sentence';
-import { maximum } from '../numbers';
 
 /** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
 export interface Solved {
@@ -49,21 +49,20 @@ export function chooseMethod(
   const unlimited = search(kinds, batch, formula, bestEqualMs(baselines));
   if (unlimited === null) return null;
   const shared = oneScheme ? withOneScheme(problem, kinds, formula, unlimited, search) : unlimited;
-  const slices = shared.rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0);
-  if (forwardOnly || slices <= maximumInFlight)
-    return judgedBy === 'simulation' ? onFlowShop(problem, kinds, shared, search, options.signal) : shared;
+  const fits = ({ rounds }: Solved): boolean =>
+    forwardOnly || rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0) <= maximumInFlight;
+  if (judgedBy === 'formula' && fits(shared)) return shared;
+  if (judgedBy === 'simulation' && (forwardOnly || maximumInFlight === Infinity || oneScheme)) {
+    const simulated = onFlowShop(problem, kinds, shared, search, options.signal);
+    if (fits(simulated)) return simulated;
+  }
   if (oneScheme)
     throw new ExpectedError(
       'slicing-unsupported',
       sentence`One scheme for all chunks in rounds of at most ${counted(maximumInFlight, 'slice')} in flight cannot be solved`,
       sentence`leave oneScheme or maximumInFlight out`,
     );
-  const limited = inRounds(problem, kinds, formula, options);
-  if (judgedBy === 'formula' || limited === null) return limited;
-  const bounds = flowShopBounds(problem.stageFactors ?? []).map((bound) => inRounds(problem, kinds, bound, options));
-  const ms = limited.rounds.reduce((sum, chunks) => sum + flowShopMs(chunkSliceTimes(kinds, chunks), problem.stageFactors ?? []), 0);
-  const boundMs = Math.min(ms, maximum(bounds.map((bound) => bound?.boundMs ?? 0)));
-  return { ...limited, boundMs, exact: boundMs >= ms * (1 - roundingSlack) };
+  return judgedBy === 'formula' ? inRounds(problem, kinds, formula, options) : inFlowShopRounds(problem, kinds, options);
 }
 
 function searchedPlan(
@@ -136,21 +135,28 @@ function withOneScheme(
 }
 
 function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objective: Objective, { signal }: MethodOptions): Solved | null {
-  const { batch, maximumInFlight = Infinity, maximumEvaluations } = problem;
+  const limits = roundLimits(problem, kinds);
+  const weight = objective.slowest / objective.sum;
+  const solved = solveRounds({ kinds, sequences: problem.batch, weight, ...limits }, signal);
+  return asSolved(solved, objective.sum);
+}
+
+/** The same on stages that differ. */
+function inFlowShopRounds(problem: SlicingProblem, kinds: readonly SliceRows[], { signal }: MethodOptions): Solved | null {
+  const { batch, stageFactors: factors = [], maximumEvaluations } = problem;
+  const maximumLabels = maximumEvaluations === undefined ? mostLabels : 0;
+  return asSolved(solveFlowShopRounds({ kinds, sequences: batch, factors, maximumLabels, ...roundLimits(problem, kinds) }, signal), 1);
+}
+
+function roundLimits({ batch, maximumInFlight = Infinity, maximumEvaluations }: SlicingProblem, kinds: readonly SliceRows[]) {
   const units = kinds[0]?.units ?? 1;
   const maximumSlices = Math.min(maximumInFlight, batch * units);
   const visits = (kinds.length * units * units * Math.min(maximumSlices, units)) / 2;
-  const { rounds, boundMs, exact, evaluations } = solveRounds(
-    {
-      kinds,
-      sequences: batch,
-      weight: objective.slowest / objective.sum,
-      maximumSlices,
-      maximumEvaluations: maximumEvaluations ?? Math.max(2, Math.floor(roundVisits / visits / batch)),
-    },
-    signal,
-  );
-  return rounds === null ? null : { rounds: rounds.map(({ chunks }) => chunks), boundMs: boundMs * objective.sum, exact, evaluations };
+  return { maximumSlices, maximumEvaluations: maximumEvaluations ?? Math.max(2, Math.floor(roundVisits / visits / batch)) };
+}
+
+function asSolved({ rounds, boundMs, exact, evaluations }: RoundsResult, sum: number): Solved | null {
+  return rounds === null ? null : { rounds, boundMs: boundMs * sum, exact, evaluations };
 }
 
 /**
@@ -191,19 +197,6 @@ function onFlowShop(
     exact = better.complete;
   }
   return { rounds: [chunks], boundMs: exact ? ms : Math.min(boundMs, ms), exact, evaluations };
-}
-
-/** Times of all slices in order, ms. */
-function chunkSliceTimes(kinds: readonly SliceRows[], chunks: FoundScheme['chunks']): number[] {
-  const row = emptyRow();
-  return chunks.flatMap(({ sequences, ends }) => {
-    const rows = kinds[sequences - 1];
-    return Array.from(ends, (end, index) => {
-      const start = index === 0 ? 0 : (ends[index - 1] ?? 0);
-      rows?.read(start, Infinity, row);
-      return row.ms[row.offset + end - start - 1] ?? Infinity;
-    });
-  });
 }
 
 function chunksObjective(kinds: readonly SliceRows[], chunks: FoundScheme['chunks'], { sum, slowest }: Objective): number {

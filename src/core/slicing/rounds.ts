@@ -14,9 +14,9 @@ interface RoundsProblem {
   readonly maximumEvaluations: number;
 }
 
-interface RoundsResult {
+export interface RoundsResult {
   /** Rounds in order; null: no sequence can be cut into this few slices. */
-  readonly rounds: readonly FoundScheme[] | null;
+  readonly rounds: readonly FoundScheme['chunks'][] | null;
   readonly objectiveMs: number;
   readonly boundMs: number;
   readonly exact: boolean;
@@ -24,8 +24,8 @@ interface RoundsResult {
 }
 
 /** The best round of this many sequences, and a bound on it. */
-interface Round {
-  readonly plan: FoundScheme | null;
+export interface Round {
+  readonly plan: Pick<FoundScheme, 'chunks' | 'objectiveMs'> | null;
   readonly boundMs: number;
   readonly evaluations: number;
 }
@@ -36,9 +36,12 @@ interface Round {
  * @throws CancelledError
  */
 export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undefined): RoundsResult {
-  const { sequences } = problem;
-  const found: Round[] = [];
-  for (let size = 1; size <= sequences; size++) found.push(bestRound(problem, size, signal));
+  return composeRounds(Array.from({ length: problem.sequences }, (_, index) => bestRound(problem, index + 1, signal)));
+}
+
+/** The cheapest composition of a batch of rounds, of which entry i has i + 1 sequences; the last entry is the whole batch. */
+export function composeRounds(found: readonly Round[]): RoundsResult {
+  const sequences = found.length;
   const best = new Float64Array(sequences + 1).fill(Infinity);
   const bound = new Float64Array(sequences + 1).fill(Infinity);
   const last = new Uint32Array(sequences + 1);
@@ -59,8 +62,8 @@ export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undef
   const evaluations = found.reduce((sum, round) => sum + round.evaluations, 0);
   const boundMs = Math.min(objectiveMs, bound[sequences] ?? 0);
   if (objectiveMs === Infinity) return { rounds: null, objectiveMs, boundMs, exact: true, evaluations };
-  const rounds: FoundScheme[] = [];
-  for (let left = sequences; left > 0; left -= last[left] ?? left) append(rounds, [found[(last[left] ?? 1) - 1]?.plan ?? []].flat());
+  const rounds: FoundScheme['chunks'][] = [];
+  for (let left = sequences; left > 0; left -= last[left] ?? left) append(rounds, [found[(last[left] ?? 1) - 1]?.plan?.chunks ?? []]);
   return { rounds, objectiveMs, boundMs, exact: boundMs >= objectiveMs * (1 - roundingSlack), evaluations };
 }
 
@@ -71,9 +74,9 @@ interface LimitedStep {
   readonly chunks: FoundScheme['chunks'];
 }
 
-/** The staircase of thresholds once more, with the slices of a round counted. */
-function bestRound(
-  { kinds, weight, maximumSlices, maximumEvaluations }: RoundsProblem,
+/** The staircase of thresholds once more, with the slices of a round of `size` sequences counted. */
+export function bestRound(
+  { kinds, weight, maximumSlices, maximumEvaluations }: Omit<RoundsProblem, 'sequences'>,
   size: number,
   signal: CancelSignal | undefined,
 ): Round {

@@ -92,6 +92,25 @@ export function rowSpans(rows: SliceRows): SliceSpans {
   };
 }
 
+/** A chunk of some sequences, and the units at which its slices end. */
+interface SlicedChunk {
+  readonly sequences: number;
+  readonly ends: Uint32Array;
+}
+
+/** Times of all slices of some chunks in order, ms; `kinds` of 1, 2, ... sequences. */
+export function chunkSliceTimes(kinds: readonly SliceRows[], chunks: readonly SlicedChunk[]): number[] {
+  const row = emptyRow();
+  return chunks.flatMap(({ sequences, ends }) => {
+    const rows = kinds[sequences - 1];
+    return Array.from(ends, (end, index) => {
+      const start = index === 0 ? 0 : (ends[index - 1] ?? 0);
+      rows?.read(start, Infinity, row);
+      return row.ms[row.offset + end - start - 1] ?? Infinity;
+    });
+  });
+}
+
 /** Slices of one kind kept in columns: those from unit i at entries `rowStart[i]` to `rowStart[i + 1] - 1`. */
 export interface SliceGraph {
   readonly rowStart: Uint32Array;
