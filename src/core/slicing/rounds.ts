@@ -106,7 +106,7 @@ export function bestRound(
       evaluations % 2 === 0 && highMs - limitMs < (highMs - Math.max(0, lowMs)) / 4 ? (Math.max(0, lowMs) + limitMs) / 2 : limitMs;
     const step = solve(pivotMs);
     if (pivotMs < limitMs) open.push({ lowMs: pivotMs, highMs, sumMs });
-    if (step.totalMs < Infinity) open.push({ lowMs, highMs: step.slowestMs, sumMs: step.totalMs });
+    if (step.totalMs < Infinity && step.slowestMs > 0) open.push({ lowMs, highMs: step.slowestMs, sumMs: step.totalMs });
   }
   return { plan, boundMs: readPlan(plan)?.objectiveMs ?? Infinity, evaluations };
 }
