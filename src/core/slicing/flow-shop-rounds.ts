@@ -20,7 +20,8 @@ interface FlowShopRoundsProblem {
 
 /**
  * Rounds of few slices on stages that differ: the best round of every number of sequences, by the bounds on a flow shop and, where those do
- * not meet, by labels that count their slices; and of these the cheapest composition of the batch (docs/model/slicing.md, Slices in flight).
+ * not meet, by labels that count their slices; and of these the cheapest composition of the batch (docs/model/slicing.md, Slices in
+ * flight).
  * @throws CancelledError
  */
 export function solveFlowShopRounds(problem: FlowShopRoundsProblem, signal: CancelSignal | undefined) {
