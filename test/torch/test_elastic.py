@@ -109,10 +109,10 @@ def train_plain(plan: ElasticPlan) -> list[tuple[float, float]]:
     return [(each.loss, each.gradient_norm) for each in results]
 
 
-def train_alone(plan: ElasticPlan, frozen: Sequence[int], global_batches: Sequence[int]) -> list[tuple[float, float]]:
+def train_in_one_process(plan: ElasticPlan, frozen: Sequence[int], global_batches: Sequence[int]) -> list[tuple[float, float]]:
     """
     Loss and norm of the steps of one process: the whole model, PyTorch's AdamW and clipping, and no gradients of frozen
-    layers. An independent program: of the runtime it has the layers alone.
+    layers. An independent program: it shares only the layers with the runtime.
     """
     model, training, samples = whole_stage(plan.model), plan.training, samples_of(plan)
     model.initialise(training.seed)
@@ -197,13 +197,13 @@ class FixedSchedule(ElasticTest):
             for name, plan in plans.items()
         }
         results = self.results(4, [(plan, ElasticOptions()) for plan in plans.values()])
-        alone = {}
+        reference = {}
         for (name, plan), result in zip(plans.items(), results, strict=True):
             frozen = plan.freezing.frozen_layers
-            if frozen not in alone:
-                alone[frozen] = train_alone(plan, frozen, (8, 8, 8))
+            if frozen not in reference:
+                reference[frozen] = train_in_one_process(plan, frozen, (8, 8, 8))
             with self.subTest(name):
-                self.assert_same(result.steps, alone[frozen])
+                self.assert_same(result.steps, reference[frozen])
 
 
 class Decisions(ElasticTest):

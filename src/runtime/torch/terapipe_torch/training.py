@@ -95,7 +95,7 @@ class Trainer:
         return self._written(StepResult(number, loss, norm.item(), rate, time.perf_counter() - begin, tokens, skipped))
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint says of this kind of run, for its index."""
+        """What the index of a checkpoint holds for this kind of run."""
         return {}
 
     def _squares(self) -> torch.Tensor:

@@ -127,7 +127,7 @@ def _mapped(file: Path, count: int, size: CacheSize) -> torch.Tensor:
 
 
 def _reserve(opened: int, size: int) -> None:
-    """Room that is there when it is written: a mapped file on a full disk ends the process."""
+    """Reserves the room on disk: writing to a mapped file on a full disk ends the process."""
     if size > 0 and hasattr(os, "posix_fallocate"):
         os.posix_fallocate(opened, 0, size)
     else:

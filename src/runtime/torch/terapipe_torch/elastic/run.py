@@ -1,4 +1,4 @@
-"""A run that freezes layers: between epochs it decides, makes the pipelines anew and moves the state; each epoch is logged."""
+"""A run that freezes layers: between epochs it decides, makes new pipelines and moves the state; each epoch is logged."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ class RandomSamples:
 
 class ImageSamples:
     """
-    A file that torch.save wrote: {"images": [count, channels, height, width], "labels": int64 [count]}. The label counts
-    at the class token alone. Raises RuntimeRefusal.
+    A file that torch.save wrote: {"images": [count, channels, height, width], "labels": int64 [count]}. Only the class
+    token has a label. Raises RuntimeRefusal.
     """
 
     def __init__(self, path: str, spec: ModelSpec, length: int) -> None:

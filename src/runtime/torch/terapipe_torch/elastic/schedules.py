@@ -1,4 +1,4 @@
-"""Orders of the passes of an epoch, which are made anew when pipelines change: GPipe and 1F1B, of whole sequences or slices."""
+"""Orders of the passes of an epoch, made again when pipelines change: GPipe and 1F1B, of whole sequences or slices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from terapipe_torch.plan import BACKWARD, FORWARD, Action, Unit
 
 
 def units_of(batch: int, micro_batches: int, slices: Sequence[int]) -> list[Unit]:
-    """`batch` sequences in micro-batches that differ by one sequence at most, each cut into `slices` of so many tokens."""
+    """`batch` sequences in micro-batches that differ by one sequence at most, each cut into slices of `slices` tokens."""
     count = min(micro_batches, batch)
     sizes = [batch * (index + 1) // count - batch * index // count for index in range(count)]
     contexts = [sum(slices[:number]) for number in range(len(slices))]

@@ -35,7 +35,7 @@ class Progress:
     loss: float = 0.0
 
     def begin(self, frozen: int) -> None:
-        """An epoch with so many frozen layers, whose number `epoch` is."""
+        """Begins an epoch with this many frozen layers."""
         self.frozen.append(frozen)
         self.step, self.sums, self.loss = 0, [0.0] * self.layers, 0.0
 
