@@ -69,7 +69,7 @@ const patterns: typeof dialect = {
 };
 
 /** Functions of JavaScript and of the field that end in `Of`. */
-const usualOf = new Set(['indexOf', 'lastIndexOf', 'valueOf', 'allOf', 'anyOf', 'listOf']);
+const usualOf = new Set(['indexOf', 'lastIndexOf', 'valueOf', 'allOf', 'anyOf', 'listOf', 'getPrototypeOf']);
 
 /** Different names in `...Of` in each house. */
 export function countNames(): Counts {

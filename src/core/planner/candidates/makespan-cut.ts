@@ -26,7 +26,7 @@ export interface CutEffort {
 }
 
 /** Can cancel a search, and is notified of its steps. */
-export interface CutListener extends Pick<SlicingListener, 'signal'> {
+interface CutListener extends Pick<SlicingListener, 'signal'> {
   readonly onSteps?: ((steps: number) => void) | undefined;
 }
 
