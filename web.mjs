@@ -1,4 +1,4 @@
-// Builds the page for browsers into out/web, a folder of static files. `--serve` shows it here, on PORT or 8123.
+// Builds the page for browsers into out/web, a folder of static files. `--serve` shows it here, on PORT, 8123 by default; 0 is any free one.
 import esbuild from 'esbuild';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -31,12 +31,12 @@ const sampleFiles = {
   'gpt3-175b': { 'terapipe.json': 'media/samples/gpt3-175b/terapipe.json', 'config.json': 'media/samples/gpt3-175b/config.json' },
   'Hugging Face config.json': { 'config.json': 'media/samples/llama3-8b/config.json' },
   'terapipe.json': { 'terapipe.json': 'media/samples/llama3-8b/terapipe.json', 'config.json': 'media/samples/llama3-8b/config.json' },
-  'Megatron-LM': { 'train.sh': 'test/fixtures/launchers/megatron-moe.sh' },
-  NeMo: { 'nemo.yaml': 'test/fixtures/launchers/nemo.yaml' },
-  'Megatron-Bridge': { 'bridge.yaml': 'test/fixtures/launchers/megatron-bridge.yaml' },
-  'GPT-NeoX': { 'neox.yml': 'test/fixtures/launchers/gpt-neox.yml' },
-  TorchTitan: { 'torchtitan.toml': 'test/fixtures/launchers/torchtitan-2025.toml' },
-  DeepSpeed: { 'ds_config.json': 'test/fixtures/launchers/deepspeed.json', 'config.json': 'media/samples/llama3-8b/config.json' },
+  'Megatron-LM': { 'train.sh': 'src/web/samples/megatron.sh' },
+  NeMo: { 'nemo.yaml': 'src/web/samples/nemo.yaml' },
+  'Megatron-Bridge': { 'bridge.yaml': 'src/web/samples/megatron-bridge.yaml' },
+  'GPT-NeoX': { 'neox.yml': 'src/web/samples/gpt-neox.yml' },
+  TorchTitan: { 'torchtitan.toml': 'src/web/samples/torchtitan.toml' },
+  DeepSpeed: { 'ds_config.json': 'src/web/samples/ds_config.json', 'config.json': 'media/samples/llama3-8b/config.json' },
 };
 
 async function samples() {
@@ -115,14 +115,15 @@ const types = { html: 'text/html', js: 'text/javascript', css: 'text/css', png: 
 
 function serve() {
   const port = Number(process.env.PORT ?? 8123);
-  createServer((request, response) => {
+  const server = createServer((request, response) => {
     const name = new URL(request.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '/index.html');
     const file = path.join(outdir, path.normalize(name));
     readFile(file).then(
       (bytes) => response.setHeader('content-type', types[path.extname(file).slice(1)] ?? 'text/plain').end(bytes),
       () => response.writeHead(404).end(),
     );
-  }).listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}/`));
+  });
+  server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
 }
 
 await build();

@@ -2,14 +2,14 @@ import * as vscode from 'vscode';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import { plannerProcess } from '../worker/process';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
-import { createComparisons } from '../features/compare/host/comparisons';
+import { createComparisons, type Comparisons } from '../features/compare/host/comparisons';
 import { toPageComparison } from '../features/compare/host/page';
 import type { Commands } from './commands/commands';
 import { welcomeToSample } from './commands/sample-window';
 import { registerExplorer } from './views/explorer';
 import { followFiles } from './sessions/follow-files';
 import { createLayoutDiffs } from './sessions/layout-diff';
-import { createLayoutSearches } from '../host/sessions/layout-searches';
+import { createLayoutSearches, type LayoutSearches } from '../host/sessions/layout-searches';
 import { toPageLayout } from '../host/pages/layout-page';
 import { createPageFocus } from './views/page-focus';
 import { registerLanguage } from './language/register';
@@ -20,7 +20,7 @@ import { createPlanSessions, type PlanSessions } from '../host/sessions/plan-ses
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from '../host/sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from '../host/sessions/what-ifs';
-import { createPrefills, prefillPlanner } from '../features/prefill/host/prefills';
+import { createPrefills, prefillPlanner, type Prefills } from '../features/prefill/host/prefills';
 import { toPagePrefill } from '../features/prefill/host/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
@@ -99,22 +99,11 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     profiles,
     focus,
   };
-  const sessionTexts = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
   const pages: PageServices = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
-    parts: {
-      profile: { of: ({ file }) => profiles.state(file), changed: profiles.onDidChange },
-      layout: { of: (session) => toPageLayout(session, layouts.state(session.file)), changed: layouts.onDidChange },
-      comparison: {
-        of: ({ file }, sent) => toPageComparison(file, comparisons.state(file), { displayPath, sessionTexts, sent }),
-        changed: comparisons.onDidChange,
-      },
-      prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
-      whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file), displayPath), changed: whatIfs.onDidChange },
-      history: { of: (session) => toPageHistory(session, histories, edits.canUndo(session.file)), changed: histories.onDidChange },
-    },
+    parts: pageParts({ sessions, profiles, layouts, comparisons, prefills, whatIfs, histories, edits }),
     displayPath,
     isTrusted: () => vscode.workspace.isTrusted,
     trainingCost: (file) => trainingCost(file === null ? undefined : vscode.Uri.parse(file)),
@@ -146,6 +135,40 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
+}
+
+/** What each tab shows of a session in addition to its plan, and when that changes. */
+function pageParts({
+  sessions,
+  profiles,
+  layouts,
+  comparisons,
+  prefills,
+  whatIfs,
+  histories,
+  edits,
+}: {
+  readonly sessions: PlanSessions;
+  readonly profiles: Profiles;
+  readonly layouts: LayoutSearches;
+  readonly comparisons: Comparisons;
+  readonly prefills: Prefills;
+  readonly whatIfs: WhatIfs;
+  readonly histories: PlanHistories;
+  readonly edits: PageEdits;
+}): PageServices['parts'] {
+  const sessionTexts = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
+  return {
+    profile: { of: ({ file }) => profiles.state(file), changed: profiles.onDidChange },
+    layout: { of: (session) => toPageLayout(session, layouts.state(session.file)), changed: layouts.onDidChange },
+    comparison: {
+      of: ({ file }, sent) => toPageComparison(file, comparisons.state(file), { displayPath, sessionTexts, sent }),
+      changed: comparisons.onDidChange,
+    },
+    prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
+    whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file), displayPath), changed: whatIfs.onDidChange },
+    history: { of: (session) => toPageHistory(session, histories, edits.canUndo(session.file)), changed: histories.onDidChange },
+  };
 }
 
 /** What sessions need of VS Code and of the planner's processes. */

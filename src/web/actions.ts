@@ -106,9 +106,10 @@ async function runCommand({ sessions, layouts, prefills, around, showTab }: ActC
   else if (name === 'terapipe.searchLayout') {
     showTab('layout', null);
     await layouts.search(file);
-  } else if (name === 'terapipe.planPrefill' && state.run !== null)
-    await prefills.plan(file, { ...usualPrefill(state.run, state.plan?.request.layout.pipeline ?? null), maximumChunks: null } as never);
-  else around.say('This needs VS Code on a desktop.');
+  } else if (name === 'terapipe.planPrefill' && state.run !== null) {
+    showTab('prefill', null);
+    await prefills.plan(file, usualPrefill(state.run, state.plan?.request.layout.pipeline ?? null));
+  } else around.say('This needs VS Code on a desktop.');
 }
 
 /** Sets values in the shown terapipe.json, as one edit. @throws ExpectedError where another file is shown. */

@@ -142,15 +142,9 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     const closer = bound.iterationMs < leftOutMs && budget.isToBeBounded(point) ? evaluator.solvedBound(point) : bound;
     leftOutMs = Math.min(leftOutMs, closer.iterationMs);
   };
-  /** A step that takes longer improves nothing: asked where slices are solved for by the makespan. */
-  const wantedBelowMs = (point: SearchPoint): number => {
-    if (point.solved !== true || isDrained(point)) return Infinity;
-    if (bestOnly) return Math.min(belowMs, kept.best()?.iterationMs ?? Infinity);
-    return (1 + finerUnitsGain) * (kept.perSchedule.get(scheduleKey(point))?.iterationMs ?? Infinity);
-  };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedBelowMs(point), signal) : 'too-large';
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedBelowMs(kept, point, options), signal) : 'too-large';
     if (predicted === 'too-large') {
       leaveOut(point, bound);
       return;
@@ -199,6 +193,17 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   progress();
   const tooLarge = [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
   return { ...keptLayouts(kept), excluded: tooLarge, lowerBoundMs: lowerBound(), counts };
+}
+
+/** Slices of a step that takes longer improve nothing: a limit where they are solved for by the makespan. */
+function wantedBelowMs(
+  kept: ReturnType<typeof keeper>,
+  point: SearchPoint,
+  { bestOnly = false, belowMs = Infinity }: SearchOptions,
+): number {
+  if (point.solved !== true || isDrained(point)) return Infinity;
+  if (bestOnly) return Math.min(belowMs, kept.best()?.iterationMs ?? Infinity);
+  return (1 + finerUnitsGain) * (kept.perSchedule.get(scheduleKey(point))?.iterationMs ?? Infinity);
 }
 
 function keptLayouts(kept: ReturnType<typeof keeper>): Pick<SearchOutcome, 'best' | 'paretoFront' | 'perSchedule' | 'perSizes' | 'sliced'> {

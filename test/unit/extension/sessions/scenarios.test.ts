@@ -23,7 +23,7 @@ function workspace() {
     get: (key: string): unknown => JSON.parse(stored.get(key) ?? 'null'),
     update: (key: string, value: unknown): Promise<void> => Promise.resolve(void stored.set(key, JSON.stringify(value))),
   };
-  return () => createScenarios(() => settings, memento as Parameters<typeof createScenarios>[1]);
+  return () => createScenarios(() => settings, memento);
 }
 
 /** Sessions that report plans when asked to. */
