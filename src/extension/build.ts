@@ -105,7 +105,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     layouts,
     parts: pageParts({ sessions, profiles, layouts, comparisons, prefills, whatIfs, histories, edits }),
     displayPath,
-    isTrusted: () => vscode.workspace.isTrusted,
+    isWorkspaceTrusted: () => vscode.workspace.isTrusted,
     trainingCost: (file) => trainingCost(file === null ? undefined : vscode.Uri.parse(file)),
     log,
     focus,

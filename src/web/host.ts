@@ -120,7 +120,7 @@ export function startHost(files: WebFiles, post: LinkedPost, around: Surrounding
     sessions,
     layouts,
     displayPath,
-    isTrusted: () => true,
+    isWorkspaceTrusted: () => true,
     trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
     parts: pageParts(made, files),
     act: (message, state) =>

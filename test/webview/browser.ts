@@ -45,6 +45,8 @@ export interface Stage {
   /** Version of Chromium. */
   readonly version: string;
   readonly open: (options: OpenOptions) => Promise<OpenPage>;
+  /** A profile of its own, for pages that keep something; the caller closes it. */
+  readonly newProfile: (viewport: { readonly width: number; readonly height: number }) => Promise<BrowserContext>;
   /** The upper left part of a picture, scaled to a width; pixels. */
   readonly scaled: (
     png: Buffer,
@@ -154,6 +156,7 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
       const page = left.pop() ?? (await newPage(await contextOf(scale)));
       return openPage(page, server, pages, options, () => void left.push(page));
     },
+    newProfile: (viewport) => browser.newContext({ viewport, locale: 'en-US', timezoneId: 'UTC' }),
     scaled: async (png, { fromWidth, fromHeight, width }) => {
       const scale = width / fromWidth;
       const page = await browser.newPage({ viewport: { width, height: Math.round(fromHeight * scale) } });

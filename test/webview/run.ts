@@ -23,6 +23,7 @@ import { sliceCases } from './slices';
 import { stateCases } from './states';
 import { tabCases } from './tab';
 import { timelineCases } from './timeline';
+import { webCases } from './web';
 import { whatIfCases } from './what-if';
 
 /** Runs every case in a real Chromium on the built page, under the CSP of the extension, and compares looks with approved pictures. */
@@ -63,13 +64,14 @@ export async function runWebviewTests({
   ].filter(asked);
   const sequential = performanceCases.filter(asked);
   const approved = approvedCases.filter(asked);
+  const web = webCases.filter(asked);
   const run = async (oneCase: Case): Promise<void> => {
     emit({ kind: 'start', name: oneCase.name });
     const { failure, note } = await runCase(stage, oneCase, screenshotsDir);
     if (note !== undefined) emit({ kind: 'note', text: note });
     emit(failure === null ? { kind: 'pass', name: oneCase.name } : { kind: 'fail', name: oneCase.name, why: failure });
   };
-  emit({ kind: 'expect', count: sequential.length + together.length + approved.length });
+  emit({ kind: 'expect', count: sequential.length + together.length + approved.length + web.length });
   for (const oneCase of sequential) await run(oneCase);
   await inLanes(3, together, run);
   for (const { name, run: compare } of approved) {
@@ -80,6 +82,14 @@ export async function runWebviewTests({
     );
     if (outcome.kind === 'pass') emit({ kind: 'note', text: `${name}: ${outcome.how}` });
     emit(outcome);
+  }
+  for (const { name, run: visit } of web) {
+    emit({ kind: 'start', name });
+    const failure = await visit(stage).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message.slice(0, 1500) : String(error)),
+    );
+    emit(failure === null ? { kind: 'pass', name } : { kind: 'fail', name, why: failure });
   }
   await stage.close();
 }

@@ -21,7 +21,7 @@ export interface LinkServices {
   readonly layouts: LayoutSearches;
   readonly parts: TabPartSources;
   readonly displayPath: (file: string) => string;
-  readonly isTrusted: () => boolean;
+  readonly isWorkspaceTrusted: () => boolean;
   /** @param file the config shown; null for none. */
   readonly trainingCost: (file: string | null) => TrainingCost;
   /**
@@ -93,7 +93,7 @@ export function linkPage(services: LinkServices, source: LinkedPage): PageLink {
     const own = source.session(); // even while a found layout is open
     return {
       page: source.page,
-      trusted: services.isTrusted(),
+      trusted: services.isWorkspaceTrusted(),
       displayPath: services.displayPath,
       parts:
         own === null ? {} : source.page === 'side' ? sideParts(own, layouts.state(own.file)) : allTabParts(parts, own, sync.comparison()),

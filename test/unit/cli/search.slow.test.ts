@@ -103,7 +103,7 @@ describe('terapipe plan --search', () => {
       [['plan', config, '--free', 'all'], /--free is an option of plan --search; give --search too/],
       [['plan', config, '--search', '--free', 'tensr'], /"tensr" is nothing that a search chooses; did you mean tensor\?/],
       [['plan', config, '--schedules', 'ZB-H3'], /"ZB-H3" is not a schedule; did you mean ZB-H1\?/],
-      [['memory', config, '--search'], /--search is an option of plan or export, not of memory/],
+      [['memory', config, '--search'], /--search is an option of plan, max or export, not of memory/],
     ] as const) {
       const { err, exitCode } = await cli.run(args);
       assert.equal(exitCode, 2);
