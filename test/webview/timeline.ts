@@ -171,6 +171,8 @@ export const timelineCases: readonly Case[] = [
       await page.keyboard.down('Control');
       await page.mouse.wheel(0, -600);
       await page.keyboard.up('Control');
+      // a browser takes a turn of the wheel when it gets to it
+      await until('the zoom', async () => (await saved(page)).viewport !== null);
       const zoomed = (await saved(page)).viewport!;
       const share = (zoomed.endMs - zoomed.startMs) / stepMs();
       assert.ok(share < 0.4, `${share} of the step`);
