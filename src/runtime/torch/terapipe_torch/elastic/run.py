@@ -20,7 +20,7 @@ from terapipe_torch.elastic.auto_cache import ActivationCache, CacheSize, memory
 from terapipe_torch.elastic.auto_dp import Placement, active_ranks, move_state, transfers
 from terapipe_torch.elastic.auto_pipe import AutoPipe, Shape, plan_of_shape
 from terapipe_torch.elastic.evaluate import Evaluation, Evaluator
-from terapipe_torch.elastic.freeze import GivenRule, freeze_rule
+from terapipe_torch.elastic.freeze import FreezeRule, GivenRule, freeze_rule
 from terapipe_torch.elastic.plan import ElasticPlan
 from terapipe_torch.elastic.samples import EpochOrder, Samples
 from terapipe_torch.elastic.trainer import ElasticTrainer, Progress
@@ -97,16 +97,16 @@ class ElasticRun:
         shape = self.auto_pipe.shape(self.progress.epoch, self.progress.frozen[self.progress.epoch])
         if shape != self.shape:
             self.change(shape)
-        transition = time.perf_counter() - begin
+        transition_ms = _ms_since(begin)
         order = EpochOrder(self.samples.count, self.plan.training.seed, self.progress.epoch, shape.batch * shape.replicas)
         first_step, processor, begin = self.progress.step, time.process_time(), time.perf_counter()
         if self.trainer is not None:
             self._steps(self.trainer, order)
-        train, begin = time.perf_counter() - begin, time.perf_counter()
-        processor = time.process_time() - processor
+        train_ms, begin = _ms_since(begin), time.perf_counter()
+        processor_ms = (time.process_time() - processor) * 1e3
         found = self._evaluated()
-        times = {"transitionMs": transition, "trainMs": train, "evaluationMs": time.perf_counter() - begin}
-        self._end(shape, order, order.steps - first_step, found, times, processor)
+        times = {"transitionMs": transition_ms, "trainMs": train_ms, "evaluationMs": _ms_since(begin)}
+        self._end(shape, order, order.steps - first_step, found, times, processor_ms)
 
     def _steps(self, trainer: ElasticTrainer, order: EpochOrder) -> None:
         if self.cache is not None:
@@ -128,12 +128,12 @@ class ElasticRun:
         return Evaluator(self.trainer.pipeline).evaluate(self.evaluation)
 
     def _end(
-        self, shape: Shape, order: EpochOrder, steps: int, found: Evaluation | None, times: dict[str, float], processor: float
+        self, shape: Shape, order: EpochOrder, steps: int, found: Evaluation | None, times: dict[str, float], processor_ms: float
     ) -> None:
         """Norms and the decision on the next epoch go to all ranks; then rank 0 logs, and all save."""
         epoch, loss = self.progress.epoch, self.progress.loss / order.steps
         self._agree_on_next()
-        numbers = [processor * 1e3, *((self.cache.computed, self.cache.advanced, self.cache.read) if self.cache else (0, 0, 0))]
+        numbers = [processor_ms, *((self.cache.computed, self.cache.advanced, self.cache.read) if self.cache else (0, 0, 0))]
         sums = torch.tensor(numbers, dtype=torch.float64)
         dist.all_reduce(sums, group=self.control)
         if dist.get_rank() == 0:
@@ -164,7 +164,7 @@ class ElasticRun:
     ) -> dict[str, Any]:
         """Of an epoch, with the names of `terapipe elastic --json`. `norms` makes a list of them a log of gradient norms."""
         placement = self._placement(shape)
-        seconds = times["trainMs"]
+        seconds = times["trainMs"] / 1e3
         state = "none" if not self._is_cached() else "read" if self.cache is not None and self.cache.computed == 0 else "fill"
         return {
             "epoch": epoch,
@@ -179,8 +179,8 @@ class ElasticRun:
             "stageLayers": _stage_units(shape),
             "isFrozenInside": shape.frozen_layers > 0 and shape.cut[0] < shape.frozen_layers,
             "cache": {"state": state},
-            **{name: each * 1e3 for name, each in times.items()},
-            "epochMs": sum(times.values()) * 1e3,
+            **times,
+            "epochMs": sum(times.values()),
             "samplesPerSecond": min(steps * order.global_batch, self.samples.count) / seconds if seconds > 0 else None,
             "loss": loss if math.isfinite(loss) else None,
             "norms": self.progress.norms[epoch],
@@ -251,7 +251,12 @@ class ElasticRun:
             self.cache.remove()
 
 
-def _rule(plan: ElasticPlan) -> Any:
+def _ms_since(begin: float) -> float:
+    """`begin` is what time.perf_counter() gave, in seconds."""
+    return (time.perf_counter() - begin) * 1e3
+
+
+def _rule(plan: ElasticPlan) -> FreezeRule:
     if plan.planned:
         return GivenRule(plan.model.layers, [each.frozen_layers for each in plan.planned])
     return freeze_rule(plan.freezing.rule, plan.model.layers, plan.freezing.alpha, plan.freezing.frozen_layers)
