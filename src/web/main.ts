@@ -183,7 +183,8 @@ function fillStart(): void {
 function followTheme(): void {
   const [dark, contrast] = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)'].map((query) => matchMedia(query));
   const apply = (): void => {
-    const theme = `${contrast?.matches === true ? 'high-contrast' : ''}${dark?.matches === true ? (contrast?.matches === true ? '' : 'dark') : contrast?.matches === true ? '-light' : 'light'}`;
+    const names = contrast?.matches === true ? (['high-contrast', 'high-contrast-light'] as const) : (['dark', 'light'] as const);
+    const theme = names[dark?.matches === true ? 0 : 1];
     document.documentElement.className = theme;
     document.body.className = `vscode-${theme}`;
   };

@@ -266,7 +266,7 @@ function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: Sear
   return meanParts(partsByStage(evaluator.pipeline(point), candidate, measured));
 }
 
-/** Layouts whose slices are solved for more finely: the fastest of their sizes, at most this share slower than the best of the schedule. */
+/** Layouts of a schedule whose slices are solved for more finely, each the fastest of its sizes, at most. */
 const finelySolvedAtMost = 4;
 
 /** The fastest layout of a schedule, and those next to it whose sequences are cut: finer units may turn them round. */

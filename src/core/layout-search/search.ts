@@ -195,7 +195,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   return { ...keptLayouts(kept), excluded: tooLarge, lowerBoundMs: lowerBound(), counts };
 }
 
-/** Slices of a step that takes longer improve nothing: a limit where they are solved for by the makespan. */
+/** A step that takes longer improves nothing, ms. Only where slices are solved for by the makespan: what else is found may save memory. */
 function wantedBelowMs(
   kept: ReturnType<typeof keeper>,
   point: SearchPoint,

@@ -26,7 +26,7 @@ export const usualRestart: Ranged = { low: 5.5, usual: 11, high: 33 };
 
 /**
  * GB/s at which a node writes a checkpoint. Llama 3's store sustained 2 TB/s for 2,048 nodes (section 3.3.1); BLOOM saved 2.3 TB from 48
- * nodes in 40 s.
+ * nodes in 40 s (BigScience's chronicles of tr11-176B, March 2022).
  */
 export const usualStorage: Ranged = { low: 0.5, usual: 1, high: 2 };
 
