@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from '../../../src/extension/views/page-host';
+import type { LayoutSearches } from '../../../src/host/sessions/layout-searches';
 import { createPlanSessions } from '../../../src/host/sessions/plan-sessions';
 import { readText, resolvePath } from '../../../src/extension/sessions/sources';
 import { until } from '../until';
@@ -45,10 +46,10 @@ function notAsked(): Promise<never> {
 }
 
 /** No profiles, no searches, no comparisons. */
-const quiet = {
-  displayPath: (file: string) => file,
-  isTrusted: () => true,
+const quiet: Omit<PageServices, 'sessions' | 'extensionUri' | 'log' | 'act' | 'focus'> = {
+  displayPath: (file) => file,
+  isWorkspaceTrusted: () => true,
   trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
-  parts: {},
-  layouts: { state: () => null, onDidChange: () => ({ dispose: () => undefined }), findings: () => [] },
-} as unknown as Omit<PageServices, 'sessions' | 'extensionUri' | 'log' | 'act' | 'focus'>;
+  parts: {} as PageServices['parts'],
+  layouts: { state: () => null, onDidChange: () => ({ dispose: () => undefined }), findings: () => [] } as unknown as LayoutSearches,
+};
