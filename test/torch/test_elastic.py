@@ -5,17 +5,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
 import unittest
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
 from models import spec_of, whole_stage
-from support import TRAINING, on_ranks
+from support import ROOT, TRAINING, on_ranks
 from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.elastic.auto_pipe import AutoPipe, plan_of_shape
 from terapipe_torch.elastic.freeze import AlphaRule, ChangeRule, GradientRule
-from terapipe_torch.elastic.plan import ElasticPlan, Freezing, Mechanisms, check_elastic
+from terapipe_torch.elastic.plan import KIND, ElasticPlan, Freezing, Mechanisms, PlannedEpoch, check_elastic
 from terapipe_torch.elastic.run import ElasticOptions, ElasticRun
 from terapipe_torch.elastic.samples import EpochOrder, RandomSamples, Samples, share_of_step
 from terapipe_torch.elastic.trainer import ElasticTrainer
@@ -152,18 +159,90 @@ def _is_frozen(name: str, frozen: int) -> bool:
     return (parts[0] == "embed_tokens" and frozen > 0) or (parts[0] == "layers" and int(parts[1]) < frozen)
 
 
+def call(case: tuple[Callable[[Any], Any], Any]) -> Any:
+    """Cases of several functions in one launch."""
+    function, argument = case
+    return function(argument)
+
+
+@cache
+def folder() -> Path:
+    """For checkpoints, logs and caches of all tests; removed when this process ends."""
+    made = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(made.cleanup)
+    return Path(made.name)
+
+
+def fixed() -> dict[str, tuple[ElasticPlan, ElasticOptions]]:
+    """Runs whose frozen layers are given."""
+    halved, slices, scheduled = Mechanisms(True, False, False), (5, 4, 3), given(0, 2, 4)
+    # bytes of half of the samples
+    half = COUNT // 2 * LENGTH * elastic().model.hidden * 4
+    held = {"freezing": given(0, 2, 2, 4), "epochs": 4}
+    plans = {
+        "freezing only": elastic(freezing=scheduled, mechanisms=OFF),
+        "shorter pipelines, idle ranks": elastic(freezing=scheduled, mechanisms=halved),
+        "shorter pipelines, replicas": elastic(freezing=scheduled, mechanisms=Mechanisms(True, True, False)),
+        "all": elastic(freezing=scheduled),
+        "all, 1F1B": elastic(freezing=scheduled, schedule="1F1B"),
+        "all, in slices": elastic(freezing=scheduled, schedule="1F1B", slices=slices),
+        "frozen layers inside, in slices": elastic(
+            freezing=scheduled, schedule="1F1B", slices=slices, frozen_inside=True, mechanisms=Mechanisms(False, True, False)
+        ),
+        "frozen layers on stages of their own": elastic(freezing=given(0, 3, 5), mechanisms=OFF, schedule="1F1B", slices=slices),
+        "two pipelines": elastic(freezing=scheduled, pipeline_length=2, replicas=2, batch=4),
+        "everything frozen": elastic(freezing=given(0, 5, 6)),
+        "recomputed": elastic(freezing=scheduled, training=dataclasses.replace(elastic().training, recompute="full")),
+        "planned": elastic(planned=tuple(PlannedEpoch(*each) for each in ((0, 4, 1, 4), (1, 2, 1, 8), (3, 1, 4, 2)))),
+        "cached in memory": elastic(**held),
+        "cached on disk": elastic(**held, cache_bytes=0),
+        "cached in both": elastic(**held, cache_bytes=half),
+        "half cached": elastic(**held, cache_bytes=half, cache_disk_bytes=0),
+    }
+    on_disk = ElasticOptions(cache=str(folder() / "cache"))
+    cases = {name: (plan, on_disk if name.startswith("cached") else ElasticOptions()) for name, plan in plans.items()}
+    cases["cached in memory"] = (plans["cached in memory"], ElasticOptions(epochs_log=str(folder() / "epochs.jsonl")))
+    return cases
+
+
+def saved() -> dict[str, tuple[ElasticPlan, ElasticOptions]]:
+    """Runs that save each step."""
+    plans = {
+        "replicas and cache": elastic(freezing=Freezing("gradients", 0.4)),
+        "idle ranks": elastic(freezing=Freezing("gradients", 0.4), mechanisms=Mechanisms(True, False, False), schedule="1F1B"),
+    }
+    return {name: (plan, ElasticOptions(save=str(folder() / name), save_every=1)) for name, plan in plans.items()}
+
+
+@cache
+def unbroken() -> dict[str, list[Any]]:
+    """All runs from their start, in one launch: the results of the ranks."""
+    bits = elastic(freezing=Freezing("alpha", 0.0), samples=24)
+    cases = {name: (train, case) for name, case in (fixed() | saved()).items()}
+    cases |= {"alpha 0": (train, (bits, ElasticOptions())), "plain": (train_plain, bits)}
+    return dict(zip(cases, on_ranks(4, call, list(cases.values())), strict=True))
+
+
+def written(plan: ElasticPlan) -> dict[str, Any]:
+    """As elastic.json has it."""
+    return {"kind": KIND, "version": 1, **_camel_case(dataclasses.asdict(plan))}
+
+
+def _camel_case(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): _camel_case(each) for name, each in value.items()}
+    return [_camel_case(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 class ElasticTest(unittest.TestCase):
     """Runs on processes of this machine."""
 
-    def results(self, world: int, cases: Sequence[tuple[ElasticPlan, ElasticOptions]]) -> list[Result]:
-        """Of rank 0, after a look at the others: active ones have the same steps."""
-        found = []
-        for ranks in on_ranks(world, train, cases):
-            for each in ranks:
-                self.assertIsInstance(each, Result, each)
-                self.assertTrue(set(each.steps) <= set(ranks[0].steps))
-            found.append(ranks[0])
-        return found
+    def first(self, ranks: list[Any]) -> Any:
+        """The result of rank 0, after a look at the others: active ones have the same steps."""
+        for each in ranks:
+            self.assertIsInstance(each, Result, each)
+            self.assertTrue(set(each.steps) <= set(ranks[0].steps))
+        return ranks[0]
 
     def assert_same(self, steps: list[tuple[float, float]], expected: list[tuple[float, float]]) -> None:
         self.assertEqual(len(steps), len(expected))
@@ -176,45 +255,115 @@ class FixedSchedule(ElasticTest):
     """The layers that freeze are given."""
 
     def test_equals_one_process_that_freezes_the_same_layers(self) -> None:
-        halved, slices = Mechanisms(True, False, False), (5, 4, 3)
-        plans = {
-            "freezing only": elastic(mechanisms=OFF),
-            "shorter pipelines, idle ranks": elastic(mechanisms=halved),
-            "shorter pipelines, replicas": elastic(mechanisms=Mechanisms(True, True, False)),
-            "all": elastic(),
-            "all, 1F1B": elastic(schedule="1F1B"),
-            "all, in slices": elastic(schedule="1F1B", slices=slices),
-            "frozen layers inside, in slices": elastic(
-                schedule="1F1B", slices=slices, frozen_inside=True, mechanisms=Mechanisms(False, True, False)
-            ),
-            "frozen layers on stages of their own": elastic(mechanisms=OFF, freezing=given(0, 3, 5), schedule="1F1B", slices=slices),
-            "two pipelines": elastic(pipeline_length=2, replicas=2, batch=4),
-            "everything frozen": elastic(freezing=given(0, 5, 6)),
-            "recomputed": elastic(training=dataclasses.replace(elastic().training, recompute="full")),
-        }
-        plans = {
-            name: dataclasses.replace(plan, freezing=given(0, 2, 4) if plan.freezing.rule != "given" else plan.freezing)
-            for name, plan in plans.items()
-        }
-        results = self.results(4, [(plan, ElasticOptions()) for plan in plans.values()])
-        reference = {}
-        for (name, plan), result in zip(plans.items(), results, strict=True):
-            frozen = plan.freezing.frozen_layers
+        reference: dict[tuple[int, ...], list[tuple[float, float]]] = {}
+        for name, (plan, _) in fixed().items():
+            frozen = tuple(each.frozen_layers for each in plan.planned) or plan.freezing.frozen_layers
             if frozen not in reference:
-                reference[frozen] = train_in_one_process(plan, frozen, (8, 8, 8))
+                reference[frozen] = train_in_one_process(plan, frozen, (8,) * plan.epochs)
             with self.subTest(name):
-                self.assert_same(result.steps, reference[frozen])
+                self.assert_same(self.first(unbroken()[name]).steps, reference[frozen])
+
+    def test_planned_epochs_are_followed(self) -> None:
+        epochs = self.first(unbroken()["planned"]).epochs
+        shapes = [tuple(each[name] for name in ("frozenLayers", "pipelineLength", "replicas", "microBatches")) for each in epochs]
+        self.assertEqual(shapes, [(0, 4, 1, 4), (1, 2, 1, 8), (3, 1, 4, 2)])
+
+    def test_epochs_are_logged_with_pipelines_and_norms(self) -> None:
+        epochs = self.first(unbroken()["cached in memory"]).epochs
+        lines = [json.loads(line) for line in (folder() / "epochs.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(lines, epochs)
+        shapes = [(line["frozenLayers"], line["replicas"], line["pipelineLength"], line["batch"]) for line in lines]
+        self.assertEqual(shapes, [(0, 1, 4, 8), (2, 1, 4, 8), (2, 1, 4, 8), (4, 2, 2, 4)])
+        self.assertEqual([sum(norm is None for norm in line["norms"]) for line in lines], [0, 2, 2, 4])
+
+
+class Cache(ElasticTest):
+    """Outputs of frozen layers are computed once, read later, and advanced through layers that freeze."""
+
+    def counts(self, name: str) -> list[tuple[str, int, int, int]]:
+        """Of each epoch: state, samples computed, advanced, read."""
+        caches = [each["cache"] for each in self.first(unbroken()[name]).epochs]
+        return [(each["state"], each["computed"], each["advanced"], each["read"]) for each in caches]
+
+    def test_hits_are_those_of_memory_and_disk(self) -> None:
+        # an epoch's last step of 4 sequences is filled up by its first sample
+        steps = 24
+        for name in ("cached in memory", "cached on disk", "cached in both"):
+            with self.subTest(name):
+                first, filled, read, advanced = self.counts(name)
+                self.assertEqual(first, ("none", 0, 0, 0))
+                self.assertEqual((filled[0], filled[2]), ("fill", 0))
+                self.assertGreaterEqual(filled[1], COUNT)
+                self.assertEqual(read, ("read", 0, 0, steps))
+                self.assertEqual((advanced[0], advanced[1], advanced[2] + advanced[3]), ("read", 0, steps))
+                self.assertGreaterEqual(advanced[2], COUNT)
+
+    def test_samples_without_room_are_computed_each_time(self) -> None:
+        _, _, read, advanced = self.counts("half cached")
+        self.assertEqual(read[2], 0)
+        self.assertGreaterEqual(min(read[1], read[3], advanced[1], advanced[2]), COUNT // 2)
+
+    def test_files_of_a_cache_are_gone(self) -> None:
+        self.first(unbroken()["cached on disk"])
+        self.assertEqual(list((folder() / "cache").iterdir()), [])
+
+
+class Resume(ElasticTest):
+    """A run continues from any of its checkpoints."""
+
+    def test_resumed_equals_unbroken(self) -> None:
+        # the epochs end after steps 3, 6 and 9
+        places = [(name, step) for name in saved() for step in (2, 3, 5, 6, 9)]
+        whole = {name: self.first(unbroken()[name]) for name in saved()}
+        cases = [(saved()[name][0], ElasticOptions(resume=str(folder() / name / f"step-{step}"))) for name, step in places]
+        for (name, step), ranks in zip(places, on_ranks(4, train, cases), strict=True):
+            with self.subTest(name, step=step):
+                frozen = [each["frozenLayers"] for each in whole[name].epochs]
+                self.assertLess(0, frozen[1])
+                self.assertEqual(self.first(ranks).steps, whole[name].steps[step:])
+                resumed = [(each["epoch"], each["frozenLayers"], each["norms"]) for each in ranks[0].epochs]
+                self.assertEqual(
+                    resumed, [(each["epoch"], each["frozenLayers"], each["norms"]) for each in whole[name].epochs[step // 3 :]]
+                )
+
+
+class Killed(unittest.TestCase):
+    """train.py with processes that the system ends."""
+
+    def start(self, *options: str, failing: Sequence[str] = ()) -> int:
+        script = [str(ROOT / "test/torch/failing_train.py"), *failing] if failing else [str(ROOT / "src/runtime/torch/train.py")]
+        command = [sys.executable, *script, str(folder() / "elastic.json"), "--device", "cpu", *options]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False).returncode
+
+    def losses(self, log: str) -> dict[int, float]:
+        """The last of each step."""
+        lines = [json.loads(line) for line in (folder() / log).read_text(encoding="utf-8").splitlines()]
+        return {line["step"]: line["loss"] for line in lines}
+
+    def test_killed_at_any_moment_it_resumes_to_the_same_losses(self) -> None:
+        (folder() / "elastic.json").write_text(json.dumps(written(elastic(pipeline_length=2, freezing=given(0, 4, 5)))), encoding="utf-8")
+        saves = ["--save", str(folder() / "killed"), "--save-every", "1", "--log", str(folder() / "killed.jsonl")]
+        saves += ["--epochs-log", str(folder() / "killed-epochs.jsonl")]
+        resumes = [*saves, "--resume", str(folder() / "killed")]
+        self.assertEqual(self.start("--log", str(folder() / "whole.jsonl")), 0)
+        # while layers go from a pipeline of 2 to two of 1; in a step
+        self.assertEqual(self.start(*saves, failing=["kill", "1", "layers.4"]), 1)
+        self.assertEqual(self.start(*resumes, failing=["kill", "all", "step 4"]), 1)
+        self.assertEqual(self.start(*resumes), 0)
+        self.assertEqual(self.losses("killed.jsonl"), self.losses("whole.jsonl"))
+        epochs = [json.loads(line) for line in (folder() / "killed-epochs.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(
+            [(each["epoch"], each["frozenLayers"], each["pipelineLength"]) for each in epochs], [(0, 0, 2), (1, 4, 1), (2, 5, 1)]
+        )
 
 
 class Decisions(ElasticTest):
-    """What is decided between epochs, and logged."""
+    """What is decided between epochs."""
 
     def test_alpha_0_equals_plain_training_to_the_bit(self) -> None:
-        plan = elastic(freezing=Freezing("alpha", 0.0), samples=24)
-        (result,) = self.results(4, [(plan, ElasticOptions())])
-        ((plain, *_),) = on_ranks(4, train_plain, [plan])
+        plain = unbroken()["plain"][0]
         self.assertEqual(len(plain), 9)
-        self.assertEqual(result.steps, plain)
+        self.assertEqual(self.first(unbroken()["alpha 0"]).steps, plain)
 
     def test_rules_are_those_of_the_planner(self) -> None:
         # PipeTransformer's auto_freeze.log, layers 5 to 11 before epoch 7; docs/elastic.md has it by hand

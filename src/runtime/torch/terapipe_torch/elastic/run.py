@@ -199,6 +199,17 @@ class ElasticRun:
             with Path(self.options.epochs_log).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
 
+    def _shorten_log(self) -> None:
+        """Epochs that were logged after the checkpoint are run and logged again."""
+        log = Path(self.options.epochs_log) if self.options.epochs_log is not None else None
+        if log is None or dist.get_rank() != 0 or not log.exists():
+            return
+        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if line.endswith("\n") and json.loads(line)["epoch"] < self.progress.epoch]
+        replacement = log.with_name(f".{log.name}.partial")
+        replacement.write_text("".join(kept), encoding="utf-8")
+        replacement.replace(log)
+
     def _resume(self) -> None:
         """Into the shape of the epoch that the checkpoint is in. Raises RuntimeRefusal for one of another kind of run."""
         path = newest_checkpoint(self.options.resume or "")
@@ -207,6 +218,7 @@ class ElasticRun:
             raise RuntimeRefusal(f"{path} is not of this run: it has no epochs of a model of {self.plan.model.layers} layers")
         for name, value in saved.items():
             setattr(self.progress, name, value)
+        self._shorten_log()
         if self.progress.epoch < self.plan.epochs:
             self.change(self.auto_pipe.shape(self.progress.epoch, self.progress.frozen[self.progress.epoch]), resumed=True)
             if self.trainer is not None:
