@@ -22,7 +22,7 @@ from support import ROOT, TRAINING, on_ranks
 from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.elastic.auto_pipe import AutoPipe, plan_of_shape
 from terapipe_torch.elastic.freeze import AlphaRule, ChangeRule, GradientRule
-from terapipe_torch.elastic.plan import KIND, ElasticPlan, Freezing, Mechanisms, PlannedEpoch, check_elastic
+from terapipe_torch.elastic.plan import KIND, ElasticPlan, Freezing, Mechanisms, PlannedEpoch, check_elastic, load_elastic
 from terapipe_torch.elastic.run import ElasticOptions, ElasticRun
 from terapipe_torch.elastic.samples import EpochOrder, RandomSamples, Samples, share_of_step
 from terapipe_torch.elastic.trainer import ElasticTrainer
@@ -173,6 +173,14 @@ def folder() -> Path:
     return Path(made.name)
 
 
+@cache
+def exported() -> ElasticPlan:
+    """What `terapipe export --to torchrun` writes of a Llama of the same sizes, in slices: planned on four GPUs."""
+    file = folder() / "exported.json"
+    subprocess.run(["node", "--import", "tsx", "test/torch/elastic-run.ts", str(file)], cwd=ROOT, check=True, capture_output=True)
+    return load_elastic(file)
+
+
 def fixed() -> dict[str, tuple[ElasticPlan, ElasticOptions]]:
     """Runs whose frozen layers are given."""
     halved, slices, scheduled = Mechanisms(True, False, False), (5, 4, 3), given(0, 2, 4)
@@ -194,6 +202,7 @@ def fixed() -> dict[str, tuple[ElasticPlan, ElasticOptions]]:
         "everything frozen": elastic(freezing=given(0, 5, 6)),
         "recomputed": elastic(freezing=scheduled, training=dataclasses.replace(elastic().training, recompute="full")),
         "planned": elastic(planned=tuple(PlannedEpoch(*each) for each in ((0, 4, 1, 4), (1, 2, 1, 8), (3, 1, 4, 2)))),
+        "exported": exported(),
         "cached in memory": elastic(**held),
         "cached on disk": elastic(**held, cache_bytes=0),
         "cached in both": elastic(**held, cache_bytes=half),
@@ -264,9 +273,15 @@ class FixedSchedule(ElasticTest):
                 self.assert_same(self.first(unbroken()[name]).steps, reference[frozen])
 
     def test_planned_epochs_are_followed(self) -> None:
-        epochs = self.first(unbroken()["planned"]).epochs
-        shapes = [tuple(each[name] for name in ("frozenLayers", "pipelineLength", "replicas", "microBatches")) for each in epochs]
-        self.assertEqual(shapes, [(0, 4, 1, 4), (1, 2, 1, 8), (3, 1, 4, 2)])
+        for name, expected in (
+            ("planned", [(0, 4, 1, 4), (1, 2, 1, 8), (3, 1, 4, 2)]),
+            ("exported", [(0, 4, 1, 4), (3, 2, 2, 4), (4, 2, 2, 4)]),
+        ):
+            with self.subTest(name):
+                epochs = self.first(unbroken()[name]).epochs
+                keys = ("frozenLayers", "pipelineLength", "replicas", "microBatches")
+                self.assertEqual([tuple(each[key] for key in keys) for each in epochs], expected)
+        self.assertEqual([each["slices"] for each in self.first(unbroken()["exported"]).epochs], [[7, 5]] * 3)
 
     def test_epochs_are_logged_with_pipelines_and_norms(self) -> None:
         epochs = self.first(unbroken()["cached in memory"]).epochs

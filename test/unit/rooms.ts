@@ -185,6 +185,7 @@ export const features: Readonly<Record<string, Feature>> = {
       'run',
       'terapipe',
       'plan-request',
+      'launchers',
       'export',
     ],
   },

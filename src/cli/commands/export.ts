@@ -52,6 +52,12 @@ export const exportCommand = defineCommand({
       const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
       const read = await measuredConfig(planned, step, terminal, texts);
       sayDifferences(read, terminal);
+      const { run } = read.config;
+      if (to === 'torchrun' && out !== null && run.elastic !== undefined) {
+        if (candidate !== null) throw usage(sentence`a run that freezes layers has no candidates`, sentence`leave --candidate out`);
+        const { elasticTorchAnswer } = await import('../../features/elastic/cli/torch-answer');
+        return elasticTorchAnswer(run, read.line.defaults, { out, write }, { ...terminal, texts });
+      }
       const plan = await planNearby(read.config, read.line.defaults, terminal.status);
       return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { ...terminal, texts });
     };

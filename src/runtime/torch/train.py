@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         "--epochs-log", metavar="FILE", help="elastic.json: add a line of JSON for each epoch, with its decisions and norms"
     )
     parser.add_argument("--cache", metavar="DIR", help="elastic.json: disk for outputs of frozen layers that memory does not hold")
+    parser.add_argument("--by-rule", action="store_true", help="elastic.json: freeze by its rule as the run goes, not as planned")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
 
@@ -94,13 +95,17 @@ def _elastic(options: argparse.Namespace) -> ElasticPlan:
     if options.save_every is not None and (options.save is None or options.save_every < 1):
         raise RuntimeRefusal("--save-every needs a number of steps from 1 and --save DIR")
     plan = load_elastic(options.plan)
+    if options.by_rule:
+        plan = dataclasses.replace(plan, planned=())
     given = {name: getattr(options, name) for name in ("precision", "seed") if getattr(options, name) is not None}
     return dataclasses.replace(plan, training=dataclasses.replace(plan.training, **given))
 
 
 def _run_elastic(options: argparse.Namespace) -> None:
     plan, device = _elastic(options), start(options.device)
-    agree(" ".join([plan.digest, *(str(getattr(options, name)) for name in ("precision", "seed", "save_every", "save", "resume"))]))
+    agree(
+        " ".join([plan.digest, *(str(getattr(options, name)) for name in ("precision", "seed", "save_every", "save", "resume", "by_rule"))])
+    )
     samples = samples_of(options.data, plan.model, plan.training, plan.samples)
     evaluation = None if options.evaluate is None else samples_of(options.evaluate, plan.model, plan.training, None)
     files = {name: getattr(options, name) for name in ("save", "save_every", "resume", "log", "epochs_log", "cache", "weights")}

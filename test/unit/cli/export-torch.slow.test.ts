@@ -89,4 +89,52 @@ describe('terapipe export --to torchrun', () => {
     assert.deepEqual(node.torchrun?.slice(0, 4), ['--node-rank', '1', '--master-addr', 'first']);
     assert.match(startScript(script('run')).stderr, /plan\.json is not next to this script/);
   });
+
+  it('writes the epochs of a run that freezes layers, and how to start it', async () => {
+    const sample = path.join(import.meta.dirname, '../../../media/samples/vit-elastic/terapipe.json');
+    const to = ['--to', 'torchrun', '--out', 'frozen', '--json'];
+    const { exitCode, out, err } = await line.run(['export', sample, ...to]);
+    assert.equal(exitCode, 0);
+    assert.match(err, /warning: not written: the optimizer sgd/);
+    const { files } = JSON.parse(out) as { files: string[] };
+    assert.ok(['elastic.json', 'run.sh', 'README.md', 'train.py'].every((name) => files.includes(name)));
+    const { kind, model, planned, replicas } = JSON.parse(readFileSync(inFolder('frozen/elastic.json'), 'utf8')) as ElasticFile;
+    assert.deepEqual([kind, model.vocab, model.patchWidth, model.maxPositions], ['terapipe-torch-elastic', 10, 768, 197]);
+    assert.deepEqual([replicas, planned.length, planned[0]?.pipelineLength, planned.at(-1)?.pipelineLength], [2, 10, 8, 1]);
+    const node = startScript(readFileSync(inFolder('frozen/run.sh'), 'utf8'), {
+      SLURM_SUBMIT_DIR: inFolder('frozen'),
+      NODE_RANK: '1',
+      MASTER_ADDR: 'first',
+    });
+    assert.deepEqual(node.torchrun?.slice(-6), [
+      '--nnodes',
+      '2',
+      '--nproc-per-node',
+      '8',
+      inFolder('frozen/train.py'),
+      inFolder('frozen/elastic.json'),
+    ]);
+  });
+
+  it('refuses a run that freezes layers where the runtime does not train it', async () => {
+    writeFileSync(
+      inFolder('tied.terapipe.json'),
+      tinyConfig({ elastic: { epochs: 2, datasetSize: 8, batch: 2 }, schedule: undefined, slicing: undefined }),
+    );
+    const to = ['export', 'tied.terapipe.json', '--to', 'torchrun', '--out', 'tied'];
+    const tied = await line.run(to);
+    assert.equal(tied.exitCode, 2);
+    assert.match(tied.err, /a head tied to the embedding, which freezes.*model\.tiedEmbeddings=false/s);
+    assert.equal((await line.run([...to, '--set', 'model.tiedEmbeddings=false'])).exitCode, 0);
+    const named = await line.run([...to, '--candidate', '1f1b']);
+    assert.match(named.err, /a run that freezes layers has no candidates/);
+  });
 });
+
+/** What of elastic.json is looked at. */
+interface ElasticFile {
+  readonly kind: string;
+  readonly model: Readonly<Record<'vocab' | 'patchWidth' | 'maxPositions', number>>;
+  readonly replicas: number;
+  readonly planned: readonly { readonly pipelineLength: number }[];
+}

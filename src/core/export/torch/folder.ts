@@ -27,16 +27,16 @@ export function torchFolder(plan: Plan): TorchFolder {
     gaps,
     files: new Map([
       ['plan.json', planText(written)],
-      ['run.sh', runScript(launch)],
+      ['run.sh', runScript({ ...launch, file: 'plan.json', examples: ['--steps 10', '--steps 1000 --data tokens.bin'] })],
       ['README.md', readmeText(written, launch, gaps)],
     ]),
   };
 }
 
 /** JSON with a line for each stage, unit and row of actions: to read, and to compare two. */
-function planText(plan: TorchPlan): string {
+export function planText(plan: object): string {
   const members = Object.entries(plan).map(([key, value]) => {
-    const rows: readonly unknown[] | null = Array.isArray(value) ? value : null;
+    const rows: readonly unknown[] | null = Array.isArray(value) ? (value as unknown[]) : null;
     const lines = rows?.map((row) => JSON.stringify(row)).join(',\n    ');
     return `${JSON.stringify(key)}: ${lines === undefined ? JSON.stringify(value) : `[\n    ${lines}\n  ]`}`;
   });

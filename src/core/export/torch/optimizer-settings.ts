@@ -1,5 +1,6 @@
 import { carriedFlags } from '../../launchers/megatron/carried-flags';
 import type { Remark } from '../../launchers/writing/launch-settings';
+import type { TrainingSpec } from '../../domain/request';
 import type { Plan } from '../../planner/plan';
 import { sentence } from '../../sentence';
 import { rateSchedules, type TorchPlan } from './schema';
@@ -19,11 +20,16 @@ type Settings = Pick<
   | 'seed'
 >;
 
+/** A run, with what its file sets. */
+interface OptimizedRun extends Pick<Plan, 'source'> {
+  readonly request: { readonly training: Pick<TrainingSpec, 'globalBatch'> };
+}
+
 /**
  * What the planned run's file sets of the optimizer, in the names of any launcher, and otherwise usual values; with what of it the runtime
  * does not have.
  */
-export function optimizerSettings({ source, request }: Plan): { readonly settings: Settings; readonly gaps: readonly Remark[] } {
+export function optimizerSettings({ source, request }: OptimizedRun): { readonly settings: Settings; readonly gaps: readonly Remark[] } {
   const settings = source?.settings ?? null;
   const flags = source === undefined || settings === null ? null : carriedFlags({ ...source, settings }, false).values;
   const word = (flag: string): string | undefined => flags?.get(flag)?.split(' ')[1];

@@ -8,7 +8,7 @@ import { counted, sentence, type Sentence } from '../../sentence';
 import type { Refusal } from '../slices/runs';
 
 /** Names of AdamW with the states that the runtime keeps. */
-const adamNames: ReadonlySet<string> = new Set([
+export const adamNames: ReadonlySet<string> = new Set([
   'adam',
   'adamw',
   'adamw_torch',
@@ -28,7 +28,18 @@ const adamNames: ReadonlySet<string> = new Set([
  * @throws ExpectedError `export-torchrun`.
  */
 export function requireTrainable(request: PlanRequest, candidate: Candidate): void {
-  const refusals = [...modelRefusals(request.model), ...trainingRefusals(request.training), ...layoutRefusals(request, candidate)];
+  refuseFirst([...modelRefusals(request.model), ...trainingRefusals(request.training), ...layoutRefusals(request, candidate)]);
+}
+
+/**
+ * Refuses a run that freezes layers for the first thing in it that the PyTorch runtime does not train. @param more what only such a run has.
+ * @throws ExpectedError `export-torchrun`.
+ */
+export function requireElasticTrainable(model: ModelSpec, training: TrainingSpec, more: readonly Refusal[]): void {
+  refuseFirst([...modelRefusals(model), ...trainingRefusals({ ...training, optimizer: 'adam' }), ...more]);
+}
+
+function refuseFirst(refusals: readonly Refusal[]): void {
   const [, what, remedy = sentence`plan without that, or export for another launcher`] = refusals.find(([isPlanned]) => isPlanned) ?? [];
   if (what !== undefined)
     throw new ExpectedError('export-torchrun', sentence`The PyTorch runtime does not train this plan: it has ${what}`, remedy);
