@@ -33,7 +33,7 @@ export type Given<O extends Options = Options> = {
 export interface Line {
   /** FILE; `-` for standard input. */
   readonly path: string;
-  /** All paths: more than one of a command that takes `PATH...`; with WHAT after FILE. */
+  /** All paths: more than one of a command that takes `PATH...`; with WHAT after FILE, or FILE after LOG. */
   readonly paths: readonly string[];
   /** `key=value` settings overriding the files, in order. */
   readonly sets: readonly string[];
@@ -57,7 +57,7 @@ export type Run = (terminal: Terminal, texts: Map<string, string>) => Promise<An
 /** A command of the terminal face: its options, its help, and what it does. */
 export interface Command<O extends Options = Options> {
   /** In brackets: it may be left out; empty: it takes nothing. */
-  readonly takes: 'FILE' | 'FILE WHAT' | 'PATH...' | '[FOLDER]' | '';
+  readonly takes: 'FILE' | 'FILE WHAT' | 'LOG [FILE]' | 'PATH...' | '[FOLDER]' | '';
   /** What it answers, in a few words. */
   readonly description: string;
   /** In addition to those of all commands. Commands that share an option name the same object. */

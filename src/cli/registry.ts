@@ -8,6 +8,7 @@ import { inspectCommand } from './commands/inspect';
 import { mcpCommand, skillCommand } from '../features/agents/cli/command';
 import { maxCommand } from '../features/largest/cli/command';
 import { memoryCommand } from './commands/memory';
+import { oomCommand } from '../features/oom/cli/command';
 import { planCommand } from './commands/plan';
 import { prefillCommand } from '../features/prefill/cli/command';
 import { profileCommand } from './commands/profile';
@@ -23,6 +24,7 @@ export const commands: Readonly<Record<string, Command>> = {
   days: daysCommand,
   max: maxCommand,
   memory: memoryCommand,
+  oom: oomCommand,
   prefill: prefillCommand,
   check: checkCommand,
   diff: diffCommand,

@@ -19,6 +19,11 @@ const calls: Readonly<Record<string, Record<string, unknown>>> = {
   terapipe_compare: { ...onOneNode, other: { set: { 'layout.tensor': 2 } } },
   terapipe_values: { key: 'tp', path: llama },
   terapipe_max: { what: 'sequence', ...onOneNode },
+  terapipe_oom: {
+    ...onOneNode,
+    logText:
+      'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.20 GiB is free. Of the allocated memory 60.10 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.',
+  },
   terapipe_patch: { path: 'media/samples/gpt3-175b/terapipe.json', set: { 'training.microBatch': 1 } },
   terapipe_calibrate: { ...onOneNode, stepMs: 3000 },
   terapipe_slices: { path: llama, nodes: 1, set: { 'layout.pipeline': 8, 'training.globalBatch': 8 } },

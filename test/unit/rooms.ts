@@ -219,6 +219,10 @@ export const features: Readonly<Record<string, Feature>> = {
       'the longest sequence, largest micro-batch, most layers, experts or columns of adapters with which a run fits, or the fewest GPUs',
     imports: ['domain', 'memory-model', 'planner', 'layout-search', 'plan-request', 'run', 'terapipe', 'export'],
   },
+  oom: {
+    about: 'why a run ran out of memory, from its log or memory snapshot, and against the plan of its config',
+    imports: ['domain', 'languages', 'memory-model', 'planner', 'plan-request', 'rules', 'run', 'terapipe', 'features/compare'],
+  },
   agents: {
     about: 'tools for coding agents, each a file of `core/tools` and a row of `core/registry`, for `terapipe mcp` and SKILL.md',
     imports: [
@@ -240,6 +244,7 @@ export const features: Readonly<Record<string, Feature>> = {
       'features/compare',
       'features/prefill',
       'features/largest',
+      'features/oom',
     ],
   },
 };

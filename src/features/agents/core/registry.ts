@@ -5,6 +5,7 @@ import { compareTool } from './tools/compare';
 import { inspectTool } from './tools/inspect';
 import { maxTool } from './tools/max';
 import { memoryTool } from './tools/memory';
+import { oomTool } from './tools/oom';
 import { patchTool } from './tools/patch';
 import { planTool } from './tools/plan';
 import { prefillTool } from './tools/prefill';
@@ -22,6 +23,7 @@ export const tools = {
   terapipe_compare: compareTool,
   terapipe_values: valuesTool,
   terapipe_max: maxTool,
+  terapipe_oom: oomTool,
   terapipe_patch: patchTool,
   terapipe_calibrate: calibrateTool,
   terapipe_slices: slicesTool,

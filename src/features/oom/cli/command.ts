@@ -1,0 +1,18 @@
+import { defineCommand, usage } from '../../../cli/command';
+import { configOptions } from '../../../cli/common-options';
+import { sentence } from '../../../core/sentence';
+
+export const oomCommand = defineCommand({
+  takes: 'LOG [FILE]',
+  description: 'why a run ran out of memory, from its log or memory snapshot, and what to do first',
+  options: configOptions,
+  notes: `LOG of oom is a log with PyTorch's error, or with memory as Megatron-LM, TorchTitan,
+DeepSpeed or nvidia-smi print it, or a snapshot of torch.cuda.memory._dump_snapshot. With
+FILE, the config of the run, it is compared with the plan, and fixes are priced.`,
+  start: (line) => {
+    const [log = line.path, config, ...more] = line.paths;
+    if (more.length > 0) throw usage(sentence`oom takes LOG and the config of its run`, sentence`name one of each`);
+    const asked = config === undefined ? null : { ...line, path: config, paths: [config] };
+    return async (terminal, texts) => (await import('./answer')).oomAnswer(log, asked, terminal, texts);
+  },
+});

@@ -1,0 +1,70 @@
+import type { OutOfMemory } from './evidence';
+
+/*
+ * PyTorch's out-of-memory errors: c10/cuda/CUDACachingAllocator.cpp, `malloc`. Until 2.0 in brackets (`GPU 0; 23.70 GiB total capacity; ...
+ * already allocated; ... free; ... reserved in total by PyTorch`, `cached` before 1.5), since 2.1 in sentences, with private pools since
+ * 2.4. Read at releases 1.4 to 2.9.
+ */
+
+const size = String.raw`(\d{1,20}(?:\.\d{1,6})?) ?(bytes|[KMGT]iB)`;
+const units = new Map([
+  ['bytes', 1],
+  ['KiB', 2 ** 10],
+  ['MiB', 2 ** 20],
+  ['GiB', 2 ** 30],
+  ['TiB', 2 ** 40],
+]);
+
+const patterns = {
+  requestBytes: [`Tried to allocate ${size}`],
+  capacityBytes: [`total capaci?ty of ${size}`, `${size} total capacity`],
+  freeBytes: [`of which ${size} is free`, `; ${size} free`],
+  processBytes: [`this process has ${size} memory in use`],
+  allocatedBytes: [`${size} is allocated by PyTorch`, `${size} already allocated`],
+  unallocatedBytes: [`${size} is reserved by PyTorch but unallocated`],
+  poolBytes: [`with ${size} allocated in private pools`],
+  allowedBytes: [`${size} allowed`],
+} as const;
+const reserved = [`${size} reserved in total by PyTorch`, `${size} cached`];
+
+/** An error of PyTorch's allocator, or of a `cudaMalloc` outside it. */
+export const errorStart =
+  /out of memory\. Tried to allocate|(?:CUDA|HIP) error: out of memory|(?:Cuda|HIP) failure (?:2 )?'out of memory'|CUDA_ERROR_OUT_OF_MEMORY/;
+const errorEnd = /reserved by PyTorch but unallocated|in total by PyTorch|\d cached\)|environment-variables/;
+
+/** Whether the figures of a message are all there: terminals and boxes break it into lines. */
+export function isWholeMessage(text: string): boolean {
+  return !text.includes('Tried to allocate') || errorEnd.test(text);
+}
+
+/** The figures of a message. @param text with what follows it on further lines. */
+export function readMessage(text: string, rank: number | null, traceback: readonly string[]): OutOfMemory {
+  const plain = text.slice(text.search(errorStart)).replace(/[\s│|]+/g, ' ');
+  const figure = (sources: readonly string[]): number | null => bytesIn(plain, sources);
+  const capacityBytes = figure(patterns.capacityBytes);
+  const allocatedBytes = figure(patterns.allocatedBytes);
+  const total = figure(reserved);
+  const unallocated = total === null || allocatedBytes === null ? null : Math.max(0, total - allocatedBytes);
+  const processBytes = figure(patterns.processBytes);
+  return {
+    rank,
+    requestBytes: figure(patterns.requestBytes),
+    capacityBytes,
+    freeBytes: figure(patterns.freeBytes),
+    // WSL and containers that hide processes print 0, or 16 EiB
+    processBytes: processBytes === null || processBytes === 0 || processBytes > (capacityBytes ?? Infinity) ? null : processBytes,
+    allocatedBytes,
+    unallocatedBytes: figure(patterns.unallocatedBytes) ?? unallocated,
+    poolBytes: figure(patterns.poolBytes),
+    allowedBytes: figure(patterns.allowedBytes),
+    traceback,
+  };
+}
+
+function bytesIn(text: string, sources: readonly string[]): number | null {
+  for (const source of sources) {
+    const [, number, unit = ''] = new RegExp(source).exec(text) ?? [];
+    if (number !== undefined) return Math.round(Number(number) * (units.get(unit) ?? 1));
+  }
+  return null;
+}

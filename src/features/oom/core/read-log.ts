@@ -1,0 +1,94 @@
+import { longestLine, numberIn, plainText } from '../../compare/core/logs/lines';
+import { errorStart, isWholeMessage, readMessage } from './messages';
+import { makeMemoryLineReader } from './memory-lines';
+import type { Evidence, MemoryPoint, OutOfMemory } from './evidence';
+
+/** Points, errors and ranks with a traceback that are kept: a log may be larger than memory. */
+const mostPoints = 200_000;
+const mostErrors = 10_000;
+const mostRanks = 4096;
+/** Lines of a traceback, characters of one, and further lines of a message. */
+const tracebackLines = 60;
+const tracebackWidth = 300;
+const messageLines = 8;
+
+const rankPrefix = /^\s{0,9}(?:\[?(?:rank|default)?\s?(\d{1,7})\]?:)/;
+const stepLine = /\biteration\s{0,3}=?\s{0,12}(\d{1,12})\s{0,3}\/|\bstep[:=]\s{0,6}(\d{1,12})\b|global_step=(\d{1,12})/;
+
+interface Unfinished {
+  readonly rank: number | null;
+  readonly traceback: readonly string[];
+  text: string;
+  lines: number;
+}
+
+/** Reads a log piece by piece, in bounded memory. */
+export function makeOomLogReader(): { readonly push: (piece: string) => void; readonly end: () => Evidence } {
+  const readMemory = makeMemoryLineReader();
+  const tracebacks = new Map<number | null, string[]>();
+  const points: MemoryPoint[] = [];
+  let errors: OutOfMemory[] = [];
+  let unfinished: Unfinished | null = null;
+  let lastStep: number | null = null;
+  let isExpandable = false;
+  let rest = '';
+
+  const finish = (): void => {
+    if (unfinished !== null && errors.length < mostErrors) errors.push(readMessage(unfinished.text, unfinished.rank, unfinished.traceback));
+    unfinished = null;
+  };
+  const readLine = (line: string): void => {
+    const prefix = rankPrefix.exec(line);
+    const rank = prefix?.[1] === undefined ? null : Number(prefix[1]);
+    if (errorStart.test(line)) {
+      finish();
+      unfinished = { rank, traceback: tracebacks.get(rank) ?? [], text: line, lines: 0 };
+    } else if (unfinished !== null) {
+      unfinished.text += ` ${line.slice(prefix?.[0].length ?? 0)}`;
+      unfinished.lines++;
+    }
+    if (unfinished !== null) {
+      if (isWholeMessage(unfinished.text) || unfinished.lines === messageLines) finish();
+      return;
+    }
+    const step = stepIn(line);
+    if (step !== null) {
+      lastStep = step;
+      errors = [];
+    }
+    if (line.includes('expandable_segments:True') && !line.includes('try setting')) isExpandable = true;
+    for (const one of readMemory(line, rank, lastStep)) if (points.length < mostPoints) points.push(one);
+    keepTraceback(tracebacks, rank, line);
+  };
+  return {
+    push: (piece) => {
+      const lines = plainText(rest + piece).split(/\r\n|\n|\r/);
+      rest = (lines.pop() ?? '').slice(0, longestLine);
+      for (const line of lines) readLine(line.slice(0, longestLine));
+    },
+    end: () => {
+      readLine(rest);
+      finish();
+      return { source: 'log', errors, points, lastStep, isExpandable, snapshot: null };
+    },
+  };
+}
+
+function stepIn(line: string): number | null {
+  const found = stepLine.exec(line);
+  const written = found?.[1] ?? found?.[2] ?? found?.[3];
+  return written === undefined ? numberIn(line, /\(after (\d{1,12}) iterations\)/) : Number(written);
+}
+
+/** The last traceback of each rank. */
+function keepTraceback(tracebacks: Map<number | null, string[]>, rank: number | null, line: string): void {
+  const isStart = line.includes('Traceback (most recent call last)');
+  const kept = tracebacks.get(rank);
+  if (isStart) {
+    if (kept !== undefined || tracebacks.size < mostRanks) tracebacks.set(rank, []);
+  } else if (kept !== undefined) {
+    kept.push(line.slice(0, tracebackWidth).trim());
+    if (kept.length > tracebackLines) kept.shift();
+  } else if (/^\s*(?:[|│]\s*)?File "/.test(line) && tracebacks.size < mostRanks)
+    tracebacks.set(rank, [line.slice(0, tracebackWidth).trim()]);
+}

@@ -1,0 +1,161 @@
+import { maximum } from '../../../core/numbers';
+import { partOfStack } from './snapshot';
+import { growthIn, type Growth } from './growth';
+import type { Evidence, OutOfMemory } from './evidence';
+
+/** Why a run ran out of memory. */
+export type Cause = (typeof namedCauses)[number] | 'capacity' | 'none';
+
+/** Those that leave a trace, in the order in which they count; what is left is capacity. */
+const namedCauses = ['limit', 'cuda-graphs', 'leak', 'fragmentation', 'outside-pytorch', 'optimizer-step', 'spike'] as const;
+
+/** The memory of a GPU when it ran out, bytes; null: not known. */
+interface Account {
+  readonly capacityBytes: number | null;
+  readonly requestBytes: number | null;
+  readonly freeBytes: number | null;
+  readonly allocatedBytes: number | null;
+  readonly unallocatedBytes: number | null;
+  readonly poolBytes: number | null;
+  /**
+   * Outside PyTorch's allocator, of this process where the message has it: the CUDA context, NCCL's buffers, libraries; else of all
+   * processes.
+   */
+  readonly outsideBytes: number | null;
+  /** Of other processes. */
+  readonly othersBytes: number | null;
+  /** What the allocator is allowed, less what it has reserved. */
+  readonly allowanceBytes: number | null;
+}
+
+export interface Verdict {
+  readonly cause: Cause;
+  /** Further causes that hold, in the order in which they count. */
+  readonly also: readonly Cause[];
+  readonly rank: number | null;
+  /** Ranks that ran out. */
+  readonly ranks: number;
+  readonly account: Account;
+  /** In the loss or its logits, by the stack. */
+  readonly isInLoss: boolean;
+  readonly growth: Growth | null;
+  /** The most that points show, bytes: of tensors, reserved, in use. */
+  readonly peak: { readonly allocatedBytes: number | null; readonly reservedBytes: number | null; readonly inUseBytes: number | null };
+}
+
+/** A CUDA context with NCCL's buffers takes less; what is above it is worth a word. */
+const usualOutsideBytes = 3 * 2 ** 30;
+/** Of a GPU: private pools, or one tensor, above it are worth a word. */
+const largeShare = 0.1;
+
+/** What the evidence shows: docs/model/memory.md, Why it ran out. */
+export function judge(evidence: Evidence): Verdict {
+  const error = evidence.snapshot === null ? firstError(evidence.errors) : errorOfSnapshot(evidence);
+  const growth = growthIn(evidence);
+  const account = makeAccount(error);
+  const stack = partOfStack(error?.traceback.toReversed() ?? []);
+  const holds = namedCauses.filter((cause) => tests[cause]({ evidence, error, account, growth, stack }));
+  const [cause = (error?.requestBytes ?? null) === null ? 'none' : 'capacity', ...also] = holds;
+  const most = (of: 'allocatedBytes' | 'reservedBytes' | 'inUseBytes'): number | null => {
+    const known = evidence.points.flatMap((point) => point[of] ?? []);
+    return known.length === 0 ? null : maximum(known);
+  };
+  return {
+    cause,
+    also,
+    rank: error?.rank ?? growth?.rank ?? null,
+    ranks: new Set(evidence.errors.map(({ rank }) => rank)).size,
+    account,
+    isInLoss: stack === 'loss',
+    growth,
+    peak: { allocatedBytes: most('allocatedBytes'), reservedBytes: most('reservedBytes'), inUseBytes: most('inUseBytes') },
+  };
+}
+
+/** The first with figures: ranks that fail after it fail since it did. */
+function firstError(errors: readonly OutOfMemory[]): OutOfMemory | null {
+  return errors.find(({ requestBytes }) => requestBytes !== null) ?? errors[0] ?? null;
+}
+
+function errorOfSnapshot({ snapshot }: Evidence): OutOfMemory | null {
+  if (snapshot === null) return null;
+  const { oom, reservedBytes, allocatedBytes, poolBytes } = snapshot;
+  return {
+    rank: null,
+    requestBytes: oom?.requestBytes ?? null,
+    capacityBytes: null,
+    freeBytes: oom?.freeBytes ?? null,
+    processBytes: null,
+    allocatedBytes,
+    unallocatedBytes: Math.max(0, reservedBytes - allocatedBytes),
+    poolBytes,
+    allowedBytes: null,
+    traceback: oom?.frames.toReversed() ?? [],
+  };
+}
+
+function makeAccount(error: OutOfMemory | null): Account {
+  const { requestBytes = null, capacityBytes = null, freeBytes = null, allocatedBytes = null, unallocatedBytes = null } = error ?? {};
+  const { poolBytes = null, processBytes = null, allowedBytes = null } = error ?? {};
+  const reserved = allocatedBytes === null || unallocatedBytes === null ? null : allocatedBytes + unallocatedBytes;
+  const used = capacityBytes === null || freeBytes === null ? null : capacityBytes - freeBytes;
+  const least = (value: number | null): number | null => (value === null ? null : Math.max(0, value));
+  return {
+    capacityBytes,
+    requestBytes,
+    freeBytes,
+    allocatedBytes,
+    unallocatedBytes,
+    poolBytes,
+    outsideBytes: least(reserved === null ? null : (processBytes ?? used ?? reserved) - reserved),
+    othersBytes: least(used === null || processBytes === null ? null : used - processBytes),
+    allowanceBytes: least(allowedBytes === null || reserved === null ? null : allowedBytes - reserved),
+  };
+}
+
+interface Facts {
+  readonly evidence: Evidence;
+  readonly error: OutOfMemory | null;
+  readonly account: Account;
+  readonly growth: Growth | null;
+  readonly stack: ReturnType<typeof partOfStack>;
+}
+
+/** Whether each cause holds. */
+const tests: Readonly<Record<(typeof namedCauses)[number], (facts: Facts) => boolean>> = {
+  limit: ({ account: { allowanceBytes, requestBytes, freeBytes } }) =>
+    allowanceBytes !== null && requestBytes !== null && freeBytes !== null && allowanceBytes < requestBytes && freeBytes >= requestBytes,
+  'cuda-graphs': ({ account, stack }) => stack === 'graphs' || (account.poolBytes ?? 0) >= largeShare * total(account),
+  leak: ({ growth }) => growth !== null,
+  fragmentation: ({ account, evidence }) => !evidence.isExpandable && isFragmented(account),
+  'outside-pytorch': ({ evidence, account }) => evidence.errors.length > 0 && isOutside(account),
+  'optimizer-step': ({ stack }) => stack === 'optimizer',
+  spike: ({ account, stack }) => {
+    const request = account.requestBytes ?? 0;
+    return request >= largeShare * total(account) || (stack === 'loss' && request >= 0.02 * total(account));
+  },
+};
+
+/** Of the GPU, or where it is not known what of it is accounted for. */
+function total({ capacityBytes, freeBytes, allocatedBytes, unallocatedBytes }: Account): number {
+  return capacityBytes ?? Math.max(1, (freeBytes ?? 0) + (allocatedBytes ?? 0) + (unallocatedBytes ?? 0));
+}
+
+/**
+ * Whether the request would have fitted in what the GPU has free and the allocator has reserved for nothing, which expandable segments
+ * join. A request that is a large part of the GPU counts only where the reserved part by itself is larger: else it would fit in hardly any
+ * state of the run.
+ */
+function isFragmented(account: Account): boolean {
+  const { requestBytes, unallocatedBytes, freeBytes } = account;
+  if (requestBytes === null || unallocatedBytes === null) return false;
+  if (unallocatedBytes >= requestBytes) return unallocatedBytes >= 0.01 * total(account);
+  return requestBytes < largeShare * total(account) && unallocatedBytes + (freeBytes ?? 0) >= requestBytes;
+}
+
+/** Without figures the allocator did not fail: CUDA or NCCL did. With them, others hold what the request lacks. */
+function isOutside({ requestBytes, freeBytes, outsideBytes, othersBytes }: Account): boolean {
+  if (requestBytes === null) return true;
+  const excess = (othersBytes ?? 0) + (outsideBytes ?? 0) - usualOutsideBytes;
+  return excess > 0 && excess + (freeBytes ?? 0) >= requestBytes;
+}
