@@ -6,6 +6,7 @@ import { ExpectedError, configError } from '../../core/errors';
 import { formatNumber } from '../../core/format';
 import type { Place } from '../../core/domain/located';
 import { unitCount, commonUnit, type SliceMs, type SlicingProblem } from '../../core/slicing/problem';
+import { batchedKeys, readBatchedTable } from './solve-table';
 import { missing, openProblem, placeIn, refuseUnknown, required } from './section';
 import * as v from 'valibot';
 import { sentence } from '../../core/sentence';
@@ -50,8 +51,8 @@ const maximumUnits = 2 ** 16;
 /**
  * Reads a problem for `terapipe solve`: `{batch, tokens, unit, stages, cost}` with `cost` a formula or a table, and optionally what
  * `SlicingProblem` also takes:
- * `minimumTokens`, `multiples`, `stageFactors`, `maximumInFlight`, `oneScheme`, `forwardOnly`, `tolerance`. A table is of batch 1, so
- * chunks are single sequences then.
+ * `minimumTokens`, `multiples`, `stageFactors`, `maximumInFlight`, `oneScheme`, `forwardOnly`, `tolerance`. A table without `batches` is of
+ * batch 1, so chunks are single sequences then.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `solve-too-large`.
  */
 export function readSolveProblem(text: string, file: string): SlicingProblem {
@@ -102,6 +103,8 @@ function readSliceCost(section: Section): SliceCostFields {
   if (child === undefined) throw missing(section, 'cost', 'a formula such as { "fixed": 1, "perToken": 0.01 }, or { "table": ... }');
   if (child.members.has('table')) refuseUnknown(child, ['table'], 'a cost with a table');
   else refuseUnknown(child, coefficientKeys, 'a cost formula');
+  const batched = openChild(child, 'table', batchedKeys);
+  if (batched?.members.has('batches') === true) return readBatchedTable(batched);
   const { costTable } = readCost(section);
   if (costTable === undefined) return readFormula(child);
   const table = tableCost(costTable.value);

@@ -73,6 +73,56 @@ describe('terapipe solve', () => {
     assert.ok(Math.abs(baselines.whole - (30 + ((38 - 30) / 256) * 0 + ((30 - 10) / 192) * 256) * (3 + 3)) < 1e-9);
   });
 
+  const batched = {
+    batches: [1, 3],
+    tokens: [64, 256],
+    contexts: [0, 256],
+    ms: [
+      [
+        [10, 12],
+        [30, 38],
+      ],
+      [
+        [12, 15],
+        [50, 66],
+      ],
+    ],
+  };
+
+  it('takes a table of micro-batch size, length and context, and joins sequences where that is faster', () => {
+    const wanted = { batch: 4, tokens: 512, unit: 64, stages: 4 };
+    const answer = solve({ ...wanted, cost: { table: batched } });
+    const at = (rows: readonly (readonly number[])[], length: number, context: number): number => {
+      const [low, high] = rows.map((row) => row[0]! + (Math.max(0, context) / 256) * (row[1]! - row[0]!)) as [number, number];
+      return length <= 64 ? low : low + ((length - 64) / 192) * (high - low);
+    };
+    const cost: SlicingProblem['cost'] = (batch, tokens, context) => {
+      const [one, three] = batched.ms.map((rows) => at(rows, tokens, context)) as [number, number];
+      return one + ((batch - 1) / 2) * (three - one);
+    };
+    const oracle = bruteForce({ ...wanted, batch: 2, cost });
+    const pair = solve({ ...wanted, batch: 2, cost: { table: batched } });
+    assert.ok(oracle !== null && Math.abs(pair.latencyMs - oracle.latencyMs) <= 1e-9 * oracle.latencyMs);
+    assert.ok(answer.exact && answer.scheme.some(({ batch }) => batch > 1));
+    assert.ok(
+      answer.scheme.every(({ batch }) => batch <= 3),
+      'no more sequences than were measured',
+    );
+    const { tokens, contexts, ms } = batched;
+    const single = solve({ ...wanted, cost: { table: { tokens, contexts, ms: ms[0] } } });
+    assert.ok(answer.latencyMs < single.latencyMs);
+  });
+
+  it('points at what is wrong in such a table', () => {
+    const wrong = (changed: object) => refusal({ ...problem, cost: { table: { ...batched, ...changed } } });
+    assert.equal(wrong({ batches: [2, 3] }).at, '[2,3]');
+    assert.equal(wrong({ batches: [1, 1] }).at, '[1,1]');
+    assert.equal(wrong({ contexts: [256, 0] }).at, '[256,0]');
+    assert.equal(wrong({ batches: [1, 2, 3] }).code, 'config-inconsistent');
+    assert.equal(wrong({ backwardMs: [] }).code, 'unknown-key');
+    assert.equal(wrong({ ms: [[[-1]]] }).at, '[[[-1]]]');
+  });
+
   it('takes comments, minimumTokens, forwardOnly, equal stage factors and room for the whole batch', () => {
     const extended = {
       ...problem,
@@ -174,6 +224,7 @@ describe('terapipe solve', () => {
     { multiples: [16] },
     { multiples: [3, 2] },
     { oneScheme: true },
+    { oneScheme: true, maximumInFlight: 3 },
     { forwardOnly: true, maximumInFlight: 1 },
     { minimumTokens: 16, stageFactors: [1, 2, 1] },
   ];
