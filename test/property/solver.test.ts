@@ -62,6 +62,7 @@ const options = fc.oneof(
   fc.record({ maximumInFlight: fc.integer({ min: 1, max: 8 }) }),
   fc.record({ multiples: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 2 }), oneScheme: fc.boolean() }),
   fc.record({ forwardOnly: fc.constant(true), maximumInFlight: fc.constant(1) }),
+  fc.record({ maximumInFlight: fc.integer({ min: 1, max: 5 }), oneScheme: fc.constant(true) }),
 );
 
 interface Options {
@@ -158,6 +159,29 @@ describe('solver against brute force', () => {
       { seed, numRuns: cases(360, 2000) },
     );
     assert.ok(limited > 20, `${limited} in several rounds`);
+  });
+
+  it('cuts all chunks alike on stages that differ, within the slices in flight', () => {
+    const factors = fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 5, maxLength: 5 });
+    fc.assert(
+      fc.property(problems, factors, fc.integer({ min: 1, max: 4 }), (given, drawn, maximumInFlight) => {
+        const problem = { ...withOptions(given, { factors: drawn }), maximumInFlight, oneScheme: true };
+        const oracle = bruteForce(problem);
+        if (oracle === null) {
+          assert.throws(() => solveSlicing(problem), { code: 'slicing-infeasible' });
+          return;
+        }
+        const { scheme, rounds, latencyMs, lowerBoundMs, exact } = solveSlicing(problem);
+        const slack = 1e-9 * Math.max(1, oracle.latencyMs);
+        assert.equal(new Set(scheme.map(({ tokens }) => String(tokens))).size, 1);
+        let first = 0;
+        for (const chunks of rounds)
+          assert.ok(scheme.slice(first, (first += chunks)).flatMap(({ tokens }) => tokens).length <= maximumInFlight, 'slices in flight');
+        assert.ok(Math.abs(latencyMs - oracle.latencyMs) <= slack, `${latencyMs} for ${oracle.latencyMs}`);
+        assert.ok(exact && lowerBoundMs === latencyMs);
+      }),
+      { seed, numRuns: cases(200, 2000) },
+    );
   });
 
   it('keeps its lower bound below the optimum when evaluations run out', () => {

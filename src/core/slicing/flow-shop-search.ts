@@ -47,6 +47,7 @@ export function searchFlowShop(
   signal: CancelSignal | undefined,
 ): FlowShopResult {
   const growth = pathGrowth(factors);
+  const ways = waysOn(growth);
   const units = kinds[0]?.units ?? 0;
   const scratch = tokenScratch(units);
   const cuts = kinds.map((rows) => cheapestCut(rows, Infinity, scratch, signal));
@@ -82,7 +83,8 @@ export function searchFlowShop(
             if (parent.slices >= maximumSlices) continue;
             if (++made > maximumLabels) return { chunks: null, complete: false, labels: made };
             growth.grow(parent.state, ms, next);
-            if (leastMs(growth, next, suffixMs) >= capMs) continue;
+            const slicesLeft = Math.min(maximumSlices - parent.slices - 1, (sequences - after + 1) * units - end);
+            if (leastMs(ways, next, suffixMs, slicesLeft) >= capMs) continue;
             const label = { state: next, slices: parent.slices + 1, parent, kind, start, end };
             keep(end === units ? (done[after] ?? []) : (at[end] ?? []), label, maximumSlices < Infinity);
           }
@@ -94,10 +96,34 @@ export function searchFlowShop(
   return { chunks: finished[0] === undefined ? null : tracedChunks(finished[0], sizes), complete: true, labels: made };
 }
 
-/** What a begun plan takes at least: staying on one stage for all that is left. */
-function leastMs({ size, stay }: PathGrowth, state: Float64Array, suffixMs: number): number {
+/** A path through what is left: on the stage of entry `from` up to the slowest slice, over to another stage there, and on along that. */
+interface WayOn {
+  readonly from: number;
+  /** Times the sum of what is left, and times its slowest slice. */
+  readonly sum: number;
+  readonly slowest: number;
+}
+
+function waysOn({ size, stay, enter }: PathGrowth): WayOn[] {
+  return Array.from({ length: size }, (_, from) => from).flatMap((from) => {
+    let crossing = stay[from] ?? 0;
+    return Array.from({ length: size - from }, (_, further) => {
+      if (further > 0) crossing += enter[from + further] ?? 0;
+      const sum = Math.min(stay[from] ?? 0, stay[from + further] ?? 0);
+      return { from, sum, slowest: crossing - sum };
+    });
+  });
+}
+
+/**
+ * What a begun plan takes at least, ms, with `suffixMs` or more left in at most `slicesLeft` slices. The slowest of them takes no less than
+ * their mean (docs/model/slicing.md, Flow-shop bounds).
+ */
+function leastMs(ways: readonly WayOn[], state: Float64Array, suffixMs: number, slicesLeft: number): number {
+  if (suffixMs > 0 && slicesLeft <= 0) return Infinity;
+  const slowestMs = suffixMs > 0 ? suffixMs / slicesLeft : 0;
   let least = 0;
-  for (let index = 0; index < size; index++) least = Math.max(least, (state[index] ?? 0) + (stay[index] ?? 0) * suffixMs);
+  for (const { from, sum, slowest } of ways) least = Math.max(least, (state[from] ?? 0) + sum * suffixMs + slowest * slowestMs);
   return least;
 }
 

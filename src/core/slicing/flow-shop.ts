@@ -75,6 +75,8 @@ export interface PathGrowth {
   readonly size: number;
   /** Factor of staying on each of them, ascending with the stages. */
   readonly stay: Float64Array;
+  /** Factors of entering each from the one before: of all stages between, and itself. */
+  readonly enter: Float64Array;
   /** Writes the state after one more slice of `ms` to `next`. */
   readonly grow: (state: Float64Array, ms: number, next: Float64Array) => void;
 }
@@ -82,13 +84,13 @@ export interface PathGrowth {
 export function pathGrowth(factors: readonly number[]): PathGrowth {
   const stages = stayingStages(factors);
   const stay = Float64Array.from(stages, (stage) => factors[stage] ?? 0);
-  // What entering a stage from the one before in the list takes of a slice: all stages between, and itself.
   const enter = Float64Array.from(stages, (stage, index) =>
     factors.slice(index === 0 ? 0 : (stages[index - 1] ?? 0) + 1, stage + 1).reduce((sum, factor) => sum + factor, 0),
   );
   return {
     size: stages.length,
     stay,
+    enter,
     grow: (state, ms, next) => {
       let before = 0;
       for (let index = 0; index < stay.length; index++) {

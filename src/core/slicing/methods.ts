@@ -1,14 +1,15 @@
-import { ExpectedError, type CancelSignal } from '../errors';
+import type { CancelSignal } from '../errors';
 import { bestEqualMs, type Baselines } from './baselines';
 import { flowShopBounds, flowShopMs, type Objective } from './flow-shop';
 import { searchFlowShop } from './flow-shop-search';
 import { jointRows, batchPartitions } from './one-scheme';
 import type { SlicingProblem } from './problem';
+import { solveOneSchemeRounds } from './one-scheme-rounds';
+import { mayTryAll, trySharedCuts } from './one-scheme-trial';
 import { solveRounds, type RoundsResult } from './rounds';
 import { solveFlowShopRounds } from './flow-shop-rounds';
 import { roundingSlack, searchThresholds, type FoundScheme, type SearchOptions } from './search';
 import { chunkSliceTimes, type SliceRows } from './slice-rows';
-import { counted, sentence } from '../sentence';
 
 /** Chunks of every round, and what is proved of them: `boundMs` in the problem's ms. */
 export interface Solved {
@@ -28,6 +29,8 @@ interface MethodOptions {
 const defaultEvaluations = 100_000;
 /** Labels of begun plans before the flow shop is left to its bounds: about a second. */
 const mostLabels = 1_000_000;
+/** The same over all sizes of rounds: some seconds. */
+const mostRoundLabels = 4_000_000;
 /** Visits of slices that solving rounds may take, over all of them. */
 const roundVisits = 2e9;
 
@@ -48,6 +51,11 @@ export function chooseMethod(
     searched.length === 0 ? null : searchedPlan(problem, searched, sequences, objective, capMs, baselines, options);
   const unlimited = search(kinds, batch, formula, bestEqualMs(baselines));
   if (unlimited === null) return null;
+  if (oneScheme && judgedBy === 'simulation' && problem.maximumEvaluations === undefined && mayTryAll({ kinds, sequences: batch })) {
+    const maximumSlices = forwardOnly ? Infinity : maximumInFlight;
+    const tried = trySharedCuts({ kinds, sequences: batch, factors: problem.stageFactors ?? [], maximumSlices }, options.signal);
+    return tried === null ? null : asSolved(tried, 1);
+  }
   const shared = oneScheme ? withOneScheme(problem, kinds, formula, unlimited, search) : unlimited;
   const fits = ({ rounds }: Solved): boolean =>
     forwardOnly || rounds.flat().reduce((sum, { ends }) => sum + ends.length, 0) <= maximumInFlight;
@@ -57,10 +65,14 @@ export function chooseMethod(
     if (fits(simulated)) return simulated;
   }
   if (oneScheme)
-    throw new ExpectedError(
-      'slicing-unsupported',
-      sentence`One scheme for all chunks in rounds of at most ${counted(maximumInFlight, 'slice')} in flight cannot be solved`,
-      sentence`leave oneScheme or maximumInFlight out`,
+    return inOneSchemeRounds(
+      problem,
+      kinds,
+      judgedBy === 'formula' ? null : flowShopBounds(problem.stageFactors ?? []),
+      formula,
+      unlimited,
+      search,
+      options,
     );
   return judgedBy === 'formula' ? inRounds(problem, kinds, formula, options) : inFlowShopRounds(problem, kinds, options);
 }
@@ -144,8 +156,57 @@ function inRounds(problem: SlicingProblem, kinds: readonly SliceRows[], objectiv
 /** The same on stages that differ. */
 function inFlowShopRounds(problem: SlicingProblem, kinds: readonly SliceRows[], { signal }: MethodOptions): Solved | null {
   const { batch, stageFactors: factors = [], maximumEvaluations } = problem;
-  const maximumLabels = maximumEvaluations === undefined ? mostLabels : 0;
+  const maximumLabels = maximumEvaluations === undefined ? mostRoundLabels : 0;
   return asSolved(solveFlowShopRounds({ kinds, sequences: batch, factors, maximumLabels, ...roundLimits(problem, kinds) }, signal), 1);
+}
+
+/**
+ * One scheme for all chunks in rounds. On stages that differ (`bounds`) the rounds that are best by equation 5 and by its lower bounds are
+ * simulated; these say how far the fastest may be from the best.
+ */
+function inOneSchemeRounds(
+  problem: SlicingProblem,
+  kinds: readonly SliceRows[],
+  bounds: readonly Objective[] | null,
+  formula: Objective,
+  unlimited: Solved,
+  search: Search,
+  { signal }: MethodOptions,
+): Solved | null {
+  const { batch, maximumBatchSlice = batch, maximumEvaluations, stageFactors: factors = [] } = problem;
+  const { partitions, complete } = batchPartitions(batch, Math.min(batch, maximumBatchSlice));
+  const maximumLabels = maximumEvaluations === undefined ? mostLabels : 0;
+  const solve = (objective: Objective): Solved | null => {
+    const bounded = partitions.flatMap((sizes) => {
+      const free = search([jointRows(kinds, sizes)], batch, objective, Infinity);
+      return free === null ? [] : [{ sizes, boundMs: free.boundMs / objective.sum }];
+    });
+    const weight = objective.slowest / objective.sum;
+    const wanted = { kinds, sequences: batch, weight, maximumLabels, partitions: bounded, ...roundLimits(problem, kinds) };
+    const solved = asSolved(solveOneSchemeRounds(wanted, signal), objective.sum);
+    return solved === null || complete ? solved : { ...solved, boundMs: Math.min(solved.boundMs, unlimited.boundMs), exact: false };
+  };
+  const first = solve(formula);
+  if (bounds === null || first === null) return first;
+  const simulate = (rounds: Solved['rounds']): number =>
+    rounds.reduce((sum, chunks) => sum + flowShopMs(chunkSliceTimes(kinds, chunks), factors), 0);
+  let best = { rounds: first.rounds, ms: simulate(first.rounds) };
+  let [boundMs, evaluations] = [0, first.evaluations];
+  const offer = (rounds: Solved['rounds']): void => {
+    const ms = simulate(rounds);
+    if (ms < best.ms) best = { rounds, ms };
+  };
+  offer(first.rounds.map((chunks) => chunks.toReversed()));
+  for (const bound of bounds) {
+    const found = solve(bound);
+    if (found === null) continue;
+    offer(found.rounds);
+    offer(found.rounds.map((chunks) => chunks.toReversed()));
+    boundMs = Math.max(boundMs, found.boundMs);
+    evaluations += found.evaluations;
+  }
+  const exact = boundMs >= best.ms * (1 - roundingSlack);
+  return { rounds: best.rounds, boundMs: exact ? best.ms : Math.min(boundMs, best.ms), exact, evaluations };
 }
 
 function roundLimits({ batch, maximumInFlight = Infinity, maximumEvaluations }: SlicingProblem, kinds: readonly SliceRows[]) {

@@ -63,8 +63,7 @@ const tabulateShare = 0.5;
  * Costs are not assumed to be monotone. Of equally fast schemes one with the fewest slices. Without `contextKinks` every slice time is
  * asked for (8 bytes each, `sliceTimeCount` of them); with it, three per length. Deterministic.
  * @throws RangeError for sizes that are not positive integers or a cost that is negative, NaN or not of the structure declared;
- * ExpectedError `slicing-infeasible` when every scheme holds a forbidden slice, `slicing-unsupported` for one scheme with rounds;
- * CancelledError.
+ * ExpectedError `slicing-infeasible` when every scheme holds a forbidden slice; CancelledError.
  */
 export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncumbent }: SolveOptions = {}): SlicingSolution {
   requireSizes(given);
@@ -192,12 +191,14 @@ function* repeated(times: Float64Array, often: number): Generator<number> {
  */
 function longFirst(scheme: Scheme, problem: SlicingProblem): Scheme {
   const known = new Map<readonly number[], readonly number[]>();
-  return scheme
+  const sorted = scheme
     .map((chunk) => {
       const tokens = memoized(known, chunk.tokens, () => longFirstChunk(chunk, problem));
       return { batch: chunk.batch, tokens };
     })
     .sort((a, b) => b.batch - a.batch);
+  const alike = problem.oneScheme !== true || new Set(sorted.map(({ tokens }) => String(tokens))).size === 1;
+  return alike ? sorted : scheme;
 }
 
 function longFirstChunk({ batch, tokens }: BatchSlice, { cost, unit }: SlicingProblem): readonly number[] {
