@@ -83,7 +83,7 @@ export function largestThatFits(run: Run, what: LargestKind, options: LargestOpt
   const isFewest = what === 'fewest-gpus';
   const asked = isFewest ? withoutGpus(run) : run;
   const request = resolveRun(asked, defaults, [], signal);
-  const sizes = sizesFor(what, asked, request);
+  const sizes = sizesFor(what, asked, request, isSearched);
   const values = sizes.values.filter((value) => value <= most);
   const base = isFewest ? asked : isSearched ? withMachine(asked, request) : withLayout(asked, request, what);
   const judged = judgedSizes(values, (value) => planSize(sizes.apply(base, value), sizes, options), options);

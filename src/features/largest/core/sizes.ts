@@ -47,9 +47,10 @@ const mostNodes = 4096;
 /**
  * The sizes of a kind that the layout of a run allows: sequences in multiples of what context and sequence parallelism divide, layers that
  * stages divide, experts that their group divides, micro-batches that divide the batch of a replica.
- * @throws ExpectedError `largest-no-experts`.
+ * @param isSearched the layout is chosen for each size: all that some layout allows. @throws ExpectedError `largest-no-experts`.
  */
-export function sizesFor(what: LargestKind, run: Run, request: PlanRequest): Sizes {
+export function sizesFor(what: LargestKind, run: Run, resolved: PlanRequest, isSearched: boolean): Sizes {
+  const request = isSearched && what !== 'fewest-gpus' ? onOneGpu(resolved) : resolved;
   switch (what) {
     case 'sequence':
       return sequences(request);
@@ -66,6 +67,11 @@ export function sizesFor(what: LargestKind, run: Run, request: PlanRequest): Siz
   }
 }
 
+/** What a layout of one GPU allows, some layout does. */
+function onOneGpu(request: PlanRequest): PlanRequest {
+  return { ...request, layout: { ...request.layout, tensor: 1, pipeline: 1, data: 1, context: 1, expert: 1, virtualStages: 1 } };
+}
+
 function sequences({ layout, model }: PlanRequest): Sizes {
   const { maxPositions } = model;
   // Causal context parallelism gives each GPU two parts of a sequence, and tensor parallelism cuts these.
@@ -80,7 +86,10 @@ function microBatches({ training: given }: Run, { training, layout: { data } }: 
   const perReplica = Math.max(1, Math.floor(training.globalBatch / data));
   if (given.globalBatch !== undefined) {
     const sizes = settingSizes((value) => [`training.microBatch=${value}`], listDivisors(perReplica), null);
-    const note = sentence`A replica has ${perReplica} sequences a step, which micro-batches divide; a larger global batch allows others`;
+    const note =
+      data === 1
+        ? sentence`A step has ${perReplica} sequences, which micro-batches divide; a larger global batch allows others`
+        : sentence`A replica has ${perReplica} sequences a step, which micro-batches divide; a larger global batch allows others`;
     return { ...sizes, pins, notes: [note] };
   }
   const count = Math.max(1, Math.floor(perReplica / training.microBatch));
