@@ -196,7 +196,19 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   prefill: {
     about: 'chunks of a prompt that is served, and what launches an engine with them',
-    imports: ['domain', 'model', 'slicing', 'time-model', 'memory-model', 'run', 'terapipe', 'launchers', 'planner', 'plan-request'],
+    imports: [
+      'domain',
+      'model',
+      'schedules',
+      'slicing',
+      'time-model',
+      'memory-model',
+      'run',
+      'terapipe',
+      'launchers',
+      'planner',
+      'plan-request',
+    ],
   },
   diff: {
     about: 'what a change of configs does, between files, folders or git revisions',

@@ -9,6 +9,8 @@ export interface NamedChunks {
   readonly name: string;
   readonly chunks: readonly number[];
   readonly chunkMs: readonly number[];
+  /** On each stage, where stages differ. */
+  readonly stageMs?: readonly (readonly number[])[] | undefined;
   readonly timeToFirstTokenMs: number;
   /** How much longer than the best, as a share. */
   readonly regret: number;
@@ -21,12 +23,14 @@ export function namedCuts({ prefill, engines }: PrefillAnswer): readonly NamedCh
     ...prefill.rules.map((rule) => ({ ...rule, name: say(rule.name, t) })),
     ...engines.map((engine) => ({ ...engine, name: t('{0}, launched for this', engine.title) })),
   ];
-  const best = { name: t('best chunks'), chunks: prefill.chunks, chunkMs: prefill.chunkMs, timeToFirstTokenMs: bestMs };
+  const { chunks, chunkMs, stageMs } = prefill;
+  const best = { name: t('best chunks'), chunks, chunkMs, stageMs, timeToFirstTokenMs: bestMs };
   return [best, ...others.sort((a, b) => a.timeToFirstTokenMs - b.timeToFirstTokenMs)].map(
-    ({ name, chunks, chunkMs, timeToFirstTokenMs }) => ({
+    ({ name, chunks: own, chunkMs: ownMs, stageMs: onStages, timeToFirstTokenMs }) => ({
       name,
-      chunks,
-      chunkMs,
+      chunks: own,
+      chunkMs: ownMs,
+      stageMs: onStages,
       timeToFirstTokenMs,
       regret: Math.max(0, timeToFirstTokenMs / bestMs - 1),
     }),
@@ -37,9 +41,12 @@ export function namedCuts({ prefill, engines }: PrefillAnswer): readonly NamedCh
 const mostDrawn = 100_000;
 
 /** The chunks on their way down the stages; null where there are too many to draw. */
-export function cutTimeline({ chunks, chunkMs }: NamedChunks, stages: number): Timeline | null {
+export function cutTimeline({ chunks, chunkMs, stageMs }: NamedChunks, stages: number): Timeline | null {
   if (chunks.length * stages > mostDrawn) return null;
   const cells = stages * chunks.length;
-  const forwardMs = Float64Array.from({ length: cells }, (_, cell) => chunkMs[cell % chunks.length] ?? 0);
+  const forwardMs = Float64Array.from({ length: cells }, (_, cell) => {
+    const times = stageMs?.[Math.floor(cell / chunks.length)] ?? chunkMs;
+    return times[cell % chunks.length] ?? 0;
+  });
   return simulate(forwardOnlySchedule(chunks, stages), wholeBackward(forwardMs, new Float64Array(cells)), noTransfers(chunks.length));
 }

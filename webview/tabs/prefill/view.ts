@@ -91,11 +91,10 @@ function prefillNotice(prefill: PrefillState | null): string {
 }
 
 function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
-  const { timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit, chunks, memory } = prefill;
+  const { timeToFirstTokenMs, lowerBoundMs, exact, unit, chunks, memory } = prefill;
   const { used, capacity, unit: bytesUnit } = bytesOfQuantity(memory.weightsBytes + memory.keyValueBytes, memory.usableBytes);
   const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward only', measuredOn);
   const proof = exact ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(1 - lowerBoundMs / timeToFirstTokenMs));
-  const alike = stagesAlike ? '' : ` ${t('All stages count as slow as the slowest.')}`;
   const parts = t('{0} of weights, {1} of keys and values', formatBytes(memory.weightsBytes), formatBytes(memory.keyValueBytes));
   return [
     h(
@@ -116,7 +115,7 @@ function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: Prefill
         memory.fits ? 'plain' : 'error',
       ),
     ),
-    h('p', { class: 'hint prefill-proof' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)}${alike} ${sentence(source)}`),
+    h('p', { class: 'hint prefill-proof' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)} ${sentence(source)}`),
     ...(remedy === null ? [] : [h('p', { role: 'alert' }, sentence(t('Does not fit: {0}', say(remedy, t))))]),
   ];
 }

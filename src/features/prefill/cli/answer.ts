@@ -32,7 +32,7 @@ const mostShown = 12;
 /** `terapipe prefill`: the chunks, what proves them, and what others' rules lose. */
 export function prefillAnswer(found: PrefillReport): Answer {
   const { request, prefill, times, prompts, served } = found;
-  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs } = prefill;
+  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs, stageMs } = prefill;
   const { layout } = request;
   const engines = served.map((cut) => ({
     ...cut,
@@ -45,6 +45,7 @@ export function prefillAnswer(found: PrefillReport): Answer {
     prefill: {
       chunks,
       chunkMs,
+      ...(stageMs === undefined ? {} : { stageMs }),
       timeToFirstTokenMs,
       lowerBoundMs,
       exact,
@@ -77,16 +78,15 @@ function prefillText(found: PrefillReport, engines: readonly ServedEngine[]): st
 }
 
 function prefillHead({ request, prefill }: PrefillReport): string[] {
-  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, stagesAlike, unit } = prefill;
+  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit } = prefill;
   const { layout, training, cluster, title } = request;
   const proof = exact ? 'proved optimal' : `at most ${formatPercent(timeToFirstTokenMs / lowerBoundMs - 1)} above the best possible`;
-  const stages = stagesAlike ? '' : ', for stages all as slow as the slowest';
   return [
     printable(
       `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${cluster.gpu.name}`,
     ),
     '',
-    `Time to first token ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}${stages}`,
+    `Time to first token ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}`,
     `Chunks: ${shown(chunks)}`,
     `Times: ${provenance(request)}`,
   ];

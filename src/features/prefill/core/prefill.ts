@@ -5,22 +5,22 @@ import { counted, either, sentence, type Sentence } from '../../../core/sentence
 import { solveSlicing } from '../../../core/slicing/solve';
 import { elementBytes } from '../../../core/domain/number-formats';
 import type { PlanRequest } from '../../../core/domain/request';
-import type { SliceCost } from '../../../core/domain/slice-cost';
 import { analyticKinks } from '../../../core/time-model/context-kinks';
 import { buildPipeline, type Pipeline } from '../../../core/planner/predict/pipeline';
 import { scheduleTransfers } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/scheme';
-import { chunkTimes, firstTokenMs, servedCuts, type ChunkedPrompt, type ServedCut } from './serving';
+import { chunkTimes, firstTokenMs, servedCuts, stageTimes, type ChunkedPrompt, type ChunkMs, type Judge, type ServedCut } from './serving';
+import { unlikeCut, unlikeStages } from './unlike-stages';
+import { memoized } from '../../../core/records';
+import type { Baselines } from '../../../core/slicing/baselines';
 import { sliceWork } from '../../../core/slicing/chunk-rules';
 import { maximum } from '../../../core/numbers';
 
 /** Chunks of a prompt with the least time to the first token over a pipeline. */
 export interface Prefill extends ChunkedPrompt {
-  /** No chunks in multiples of `unit` tokens take less, on stages all as slow as the slowest. */
+  /** No chunks in multiples of `unit` tokens take less. */
   readonly lowerBoundMs: number;
   readonly exact: boolean;
-  /** All stages take the same, so that the time is that of the pipeline itself. */
-  readonly stagesAlike: boolean;
   readonly unit: number;
   /** How others cut it, by the same time. */
   readonly rules: readonly (ChunkedPrompt & { readonly name: Sentence })[];
@@ -46,8 +46,8 @@ interface PrefillMemory {
 const usualUnit = 64;
 /** What engines give to weights, keys and values: vLLM's `--gpu-memory-utilization`, about SGLang's `--mem-fraction-static`. */
 const usableShare = 0.9;
-/** Units of a prompt at most: where times are affine in the context, and where every chunk is asked for. */
-const mostUnits = { affine: 4096, tabulated: 1024 };
+/** Units of a prompt at most: where times are affine in the context, where every chunk is asked for, and of every kind of stage. */
+const mostUnits = { affine: 4096, tabulated: 1024, unlike: 512 };
 
 /**
  * Chunks of a prompt of `request.training.sequenceLength` tokens that give its first token soonest over the stages of the layout
@@ -55,8 +55,9 @@ const mostUnits = { affine: 4096, tabulated: 1024 };
  * @throws ExpectedError `slicing-infeasible` where no chunk of a unit keeps to the cap; CancelledError.
  */
 export function planPrefill(request: PlanRequest, capMs: number, signal?: CancelSignal): Prefill {
-  const { pipeline, costs, timeMs, tokens } = prefillTimes(request);
-  const { unit, contextKinks } = prefillUnits(request, pipeline, costs.length === 1 && capMs === Infinity);
+  const { pipeline, judge, tokens } = prefillTimes(request, capMs);
+  const { unlike } = judge;
+  const { unit, contextKinks } = prefillUnits(request, pipeline, unlike !== null, unlike === null && capMs === Infinity);
   const { scheme, latencyMs, lowerBoundMs, exact, baselines } = solveSlicing(
     {
       batch: 1,
@@ -64,8 +65,8 @@ export function planPrefill(request: PlanRequest, capMs: number, signal?: Cancel
       unit,
       stages: pipeline.stages.length,
       forwardOnly: true,
-      cost: (batch, length, context) => {
-        const ms = timeMs(batch, length, context);
+      cost: (_, length, context) => {
+        const ms = judge.chunkMs(length, context);
         return ms <= capMs ? ms : Infinity;
       },
       work: sliceWork(request.model),
@@ -73,100 +74,87 @@ export function planPrefill(request: PlanRequest, capMs: number, signal?: Cancel
     },
     { signal },
   );
-  const chunkMs = (length: number, context: number): number => timeMs(1, length, context);
-  const { uniform, equalTime, equalWork, dynamicChunks, wholeMs } = baselines;
-  const rules = [
-    { name: sentence`whole prompt`, chunks: [tokens], timeToFirstTokenMs: wholeMs },
-    { name: sentence`equal chunks`, chunks: uniform.tokens, timeToFirstTokenMs: uniform.latencyMs },
-    { name: sentence`equal time`, chunks: equalTime.tokens, timeToFirstTokenMs: equalTime.latencyMs },
-    ...(equalWork === null ? [] : [{ name: sentence`equal work`, chunks: equalWork.tokens, timeToFirstTokenMs: equalWork.latencyMs }]),
-    ...(dynamicChunks === null
-      ? []
-      : [{ name: sentence`SGLang's dynamic chunks`, chunks: dynamicChunks.tokens, timeToFirstTokenMs: dynamicChunks.latencyMs }]),
-  ]
-    .filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity)
-    .map((rule) => ({ ...rule, chunkMs: chunkTimes(chunkMs, rule.chunks) }));
+  const asSlowest = scheme[0]?.tokens ?? [];
+  const others = ruleCuts(tokens, baselines).map(({ name, chunks }) => ({ name, ...timedChunks(judge, chunks) }));
+  const rules = others.filter(({ timeToFirstTokenMs }) => timeToFirstTokenMs < Infinity);
+  const best =
+    unlike === null
+      ? { chunks: asSlowest, timeToFirstTokenMs: latencyMs, lowerBoundMs, exact }
+      : unlikeCut({ tokens, unit, judge: { ...judge, unlike }, known: [asSlowest, ...rules.map(({ chunks }) => chunks)] }, signal);
   return {
-    chunks: scheme[0]?.tokens ?? [],
-    timeToFirstTokenMs: latencyMs,
-    lowerBoundMs,
-    exact,
-    stagesAlike: costs.length === 1,
+    ...timedChunks(judge, best.chunks),
+    ...best,
     unit,
     rules,
-    chunkMs: chunkTimes(chunkMs, scheme[0]?.tokens ?? []),
     stages: pipeline.stages.length,
     memory: prefillMemory(request, pipeline),
   };
 }
 
-/** Time of a chunk on a stage with its send, ms. */
-type SliceTime = (batch: number, tokens: number, context: number) => number;
+function timedChunks(judge: Judge, chunks: readonly number[]): ChunkedPrompt {
+  const chunkMs = chunkTimes(judge.chunkMs, chunks);
+  return { chunks, timeToFirstTokenMs: firstTokenMs(judge, chunks), chunkMs, ...stageTimes(judge, chunks) };
+}
 
-/** One token's logits are all that the head computes: it and the embedding are left out. */
-function prefillTimes(request: PlanRequest) {
+/** How others cut the prompt. */
+function ruleCuts(tokens: number, { uniform, equalTime, equalWork, dynamicChunks }: Baselines) {
+  return [
+    { name: sentence`whole prompt`, chunks: [tokens] },
+    { name: sentence`equal chunks`, chunks: uniform.tokens },
+    { name: sentence`equal time`, chunks: equalTime.tokens },
+    ...(equalWork === null ? [] : [{ name: sentence`equal work`, chunks: equalWork.tokens }]),
+    ...(dynamicChunks === null ? [] : [{ name: sentence`SGLang's dynamic chunks`, chunks: dynamicChunks.tokens }]),
+  ];
+}
+
+/** One token's logits are all that the head computes: it and the embedding are left out. A stage hands a chunk on before the next. */
+function prefillTimes(request: PlanRequest, capMs: number) {
   const pipeline = buildPipeline({ ...request, model: { ...request.model, vocab: 0 } });
   const { sequenceLength: tokens } = request.training;
-  const costs = distinctCosts(pipeline, tokens);
-  const sendMs = chunkSend(pipeline);
-  const timeMs: SliceTime = (batch, length, context) =>
-    costs.reduce((most, cost) => Math.max(most, cost(batch, length, context).forwardMs), 0) + sendMs(length);
-  return { pipeline, costs, timeMs, tokens };
+  const sends = chunkSends(pipeline);
+  const stageMs = pipeline.stages.map(
+    ({ cost }, stage): ChunkMs =>
+      (length, context) =>
+        cost(1, length, context).forwardMs + sends(length, stage),
+  );
+  const unlike = unlikeStages(stageMs, tokens);
+  const distinct = unlike?.distinct ?? stageMs.slice(0, 1);
+  const chunkMs: ChunkMs = (length, context) => distinct.reduce((most, ms) => Math.max(most, ms(length, context)), 0);
+  const judge: Judge = { chunkMs, stages: pipeline.stages.length, unlike, capMs };
+  return { pipeline, judge, tokens };
 }
 
 /** The time to the first token of the prompt of `request` in chunks of these lengths, ms. */
 export function prefillTimer(request: PlanRequest): (chunks: readonly number[]) => number {
-  const { pipeline, timeMs } = prefillTimes(request);
-  const judge = {
-    chunkMs: (length: number, context: number) => timeMs(1, length, context),
-    stages: pipeline.stages.length,
-    capMs: Infinity,
-  };
+  const { judge } = prefillTimes(request, Infinity);
   return (chunks) => firstTokenMs(judge, chunks);
 }
 
 /** For each serving engine what makes its own rule come nearest: over prompts of many lengths, or the one of `request`. */
 export function servedPrefill(request: PlanRequest, lengths: readonly LengthShare[] | null, capMs: number): readonly ServedCut[] {
-  const { pipeline, timeMs, tokens } = prefillTimes(request);
-  const judge = {
-    chunkMs: (length: number, context: number) => timeMs(1, length, context),
-    stages: pipeline.stages.length,
-    capMs,
-  };
+  const { judge, tokens } = prefillTimes(request, capMs);
   return servedCuts(judge, lengths === null ? [{ tokens, count: 1 }] : fewLengths(lengths));
 }
 
-/** The costs of stages that differ: ends are alike without embedding and head. */
-function distinctCosts({ stages }: Pipeline, tokens: number): readonly SliceCost[] {
-  const known = new Map<string, SliceCost>();
-  for (const { cost } of stages) {
-    const samples = [
-      [tokens, 0],
-      [Math.ceil(tokens / 7), Math.floor(tokens / 3)],
-      [1, tokens - 1],
-    ] as const;
-    known.set(samples.map(([length, context]) => cost(1, length, context).forwardMs).join(), cost);
-  }
-  return [...known.values()];
-}
-
-/** A stage hands a chunk on before it takes the next one. */
-function chunkSend(pipeline: Pipeline): (length: number) => number {
-  const known = new Map<number, number>();
+/** What a stage takes to hand on a chunk of this length, ms. */
+function chunkSends(pipeline: Pipeline): (length: number, stage: number) => number {
+  const known = new Map<number, (stage: number) => number>();
   const stageOfChunk = Uint32Array.from(pipeline.stages, (_, stage) => stage);
-  return (length) => {
-    const found = known.get(length);
-    if (found !== undefined) return found;
-    const units = [{ microBatch: 0, slice: 0, batch: 1, tokens: length, context: 0 }];
-    const ms = pipeline.stages.length === 1 ? 0 : (scheduleTransfers(pipeline, { units, stageOfChunk }).forwardMs[0] ?? 0);
-    known.set(length, ms);
-    return ms;
+  return (length, stage) => {
+    const sent = memoized(known, length, () => {
+      if (pipeline.stages.length === 1) return () => 0;
+      const units = [{ microBatch: 0, slice: 0, batch: 1, tokens: length, context: 0 }];
+      const { forwardMs, perChunk } = scheduleTransfers(pipeline, { units, stageOfChunk });
+      return (from: number) => forwardMs[perChunk === true ? from : 0] ?? 0;
+    });
+    return sent(stage);
   };
 }
 
 function prefillUnits(
   { training, slicing, profile, costTable }: PlanRequest,
   { inputs }: Pipeline,
+  areUnlike: boolean,
   isAffine: boolean,
 ): { readonly unit: number; readonly contextKinks: readonly number[] | null } {
   const { sequenceLength: tokens } = training;
@@ -179,7 +167,7 @@ function prefillUnits(
   const unit = coarsened(mostUnits.affine);
   const lengths = Array.from({ length: Math.floor(tokens / unit) }, (_, index) => (index + 1) * unit);
   const kinks = isAffine && profile === null && costTable === null ? analyticKinks(inputs, 1, lengths) : null;
-  if (kinks === null) return { unit: coarsened(mostUnits.tabulated), contextKinks: null };
+  if (kinks === null) return { unit: coarsened(areUnlike ? mostUnits.unlike : mostUnits.tabulated), contextKinks: null };
   const inner = kinks.filter((kink) => kink > 0 && kink < tokens);
   return { unit, contextKinks: [...new Set(inner.map((kink) => Math.floor(kink / unit) * unit + unit / 2))] };
 }

@@ -10,8 +10,10 @@ export type ServingRuntime = (typeof servingRuntimes)[number];
 export interface ChunkedPrompt {
   readonly chunks: readonly number[];
   readonly timeToFirstTokenMs: number;
-  /** Of each chunk on a stage, with its send. */
+  /** Of each chunk on a stage, with its send; where stages differ on the slowest of them. */
   readonly chunkMs: readonly number[];
+  /** The same on each stage; absent where all take `chunkMs`. */
+  readonly stageMs?: readonly (readonly number[])[];
 }
 
 /** The chunk settings of an engine. */
@@ -60,17 +62,28 @@ const numbersOfChunks = Array.from({ length: mostChunks }, (_, index) => index +
   (count) => count <= 16 || count % 2 ** (Math.floor(Math.log2(count)) - 3) === 0,
 );
 
+/** Time of a chunk on a stage with its send, ms. */
+export type ChunkMs = (tokens: number, context: number) => number;
+
+/** Stages that differ: the times there are, and which of them each stage takes. */
+export interface UnlikeStages {
+  readonly distinct: readonly ChunkMs[];
+  readonly kindOfStage: readonly number[];
+}
+
 /** What chunks are judged by. */
-interface Judge {
-  /** Of a chunk on a stage with its send, ms. */
-  readonly chunkMs: (tokens: number, context: number) => number;
+export interface Judge {
+  /** On the slowest stage. */
+  readonly chunkMs: ChunkMs;
   readonly stages: number;
+  /** Null: all stages are alike. */
+  readonly unlike: UnlikeStages | null;
   /** Longest that a chunk may take, ms. */
   readonly capMs: number;
 }
 
 /** The time of each chunk after those before it, ms. */
-export function chunkTimes(chunkMs: Judge['chunkMs'], chunks: readonly number[]): number[] {
+export function chunkTimes(chunkMs: ChunkMs, chunks: readonly number[]): number[] {
   let context = 0;
   return chunks.map((tokens) => {
     const ms = chunkMs(tokens, context);
@@ -79,14 +92,32 @@ export function chunkTimes(chunkMs: Judge['chunkMs'], chunks: readonly number[])
   });
 }
 
-/** The time to the first token of a prompt in these chunks over equal stages, ms; infinite where one takes too long. */
-export function firstTokenMs({ chunkMs, stages, capMs }: Judge, chunks: readonly number[]): number {
-  let [sum, slowest] = [0, 0];
-  for (const ms of chunkTimes(chunkMs, chunks)) {
-    sum += ms;
-    slowest = Math.max(slowest, ms);
+/** The times of each chunk on each stage, ms; nothing where stages are alike. */
+export function stageTimes({ unlike }: Pick<Judge, 'unlike'>, chunks: readonly number[]): Pick<ChunkedPrompt, 'stageMs'> {
+  if (unlike === null) return {};
+  const times = unlike.distinct.map((each) => chunkTimes(each, chunks));
+  return { stageMs: unlike.kindOfStage.map((kind) => times[kind] ?? []) };
+}
+
+/**
+ * The time to the first token of a prompt in these chunks, ms; infinite where one takes too long. Equal stages take equation 5; else each
+ * chunk begins on a stage when that is free and the stage before has handed it on.
+ */
+export function firstTokenMs(judge: Judge, chunks: readonly number[]): number {
+  const times = chunkTimes(judge.chunkMs, chunks);
+  const slowest = maximum(times);
+  if (slowest > judge.capMs) return Infinity;
+  const { stageMs } = stageTimes(judge, chunks);
+  if (stageMs === undefined) return times.reduce((sum, ms) => sum + ms, 0) + (judge.stages - 1) * slowest;
+  const doneMs = new Float64Array(chunks.length);
+  for (const stage of stageMs) {
+    let freeMs = 0;
+    stage.forEach((ms, index) => {
+      freeMs = Math.max(freeMs, doneMs[index] ?? 0) + ms;
+      doneMs[index] = freeMs;
+    });
   }
-  return slowest <= capMs ? sum + (stages - 1) * slowest : Infinity;
+  return doneMs.at(-1) ?? 0;
 }
 
 /**
@@ -112,9 +143,9 @@ function servedCut(runtime: ServingRuntime, judge: Judge, prompts: readonly Leng
       if (meanMs >= (best?.meanMs ?? Infinity)) continue;
       const chunks = smoothedChunks(longest);
       const leastChunk = takesLeast ? Math.ceil((leastShare * firstChunk) / multiple) * multiple : null;
-      const chunkMs = chunkTimes(judge.chunkMs, chunks);
+      const times = { chunkMs: chunkTimes(judge.chunkMs, chunks), ...stageTimes(judge, chunks) };
       const settings = { firstChunk, smoothing, leastChunk };
-      best = { runtime, chunks, chunkMs, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings };
+      best = { runtime, chunks, ...times, timeToFirstTokenMs: firstTokenMs(judge, chunks), meanMs, settings };
     }
   return best;
 }
