@@ -5,7 +5,7 @@ import { shortestMakespan } from '../../../core/slicing/makespan/search';
 import { firstTokenMs, type ChunkMs, type Judge, type UnlikeStages } from './serving';
 
 /** Chunks of a prompt over stages that differ. */
-interface PrefillCut {
+interface PrefillPlan {
   readonly chunks: readonly number[];
   readonly timeToFirstTokenMs: number;
   /** No chunks in multiples of the unit take less. */
@@ -29,7 +29,7 @@ const mostSteps = 1e7;
  * time for each kind of stage (docs/model/slicing.md, Prefill; HPipe, NAACL 2024, solves it with the slowest stage's times instead).
  * @throws CancelledError
  */
-export function unlikeCut({ tokens, unit, judge, known }: UnlikeProblem, signal: CancelSignal | undefined): PrefillCut {
+export function unlikeCut({ tokens, unit, judge, known }: UnlikeProblem, signal: CancelSignal | undefined): PrefillPlan {
   const { distinct, kindOfStage } = judge.unlike;
   const found = shortestMakespan(
     {
