@@ -281,7 +281,9 @@ class FixedSchedule(ElasticTest):
                 epochs = self.first(unbroken()[name]).epochs
                 keys = ("frozenLayers", "pipelineLength", "replicas", "microBatches")
                 self.assertEqual([tuple(each[key] for key in keys) for each in epochs], expected)
-        self.assertEqual([each["slices"] for each in self.first(unbroken()["exported"]).epochs], [[7, 5]] * 3)
+        epochs = self.first(unbroken()["exported"]).epochs
+        self.assertEqual([each["slices"] for each in epochs], [[7, 5]] * 3)
+        self.assertEqual([each["plannedMs"] for each in epochs], [each.epoch_ms for each in exported().planned])
 
     def test_epochs_are_logged_with_pipelines_and_norms(self) -> None:
         epochs = self.first(unbroken()["cached in memory"]).epochs

@@ -7,6 +7,7 @@ import { gpuPresets } from '../../src/core/cluster/presets';
 import { defaultConstants } from '../../src/core/domain/slice-cost';
 import { scheduleKinds } from '../../src/core/schedules/registry';
 import { type optimizers, stepBytes, stateBytes } from '../../src/core/domain/optimizer';
+import { digitsPictures, readDigits, withDigits } from '../docs/digits';
 import { generatedDocuments } from '../docs/generated';
 import { generatedJson } from '../docs/generated-json';
 import { unpadded } from '../docs/markdown';
@@ -40,6 +41,12 @@ describe('documents', () => {
     it(`${file} is what \`npm run docs -- --write\` writes`, () => {
       assert.deepEqual(JSON.parse(read(file)), JSON.parse(text()));
     });
+
+  it('draw and list the run on digits as it was measured', () => {
+    const digits = readDigits();
+    assert.equal(unpadded(read('docs/elastic.md')), unpadded(withDigits(read('docs/elastic.md'), digits)));
+    for (const { name, text } of digitsPictures(digits)) assert.equal(read(`docs/elastic/${name}`), text, name);
+  });
 
   it('have all English of sentences in their templates, none in what fills them', () => {
     assert.deepEqual(bareTexts(), []);

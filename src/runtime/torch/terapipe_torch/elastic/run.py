@@ -165,6 +165,7 @@ class ElasticRun:
         """Of an epoch, with the names of `terapipe elastic --json`. `norms` makes a list of them a log of gradient norms."""
         placement = self._placement(shape)
         seconds = times["trainMs"] / 1e3
+        planned = self.plan.planned[epoch].epoch_ms if self.plan.planned else None
         state = "none" if not self._is_cached() else "read" if self.cache is not None and self.cache.computed == 0 else "fill"
         return {
             "epoch": epoch,
@@ -181,6 +182,7 @@ class ElasticRun:
             "cache": {"state": state},
             **times,
             "epochMs": sum(times.values()),
+            **({} if planned is None else {"plannedMs": planned}),
             "samplesPerSecond": min(steps * order.global_batch, self.samples.count) / seconds if seconds > 0 else None,
             "loss": loss if math.isfinite(loss) else None,
             "norms": self.progress.norms[epoch],
@@ -189,10 +191,12 @@ class ElasticRun:
 
     def _log(self, record: dict[str, Any]) -> None:
         self.records.append(record)
+        planned = f" ({record['plannedMs'] / 1e3:.2f} s planned)" if "plannedMs" in record else ""
         accuracy = f", accuracy {record['accuracy']:.2%}" if "accuracy" in record else ""
         print(
             f"epoch {record['epoch']}: {record['frozenLayers']} of {self.plan.model.layers} layers frozen, "
-            f"{record['replicas']} x {record['pipelineLength']} ranks, loss {record['loss']}{accuracy}, {record['epochMs'] / 1e3:.2f} s",
+            f"{record['replicas']} x {record['pipelineLength']} ranks, loss {record['loss']}{accuracy}, "
+            f"{record['epochMs'] / 1e3:.2f} s{planned}",
             flush=True,
         )
         if self.options.epochs_log is not None:
