@@ -1,5 +1,5 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../../core/format';
-import { engineLaunch, relativeRegret, type ServedEngine } from '../core/answer';
+import { engineLaunch, gpuNames, relativeRegret, type ServedEngine } from '../core/answer';
 import { prefillRemedy, type Prefill } from '../core/prefill';
 import type { ServedCut, ServingRuntime } from '../core/serving';
 import { slowdownText } from '../../../core/planner/explain/slower';
@@ -83,7 +83,7 @@ function prefillHead({ request, prefill }: PrefillReport): string[] {
   const proof = exact ? 'proved optimal' : `at most ${formatPercent(timeToFirstTokenMs / lowerBoundMs - 1)} above the best possible`;
   return [
     printable(
-      `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${cluster.gpu.name}`,
+      `${title}: prompt of ${formatTokens(training.sequenceLength)}, ${plural(layout.pipeline, 'stage')} of ${layout.tensor} x ${gpuNames(cluster)}`,
     ),
     '',
     `Time to first token ${formatDuration(timeToFirstTokenMs)} with ${plural(chunks.length, 'chunk')}, in multiples of ${unit} tokens: ${proof}`,

@@ -50,6 +50,11 @@ export function engineLaunch({ layout }: PlanRequest, model: string | null, cut:
   return servingCommand(cut, { model, tensor: layout.tensor, pipeline: layout.pipeline, stageLayers: layout.stageLayers ?? null });
 }
 
+/** What the stages run on: the GPU, or those of every kind of node. */
+export function gpuNames({ gpu, groups }: PlanRequest['cluster']): string {
+  return [...new Set((groups ?? [{ gpu }]).map((group) => group.gpu.name))].join(' + ');
+}
+
 /** How much longer a time is than the best, as a share. */
 export function relativeRegret(ms: number, bestMs: number): number {
   return ms / bestMs - 1;
@@ -65,7 +70,7 @@ export function answerPrefill(request: PlanRequest, model: string | null, signal
   return {
     asked: { tokens: training.sequenceLength, stages: layout.pipeline },
     tensor: layout.tensor,
-    gpu: cluster.gpu.name,
+    gpu: gpuNames(cluster),
     measuredOn: profile?.profile.device.name ?? null,
     prefill,
     engines: servedPrefill(request, null, Infinity).map((cut) => ({

@@ -205,6 +205,12 @@ describe('terapipe prefill', () => {
       );
       writeFileSync(path.join(line.folder, 'lengths.txt'), '512\n4096\n4096\n');
       const shape = ['--gpu', 'H100-80GB', '--set', 'layout.pipeline=4'];
+      const mixed = { groups: ['V100-16GB', 'A100-40GB'].map((gpu) => ({ gpu, nodes: 1, gpusPerNode: 2 })) };
+      writeFileSync(path.join(line.folder, 'terapipe.json'), JSON.stringify({ model: 'config.json', cluster: mixed }));
+      const wanted = ['--prompt', '2048', '--set', 'layout.pipeline=4', '--set', 'layout.tensor=1', '--set', 'training.precision=fp16'];
+      const unlike = await line.run(['prefill', 'terapipe.json', ...wanted]);
+      assert.equal(unlike.exitCode, 0, unlike.err);
+      assert.match(unlike.out, /4 stages of 1 x V100-16GB \+ A100-40GB/);
       const planned = await line.run(['prefill', 'config.json', '--prompt', '16384', ...shape]);
       assert.equal(planned.exitCode, 0, planned.err);
       assert.match(planned.out, /Time to first token .* proved optimal\n/);
