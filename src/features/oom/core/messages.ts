@@ -2,7 +2,7 @@ import type { OutOfMemory } from './evidence';
 
 /*
  * PyTorch's out-of-memory errors: c10/cuda/CUDACachingAllocator.cpp, `malloc`. Until 2.0 in brackets (`GPU 0; 23.70 GiB total capacity; ...
- * already allocated; ... free; ... reserved in total by PyTorch`, `cached` before 1.5), since 2.1 in sentences, with private pools since
+ * already allocated; ... free; ... reserved in total by PyTorch`; `cached` until 1.4), since 2.1 in sentences, with private pools since
  * 2.4. Read at releases 1.4 to 2.9.
  */
 
@@ -21,11 +21,12 @@ const patterns = {
   freeBytes: [`of which ${size} is free`, `; ${size} free`],
   processBytes: [`this process has ${size} memory in use`],
   allocatedBytes: [`${size} is allocated by PyTorch`, `${size} already allocated`],
-  unallocatedBytes: [`${size} is reserved by PyTorch but unallocated`],
+  // until 1.4 `cached` is what no tensor has, not all that is reserved
+  unallocatedBytes: [`${size} is reserved by PyTorch but unallocated`, `${size} cached`],
   poolBytes: [`with ${size} allocated in private pools`],
   allowedBytes: [`${size} allowed`],
 } as const;
-const reserved = [`${size} reserved in total by PyTorch`, `${size} cached`];
+const reserved = [`${size} reserved in total by PyTorch`];
 
 /** An error of PyTorch's allocator, or of a `cudaMalloc` outside it. */
 export const errorStart =

@@ -47,6 +47,8 @@ export interface Verdict {
 const usualOutsideBytes = 3 * 2 ** 30;
 /** Of a GPU: private pools, or one tensor, above it are worth a word. */
 const largeShare = 0.1;
+/** Of a GPU: with less left, any tensor would have been too much. */
+const roomShare = 0.05;
 
 /** What the evidence shows: docs/model/memory.md, Why it ran out. */
 export function judge(evidence: Evidence): Verdict {
@@ -131,8 +133,10 @@ const tests: Readonly<Record<(typeof namedCauses)[number], (facts: Facts) => boo
   'outside-pytorch': ({ evidence, account }) => evidence.errors.length > 0 && isOutside(account),
   'optimizer-step': ({ stack }) => stack === 'optimizer',
   spike: ({ account, stack }) => {
-    const request = account.requestBytes ?? 0;
-    return request >= largeShare * total(account) || (stack === 'loss' && request >= 0.02 * total(account));
+    const { requestBytes, freeBytes, unallocatedBytes } = account;
+    const [request, left] = [requestBytes ?? 0, (freeBytes ?? 0) + (unallocatedBytes ?? 0)];
+    const isLarge = request >= largeShare * total(account) && left >= roomShare * total(account);
+    return isLarge || (stack === 'loss' && request >= 0.02 * total(account));
   },
 };
 

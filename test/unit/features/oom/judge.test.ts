@@ -56,7 +56,7 @@ describe('why a run ran out of memory', () => {
 
   it('reads every wording of the figures', () => {
     const wordings = [
-      'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.00 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 77.00 GiB cached)',
+      'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.00 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 7.00 GiB cached)',
       'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.00 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 77.00 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory',
       sentences(
         'Tried to allocate 2.00 GiB. GPU 0 has a total capacty of 79.00 GiB of which 1.00 GiB is free. Process 12 has 78.00 GiB memory in use. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.',
@@ -80,6 +80,24 @@ describe('why a run ran out of memory', () => {
       'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 76.00 MiB. GPU 0 has a total capacity of 255.69 GiB of which 0 bytes is free. Of the allocated memory 255.00 GiB is allocated by PyTorch, with 512 bytes allocated in private pools (e.g., HIP Graphs), and 18.63 MiB is reserved by PyTorch but unallocated.',
     );
     assert.deepEqual([account.poolBytes, account.freeBytes, cause], [512, 0, 'capacity']);
+  });
+
+  it('calls a large tensor a spike only where there was room for a usual one', () => {
+    const request = (free: number): Verdict =>
+      judgeLog(
+        sentences(
+          `Tried to allocate 12.00 GiB. GPU 0 has a total capacity of 79.00 GiB of which ${free}.00 GiB is free. Of the allocated memory ${77 - free}.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated.`,
+        ),
+      );
+    assert.deepEqual([request(8).cause, request(1).cause], ['spike', 'capacity']);
+  });
+
+  it('finds another process by what the error of PyTorch 1.3 leaves over', () => {
+    const { cause, account } = judgeLog(
+      'RuntimeError: CUDA out of memory. Tried to allocate 352.00 MiB (GPU 0; 7.92 GiB total capacity; 1.67 GiB already allocated; 156.00 MiB free; 124.28 MiB cached)',
+    );
+    assert.equal(cause, 'outside-pytorch');
+    assert.equal(Math.round((account.outsideBytes ?? 0) / gib), 6);
   });
 
   it('takes the rank that failed first, and counts the others', () => {
