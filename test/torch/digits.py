@@ -98,19 +98,6 @@ def main(arguments: list[str]) -> int:
         torch.save({"images": found.images, "labels": found.labels}, folder / "train.pt")
         torch.save({"images": found.test_images, "labels": found.test_labels}, folder / "test.pt")
         _write_config(folder, found, options.epochs, [])
-        _call(
-            [
-                "node",
-                str(ROOT / "dist/cli.js"),
-                "export",
-                str(folder / "terapipe.json"),
-                "--to",
-                "torchrun",
-                "--out",
-                str(folder / "run"),
-                "--write",
-            ]
-        )
         measured = [_measured(folder, run, options.repeat) for run in _runs]
         rate = _steady_rate(measured[0])
         _write_config(folder, found, options.epochs, [[0, _length, rate]])
@@ -190,11 +177,7 @@ def _write_config(folder: Path, found: Images, epochs: int, throughputs: list[li
 
 def _measured(folder: Path, run: Run, repeat: int) -> list[dict[str, Any]]:
     """The epochs of a run: of each time the least."""
-    elastic = json.loads((folder / "run/elastic.json").read_text(encoding="utf-8"))
-    elastic["training"] |= _training
-    elastic["model"]["details"] = {**elastic["model"].get("details", {}), "initStd": 0.1}
-    elastic["planned"], elastic["freezing"] = [], {"rule": "alpha", "alpha": float(run.alpha), "frozenLayers": []}
-    elastic["mechanisms"] = dict(zip(("pipe", "replicas", "cache"), _mechanisms[run.variant], strict=True))
+    elastic = _exported(folder, run)
     slug = run.name.replace(",", "").replace(" ", "-").replace("/", "-")
     file = folder / "run" / f"{slug}.json"
     file.write_text(json.dumps(elastic), encoding="utf-8")
@@ -211,6 +194,25 @@ def _measured(folder: Path, run: Run, repeat: int) -> list[dict[str, Any]]:
     total = sum(_epoch_ms(each) for each in epochs) / 1e3
     print(f"{run.name:28} {total:7.1f} s, accuracy {epochs[-1]['accuracy']:.1%}", flush=True)
     return epochs
+
+
+def _exported(folder: Path, run: Run) -> dict[str, Any]:
+    """
+    What is planned by epoch, with as many micro-batches as stages: here small ones cost more than bubbles. Runs with fewer mechanisms
+    freeze by the rule, in the same epochs.
+    """
+    command = ["node", str(ROOT / "dist/cli.js"), "export", str(folder / "terapipe.json"), "--to", "torchrun", "--out", str(folder / "run")]
+    _call([*command, "--write", "--set", f"elastic.alpha={float(run.alpha) or float(_third)}"])
+    elastic = json.loads((folder / "run/elastic.json").read_text(encoding="utf-8"))
+    elastic["training"] |= _training
+    elastic["model"]["details"] = {**elastic["model"].get("details", {}), "initStd": 0.1}
+    elastic["freezing"] = {"rule": "alpha", "alpha": float(run.alpha), "frozenLayers": []}
+    elastic["mechanisms"] = dict(zip(("pipe", "replicas", "cache"), _mechanisms[run.variant], strict=True))
+    for epoch in elastic["planned"]:
+        epoch["microBatches"] = epoch["pipelineLength"]
+    if run.variant not in ("all", "pipe-dp"):
+        elastic["planned"] = []
+    return elastic
 
 
 def _epoch_ms(epoch: dict[str, Any]) -> float:
