@@ -70,7 +70,6 @@ export function chooseMethod(
       kinds,
       judgedBy === 'formula' ? null : flowShopBounds(problem.stageFactors ?? []),
       formula,
-      unlimited,
       search,
       options,
     );
@@ -169,7 +168,6 @@ function inOneSchemeRounds(
   kinds: readonly SliceRows[],
   bounds: readonly Objective[] | null,
   formula: Objective,
-  unlimited: Solved,
   search: Search,
   { signal }: MethodOptions,
 ): Solved | null {
@@ -177,14 +175,21 @@ function inOneSchemeRounds(
   const { partitions, complete } = batchPartitions(batch, Math.min(batch, maximumBatchSlice));
   const maximumLabels = maximumEvaluations === undefined ? mostLabels : 0;
   const solve = (objective: Objective): Solved | null => {
-    const bounded = partitions.flatMap((sizes) => {
-      const free = search([jointRows(kinds, sizes)], batch, objective, Infinity);
-      return free === null ? [] : [{ sizes, boundMs: free.boundMs / objective.sum }];
-    });
     const weight = objective.slowest / objective.sum;
-    const wanted = { kinds, sequences: batch, weight, maximumLabels, partitions: bounded, ...roundLimits(problem, kinds) };
+    const limits = roundLimits(problem, kinds);
+    const leastMs = (searched: readonly SliceRows[]): number => {
+      const free = search(searched, batch, objective, Infinity)?.boundMs ?? Infinity;
+      const work = search(searched, batch, { sum: objective.sum, slowest: 0 }, Infinity)?.boundMs ?? Infinity;
+      // The slowest slices of all rounds add up to the work over the slices of a round at least.
+      return Math.max(free, work * (1 + weight / limits.maximumSlices));
+    };
+    const bounded = partitions.flatMap((sizes) => {
+      const boundMs = leastMs([jointRows(kinds, sizes)]) / objective.sum;
+      return boundMs === Infinity ? [] : [{ sizes, boundMs }];
+    });
+    const wanted = { kinds, sequences: batch, weight, maximumLabels, partitions: bounded, ...limits };
     const solved = asSolved(solveOneSchemeRounds(wanted, signal), objective.sum);
-    return solved === null || complete ? solved : { ...solved, boundMs: Math.min(solved.boundMs, unlimited.boundMs), exact: false };
+    return solved === null || complete ? solved : { ...solved, boundMs: Math.min(solved.boundMs, leastMs(kinds)), exact: false };
   };
   const first = solve(formula);
   if (bounds === null || first === null) return first;

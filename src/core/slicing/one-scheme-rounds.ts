@@ -48,6 +48,10 @@ export function solveOneSchemeRounds(problem: OneSchemeProblem, signal: CancelSi
     throwIfCancelled(signal);
     const capMs = (best?.objectiveMs ?? Infinity) * (1 - roundingSlack);
     if (leastMs >= capMs) break;
+    if (best !== null && evaluations >= problem.maximumEvaluations) {
+      boundMs = Math.min(boundMs, leastMs);
+      break;
+    }
     const left = {
       evaluations: Math.max(2, problem.maximumEvaluations - evaluations),
       labels: Math.max(0, problem.maximumLabels - labels),
@@ -84,14 +88,33 @@ function bestCut(
     const found = bestRound({ ...wanted, weight: weight * rounds }, sequences, signal);
     evaluations += found.evaluations;
     if (alike) boundMs = Math.min(boundMs, found.boundMs);
+    else {
+      // The slowest chunk of a round takes no less than the mean of as many as a round may hold.
+      const mean = { ...wanted, kinds: [summedPeaks(joint)], weight: weight / Math.floor(maximumSlices / slices) };
+      const bounded = bestRound(mean, sequences, signal);
+      evaluations += bounded.evaluations;
+      boundMs = Math.min(boundMs, bounded.boundMs);
+    }
     const own = found.plan?.chunks[0]?.ends;
     if (own === undefined) continue;
     const ms = cutMs(problem, sizes, own);
     if (ms < bestMs) [ends, bestMs] = [own, ms];
   }
   if (alike) return { ends, boundMs, evaluations, labels: 0 };
+  if (boundMs >= bestMs * (1 - roundingSlack)) return { ends, boundMs, evaluations, labels: 0 };
   const better = searchCuts(problem, sizes, bestMs * (1 - roundingSlack), left.labels, signal);
-  return { ends: better.ends ?? ends, boundMs: better.complete ? Infinity : 0, evaluations, labels: better.labels };
+  return { ends: better.ends ?? ends, boundMs: better.complete ? Infinity : boundMs, evaluations, labels: better.labels };
+}
+
+/** The same slices, of which each counts as the slowest by what all chunks take for it together. */
+function summedPeaks(joint: SliceRows): SliceRows {
+  return {
+    ...joint,
+    read: (start, limitMs, row) => {
+      joint.read(start, limitMs, row);
+      row.peakMs = row.ms;
+    },
+  };
 }
 
 /** Of the numbers of slices that let as many chunks into a round the largest. */
