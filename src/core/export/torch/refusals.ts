@@ -32,7 +32,8 @@ export function requireTrainable(request: PlanRequest, candidate: Candidate): vo
 }
 
 /**
- * Refuses a run that freezes layers for the first thing in it that the PyTorch runtime does not train. @param more what only such a run has.
+ * Refuses a run that freezes layers for the first thing in it that the PyTorch runtime does not train.
+ * @param more what only such a run has.
  * @throws ExpectedError `export-torchrun`.
  */
 export function requireElasticTrainable(model: ModelSpec, training: TrainingSpec, more: readonly Refusal[]): void {
