@@ -31,6 +31,9 @@ export const pageCommands = [
   'terapipe.changeKeys',
 ] as const;
 
+/** What of a scenario a page asks to change. */
+export const scenarioPart = v.picklist(['gpus', 'sequence', 'batch']);
+
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
 const place = v.object({ file: text(8192), range: v.object({ start: offset, end: offset }) });
@@ -89,7 +92,8 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('focus'), on: v.picklist(pageFocuses) }),
   // Open a first plan of a known model.
   v.object({ type: v.literal('startModel'), model: v.picklist(knownModels) }),
-  v.object({ type: v.literal('command'), command: v.picklist(pageCommands) }),
+  // `about`: what of the scenario to change, for `terapipe.changeScenario`.
+  v.object({ type: v.literal('command'), command: v.picklist(pageCommands), about: v.optional(scenarioPart) }),
   v.object({ type: v.literal('reveal'), place }),
   v.object({ type: v.literal('change'), change: controlChange }),
   // Make the edits of a finding's quick fix, by its English title.

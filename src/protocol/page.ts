@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { PageError } from './page-error';
-import type { comparisonAct, controlChange, exportFormat, pageMessage } from './page-schema';
+import type { comparisonAct, controlChange, exportFormat, pageMessage, scenarioPart } from './page-schema';
 import type { ElasticAnswer } from '../features/elastic/core/answer';
 import type { ElasticPlan } from '../features/elastic/core/plan';
 import type { ElasticRequest } from '../features/elastic/core/request';
@@ -145,5 +145,6 @@ export interface ActMessage {
 /** Page to host: their contents are in `page-schema.ts`. */
 export type PageMessage = v.InferOutput<typeof pageMessage>;
 export type ComparisonAct = v.InferOutput<typeof comparisonAct>;
+export type ScenarioPart = v.InferOutput<typeof scenarioPart>;
 export type ControlChange = v.InferOutput<typeof controlChange>;
 export type ExportFormat = v.InferOutput<typeof exportFormat>;

@@ -67,6 +67,22 @@ export async function timelineFrame(page: Page): Promise<Frame> {
   return tab;
 }
 
+/** Brings all settings that can be tried on screen. */
+export async function openSettings(tab: Frame): Promise<void> {
+  const settings = tab.locator('.toolbar');
+  if (!(await settings.isVisible())) await tab.getByRole('button', { name: 'Try', exact: true }).click();
+  const more = settings.getByRole('button', { name: /^(?:More|Fewer) settings$/ });
+  await more.waitFor();
+  if ((await more.innerText()) === 'More settings') await more.click();
+}
+
+/** Takes the settings that can be tried off the screen. */
+export async function closeSettings(tab: Frame): Promise<void> {
+  const settings = tab.locator('.toolbar');
+  if (await settings.isVisible()) await tab.getByRole('button', { name: 'Try', exact: true }).click();
+  await settings.waitFor({ state: 'hidden' });
+}
+
 /** Waits until an element of a page has the keyboard focus. */
 export async function focusOn(frame: Frame, selector: string, limitMs?: number): Promise<void> {
   await until(

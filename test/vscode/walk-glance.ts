@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { figuresOnBoth, pageFrame, verdict, type Figures } from './plan-page';
-import { goBehind, picturesOf, retype, undoUntil, type Workbench } from './workbench';
+import { figuresOnBoth, openSettings, pageFrame, verdict, type Figures } from './plan-page';
+import { goBehind, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
 /** What the first glance shows on both pages, sizes that are tried, and tabs that have nothing to show; the tab shows the sample's plan. */
 export async function walkGlance(
@@ -49,8 +49,9 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       act: async () => {
         const costs = async (wanted: RegExp) => {
           for (const kind of bothPages) {
-            const shown = (await pageFrame(page, kind)).locator('dl.figures:visible');
-            await shown.filter({ hasText: wanted }).waitFor();
+            const shown = (await pageFrame(page, kind)).locator('.page:not([hidden]) dl.figures');
+            // A narrow tab leaves them to the side view.
+            await shown.filter({ hasText: wanted }).waitFor({ state: kind === 'side' ? 'visible' : 'attached' });
           }
         };
         await costs(/tokens\/s\s*[\d,]+\s*MFU\s*[\d.]+ %\s*GPU-hours for 1B tokens\s*[\d,]+$/);
@@ -87,6 +88,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         await side.locator('.figure-error').waitFor();
         await look('glance-over');
         const tab = await pageFrame(page, 'tab');
+        await openSettings(tab);
         await tab.getByRole('spinbutton', { name: 'Tensor', exact: true }).press('ArrowDown');
         const answer = tab.locator('.what-if-answer');
         await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* per step, .*does not fit, [\d.]+ GiB over/ }).waitFor();
@@ -119,6 +121,7 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
       act: async () => {
         const before = await figuresOnBoth(page, () => true);
         const tab = await pageFrame(page, 'tab');
+        await openSettings(tab);
         const answer = tab.locator('.what-if-answer');
         const size = (name: string) => tab.getByRole('spinbutton', { name, exact: true });
         const ends = (name: string) => tab.locator('.stepper-control', { hasText: name }).locator('button');
@@ -134,7 +137,7 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
           await answer.filter({ hasText: wanted }).waitFor();
           await look(`glance-${name.toLowerCase()}`);
           await answer.getByRole('button', { name: 'Discard' }).click();
-          await answer.waitFor({ state: 'hidden' });
+          await answer.filter({ hasText: 'Change a setting' }).waitFor();
         }
         const same = (shown: Figures) => shown.step === before.step && shown.memory === before.memory;
         await figuresOnBoth(page, same);
@@ -144,9 +147,9 @@ function tryingSteps({ page }: Workbench, look: (name: string) => Promise<void>)
   ];
 }
 
-/** A picture and what to press, where a tab has nothing to show. */
-async function invites(tab: Frame, name: string): Promise<void> {
-  await tab.getByRole('tab', { name, exact: true }).click();
+/** A picture and what to press, where a tab has nothing to show. @param open opens the tab */
+async function invites(tab: Frame, name: string, open: () => Promise<void>): Promise<void> {
+  await open();
   const panel = tab.getByRole('tabpanel', { name, exact: true });
   await panel.locator('.picture').locator('visible=true').waitFor();
   await panel.locator('vscode-button, button.link').locator('visible=true').first().waitFor();
@@ -159,10 +162,13 @@ function invitationSteps({ page }: Workbench, look: (name: string) => Promise<vo
       act: async () => {
         const before = await figuresOnBoth(page, () => true);
         const tab = await pageFrame(page, 'tab');
-        for (const name of ['Elastic', 'Profile']) {
-          await invites(tab, name);
-          await look(`glance-${name.toLowerCase()}`);
-        }
+        // The bar offers no tab that is empty: a command opens it.
+        assert.equal(await tab.getByRole('tab', { name: 'Elastic', exact: true }).count(), 0);
+        await invites(tab, 'Elastic', () => runFromPalette(page, 'TeraPipe: Open elastic plan'));
+        await look('glance-elastic');
+        await invites(tab, 'Profile', () => tab.getByRole('tab', { name: 'Profile', exact: true }).click());
+        await look('glance-profile');
+        await openSettings(tab);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab
@@ -171,7 +177,8 @@ function invitationSteps({ page }: Workbench, look: (name: string) => Promise<vo
           .waitFor();
         await tab.getByRole('button', { name: 'Write to the config' }).click();
         await figuresOnBoth(page, (shown) => shown.step !== before.step);
-        await invites(tab, 'Slices');
+        await tab.getByRole('tab', { name: 'Timeline', exact: true }).click();
+        await invites(tab, 'Slices', () => tab.getByRole('button', { name: 'Try token slices' }).click());
         const panel = tab.getByRole('tabpanel', { name: 'Slices' });
         await panel.getByRole('button', { name: 'Try 4 slices' }).click();
         await panel.getByText(/^Seq1F1B with 4 equal slices: [\d.]+ s per step, [\d.]+x as fast\.$/).waitFor();

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { figures, pageFrame, type Figures } from './plan-page';
+import { figures, openSettings, pageFrame, type Figures } from './plan-page';
 import { smallConfig } from './small-config';
 import { until } from './until';
 import { askFromPalette, editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
@@ -66,6 +66,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
       name: 'the Compare tab lists a pinned plan with what the plan now takes more, and compares with it',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
+        await openSettings(tab);
         await tab.locator('.history-summary').click();
         await tab.locator('.history-table').getByRole('row', { name: /saved/ }).getByRole('button', { name: 'Pin' }).click();
         await tab.getByRole('button', { name: 'Unpin' }).waitFor();
@@ -101,6 +102,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
       name: 'undo divides the layers as before',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
+        await openSettings(tab);
         await tab.getByRole('button', { name: 'Undo' }).click();
         await figures(page, 'tab', (shown) => shown.step === before.step && shown.memory === before.memory);
         await showEditor(page, path.basename(file));
@@ -116,6 +118,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
 /** What a plan's pictures are asked, and what is taken away of them; the tab is in front. */
 function readingSteps(page: Page, look: (name: string) => Promise<void>, folder: string): readonly Step[] {
   const choose = async (tab: Frame, name: string): Promise<void> => {
+    await openSettings(tab);
     await tab.locator('.toolbar vscode-dropdown[aria-label="Compare with"]').click();
     await tab.getByRole('option', { name, exact: true }).click();
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Step } from '../harness/tier-result';
 import { injectAxe, runAxe } from '../webview/axe';
-import { figuresOnBoth, pageFrame, timelineFrame, type Figures } from './plan-page';
+import { closeSettings, figuresOnBoth, pageFrame, timelineFrame, type Figures } from './plan-page';
 import { until } from './until';
 import { chooseTheme } from './workbench';
 
@@ -56,6 +56,7 @@ export function themeSteps(
       act: async () => {
         const size = page.viewportSize();
         assert.ok(size !== null);
+        await closeSettings(await pageFrame(page, 'tab'));
         await page.setViewportSize({ width: size.width / 2, height: size.height / 2 });
         await lanesSeen(page);
         await look('zoomed');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
-import { figures, figuresOnBoth, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
+import { figures, figuresOnBoth, openSettings, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
@@ -141,6 +141,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
             if (bar !== null && !bar.hidden && step !== null) globalThis.whilePlanning.push(step.innerText);
           }).observe(document.body, { subtree: true, childList: true, attributes: true });
         })()`);
+        await openSettings(tab);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab
@@ -162,6 +163,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       name: 'half the stages are tried before they are written; the history shows their result, and undo reverts them',
       act: async () => {
         const tab = await pageFrame(page, 'tab');
+        await openSettings(tab);
         await tab.getByRole('spinbutton', { name: 'Pipeline' }).press('ArrowDown');
         const answer = tab.locator('.what-if-answer');
         await answer.getByText(/Pipeline 96 to 48, Data 1 to 2/).waitFor();
@@ -221,6 +223,7 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config is behind the tab');
+        await openSettings(tab);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();
         await tab

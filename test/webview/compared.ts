@@ -40,7 +40,7 @@ async function rowOf(page: Page, table: string, name: string): Promise<string[]>
 export const comparedCases: readonly Case[] = [
   {
     name: 'compared: without a comparison there is one button to start one, and the toolbar offers it too',
-    options: wide,
+    options: { ...wide, savedState: { tab: 'compare', tries: 'first' } },
     state: state(() => null),
     steps: async (open) => {
       const { page } = open;

@@ -233,7 +233,9 @@ export const elasticCases: readonly Case[] = [
       await send(show(stateOf('tab', planOf({ unit: 128 }), { elastic: vit })));
       await page.locator('.mechanisms').waitFor();
       await page.getByRole('tab', { name: 'Timeline' }).click();
-      await page.getByText('96 stages × TP 4').waitFor();
+      await page.getByText('TP4 PP96 DP1').waitFor();
+      await send(show(stateOf('tab', planOf({ unit: 128 }))));
+      assert.equal(await page.getByRole('tab', { name: 'Elastic' }).count(), 0, 'an empty tab that nobody opened');
       return undefined;
     },
   },

@@ -313,7 +313,7 @@ export const layoutCases: readonly Case[] = [
   },
   {
     name: 'layout: every view shows that a layout is opened, with the way back and no controls that edit the config',
-    options: { ...wide, savedState: { tab: 'timeline' } },
+    options: { ...wide, savedState: { tab: 'timeline', tries: 'first' } },
     state: state(() => found({ opened: another().index })),
     steps: async (open) => {
       const { page } = open;

@@ -60,7 +60,7 @@ export const performanceCases: readonly Case[] = [
     options: { kind: 'tab', width: 1600, height: 900, reducedMotion: true },
     state: () => stateOf('tab', large()),
     steps: async ({ page }) => {
-      await page.getByText('1,000 stages').waitFor();
+      await page.getByText('TP1 PP1000 DP1').waitFor();
       const { ms, calls } = await page.evaluate<Frames>(zoomFrames);
       const most = Math.max(...calls);
       const [median, worst] = middleAndMost(ms);
@@ -75,7 +75,7 @@ export const performanceCases: readonly Case[] = [
     options: { kind: 'tab', width: 1600, height: 900, reducedMotion: true },
     state: () => stateOf('tab', large()),
     steps: async ({ page }) => {
-      await page.getByText('1,000 stages').waitFor();
+      await page.getByText('TP1 PP1000 DP1').waitFor();
       const open = await page.evaluate<Frames>(zoomFrames);
       await page.locator('.lanes-region').press('Shift+G');
       await page.locator('[title="Collapse the stages of each node"][aria-pressed="true"]').waitFor();

@@ -137,7 +137,7 @@ export const profileCases: readonly Case[] = [
       await page.getByRole('progressbar', { name: 'Measuring' }).waitFor();
       assert.equal(await page.evaluate(`document.querySelector('.profile-running progress').value`), 0.8);
       assert.equal(await page.locator('.profile-view').getByRole('button', { name: 'Profile on this GPU' }).count(), 0);
-      await page.getByText('96 stages × TP 4').waitFor();
+      await page.getByText('TP4 PP96 DP1').waitFor();
       // Messages that come between press and release must not cost the click.
       const cancel = (await page.getByRole('button', { name: 'Cancel' }).boundingBox())!;
       await page.mouse.move(cancel.x + 10, cancel.y + 10);

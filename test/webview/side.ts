@@ -193,4 +193,17 @@ export const sideCases: readonly Case[] = [
       return undefined;
     },
   },
+  {
+    name: 'side: each part of the scenario is a button that asks for that part',
+    options: narrow,
+    state: () => stateOf('side', plan()),
+    steps: async ({ page, messages }) => {
+      for (const name of [/ x V100-16GB/, / tokens/, /^batch /]) await page.getByRole('button', { name }).first().click();
+      assert.deepEqual(
+        (await messages()).slice(-3),
+        ['gpus', 'sequence', 'batch'].map((about) => ({ type: 'command', command: 'terapipe.changeScenario', about })),
+      );
+      return undefined;
+    },
+  },
 ];

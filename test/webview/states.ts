@@ -117,7 +117,7 @@ export const stateCases: readonly Case[] = [
     options: tab,
     state: () => stateOf('tab', planOf({ stages: 1, layers: 1, hidden: 2048, tensor: 1, nodes: 1, training: { globalBatch: 1 } })),
     steps: async ({ page, send }) => {
-      await page.getByText('1 stage').first().waitFor();
+      await page.getByText('TP1 PP1 DP1').first().waitFor();
       const many = planOf({
         stages: 8,
         layers: 8,
@@ -129,8 +129,8 @@ export const stateCases: readonly Case[] = [
         training: { globalBatch: 10_000 },
       });
       await send(show(stateOf('tab', many, { document: 'file:///other' })));
-      await until('8 stages', async () => (await page.locator('.setting').first().innerText()).includes('8 stages'));
-      await page.getByRole('tab', { name: 'Slices' }).click();
+      await until('8 stages', async () => (await page.locator('.setting').first().innerText()).includes('PP8'));
+      await page.getByRole('button', { name: 'Try token slices' }).click();
       await page.getByText('× 10000').waitFor();
       return undefined;
     },

@@ -135,9 +135,19 @@ export const surfaces: readonly Surface[] = [
   {
     ...tabs('timeline-export'),
     widths: [500, 1500],
-    act: (page) => page.getByRole('button', { name: 'Export' }).locator('visible=true').click(),
+    act: async (page) => {
+      const more = page.getByRole('button', { name: 'More actions' });
+      if (await more.isVisible()) await more.click();
+      await page.getByRole('button', { name: 'Export' }).locator('visible=true').click();
+    },
   },
-  { ...tabs('timeline-history'), widths: [500, 1500], act: (page) => page.locator('.history-summary').click() },
+  { ...tabs('timeline-try'), savedState: { tab: 'timeline', tries: 'first' } },
+  {
+    ...tabs('timeline-history'),
+    widths: [500, 1500],
+    savedState: { tab: 'timeline', tries: 'first' },
+    act: (page) => page.locator('.history-summary').click(),
+  },
   { ...tabs('timeline-memory'), widths: [500, 1500, 2400], act: pointedMemory },
 ];
 

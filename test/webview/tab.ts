@@ -9,10 +9,11 @@ import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
 import { planFigures, type WhatIfState } from '../../src/protocol/what-if';
 import type { OpenOptions } from './browser';
-import { until, type Case } from './cases';
+import { show, until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
+const trying: OpenOptions = { ...wide, savedState: { tries: 'all' } };
 let known: Plan | null = null;
 const plan = (): Plan => (known ??= planOf({ unit: 56 }));
 const state = (): ReturnType<typeof stateOf> => stateOf('tab', plan(), { findings });
@@ -48,10 +49,58 @@ export const tabCases: readonly Case[] = [
       assert.equal(await page.getByRole('tab', { name: 'Memory' }).getAttribute('aria-selected'), 'true');
       await page.getByRole('tabpanel', { name: 'Memory' }).waitFor();
       await page.keyboard.press('End');
-      await page.getByRole('tabpanel', { name: 'Elastic' }).waitFor();
+      await page.getByRole('tabpanel', { name: 'Profile' }).waitFor();
       await page.getByRole('tab', { name: 'Slices' }).click();
       await page.getByRole('tabpanel', { name: 'Slices' }).waitFor();
       assert.equal(await page.getByRole('tabpanel').count(), 1);
+      return undefined;
+    },
+  },
+  ...[541, 900, 1440, 2400].map((width): Case => ({
+    name: `tab: verdict, scenario and tabs take 90 px of a page ${width} px wide, and its lanes half the height`,
+    options: { kind: 'tab', width, height: 798 },
+    state,
+    steps: async ({ page, send }) => {
+      const measured = async (): Promise<{ readonly head: number; readonly lanes: number }> => {
+        const [main, lanes] = [await page.locator('.main').boundingBox(), await page.locator('.lanes-region').boundingBox()];
+        return { head: main!.y, lanes: lanes!.height };
+      };
+      const within = async (what: string): Promise<void> => {
+        const { head, lanes } = await measured();
+        assert.ok(head <= 90, `${what}: ${head} px before the timeline`);
+        assert.ok(lanes >= 798 / 2, `${what}: lanes ${lanes} px high`);
+      };
+      await within('fits');
+      await send(show(stateOf('tab', planOf({ unit: 56, stages: 8, tensor: 8, nodes: 8 }), { findings })));
+      await page.locator('.glance-over').waitFor();
+      await within('8 stages that do not fit');
+      const words = await page.locator('.glance-words').getAttribute('title');
+      assert.match(words ?? '', /^Does not fit: .* per step/, 'what a narrow page cuts off');
+      return undefined;
+    },
+  })),
+  {
+    name: 'tab: settings to try are the three that matter until more are asked for, and what they give moves nothing',
+    options: wide,
+    state,
+    steps: async ({ page }) => {
+      const names = (): Promise<readonly string[]> =>
+        page.evaluate<readonly string[]>(`[...document.querySelectorAll('.toolbar :is(vscode-dropdown, [role=spinbutton])')]
+          .filter((each) => each.checkVisibility()).map((each) => each.getAttribute('aria-label'))`);
+      const open = page.getByRole('button', { name: 'Try', exact: true });
+      assert.deepEqual(await names(), []);
+      await open.click();
+      assert.deepEqual(await names(), ['Schedule', 'Pipeline', 'Micro-batch', 'Compare with']);
+      const before = await page.locator('.lanes-region').boundingBox();
+      await page.getByRole('spinbutton', { name: 'Pipeline' }).press('ArrowDown');
+      await page.locator('.toolbar > .what-if-answer', { hasText: 'Planning' }).waitFor();
+      assert.deepEqual(await page.locator('.lanes-region').boundingBox(), before);
+      await page.getByRole('button', { name: 'More settings' }).click();
+      assert.ok((await names()).length > 8, (await names()).join());
+      await page.getByRole('button', { name: 'Fewer settings' }).click();
+      await page.getByRole('spinbutton', { name: 'Pipeline' }).press('Escape');
+      assert.deepEqual(await names(), []);
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Try');
       return undefined;
     },
   },
@@ -72,7 +121,7 @@ export const tabCases: readonly Case[] = [
   },
   {
     name: 'tab: a schedule, a slice unit and recompute are tried together with sizes, and written when asked to',
-    options: wide,
+    options: trying,
     state,
     steps: async ({ page, messages, send }) => {
       const choose = async (control: string, option: string): Promise<void> => {
@@ -84,7 +133,7 @@ export const tabCases: readonly Case[] = [
         assert.ok(last?.type === 'try', last?.type);
         return last.sets;
       };
-      const answer = page.locator('.page-tab > .what-if-answer');
+      const answer = page.locator('.toolbar > .what-if-answer');
       await choose('Schedule', '1F1B');
       assert.deepEqual(await tried(), [['schedule', '1F1B']]);
       assert.match(await answer.innerText(), /^Schedule Auto: TeraPipe to 1F1B Planning/);
@@ -278,7 +327,7 @@ export const tabCases: readonly Case[] = [
   },
   {
     name: 'tab: a plan to compare with, chosen in Memory, is shown there; in Slices, next to the timeline',
-    options: { ...wide, savedState: { tab: 'memory' } },
+    options: { ...wide, savedState: { tab: 'memory', tries: 'first' } },
     state,
     steps: async ({ page }) => {
       const choose = async (name: string): Promise<void> => {
@@ -338,7 +387,7 @@ export const tabCases: readonly Case[] = [
     options: wide,
     state: () => stateOf('tab', mixed()),
     steps: async ({ page }) => {
-      assert.match(await page.locator('.setting').first().innerText(), /8 H200 \+ 8 L40S · 2,048 tokens · batch 2/);
+      assert.match(await page.locator('.setting').first().innerText(), /8 H200 \+ 8 L40S\s2,048 tokens\sbatch 2/);
       await page.getByRole('tab', { name: 'Memory' }).click();
       const detail = page.locator('.memory-detail');
       const chart = page.locator('.memory-chart');
@@ -474,7 +523,7 @@ export const tabCases: readonly Case[] = [
   },
   {
     name: 'tab: Tab goes through everything in reading order and is trapped nowhere',
-    options: wide,
+    options: trying,
     state,
     steps: async ({ page }) => {
       const seen: string[] = [];
@@ -489,11 +538,12 @@ export const tabCases: readonly Case[] = [
       }
       const order = [
         '2 findings',
-        'Schedule',
-        'Compare with',
         'Timeline',
+        'Try',
         'Zoom to fit',
         'Export',
+        'Schedule',
+        'Compare with',
         'Timeline of',
         'Analytic model',
         'Assumptions',
@@ -527,7 +577,7 @@ export const tabCases: readonly Case[] = [
   },
   {
     name: 'tab: a plan that arrives while a list is open is drawn when it closes, and the list keeps its place',
-    options: wide,
+    options: trying,
     state,
     steps: async ({ page, send }) => {
       const figures = async (): Promise<string> => page.locator('dl.figures').innerText();

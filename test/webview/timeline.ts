@@ -392,7 +392,7 @@ export const timelineCases: readonly Case[] = [
   },
   {
     name: 'timeline: two plans are above each other on one time scale',
-    options: wide,
+    options: { ...wide, savedState: { tries: 'first' } },
     state,
     steps: async ({ page }) => {
       await page.getByRole('combobox', { name: 'Compare with' }).click();

@@ -59,6 +59,7 @@ const iconPaths = {
   inspector: 'M2 2h12v12H2V2Zm1 1v10h6V3H3Zm7 0v10h3V3h-3Z',
   pin: 'M5 2h6v1h-1v4l2 2v1H8.5v4h-1v-4H4V9l2-2V3H5V2Zm2 1v4.4L5.4 9h5.2L9 7.4V3H7Z',
   nodes: 'M2 4h9v9H2V4Zm1 1v7h7V5H3Zm1 3h5v1H4V8ZM5 2h9v9h-1V3H5V2Z',
+  more: 'M3 7h2v2H3V7Zm4 0h2v2H7V7Zm4 0h2v2h-2V7Z',
   path: 'M3 2.5a1.5 1.5 0 0 1 1.4 2H9v7h2.6a1.5 1.5 0 1 1 0 1H8v-7H4.4A1.5 1.5 0 1 1 3 2.5Z',
 } as const;
 

@@ -1,13 +1,14 @@
 import type { PageState } from '../../src/protocol/page';
 import type { PageAction } from './actions';
 import type { Change, Store } from './store';
+import type { ViewState } from './view-state';
 
 /** A tab of the editor page, as its folder in `webview/tabs` declares it. */
 export interface Tab {
   /** Its name in the bar: a function, since texts are known only once the page starts. */
   readonly label: () => string;
-  /** Whether the bar offers it; left out: as soon as there is a plan. */
-  readonly isOffered?: (state: PageState) => boolean;
+  /** Whether the bar offers it; left out: as soon as there is a plan. A tab that has nothing to show is offered only while it is open. */
+  readonly isOffered?: (state: PageState, view: ViewState) => boolean;
   /** Whether it leaves room for the details of what is selected; left out: it does. */
   readonly hasInspector?: (state: PageState) => boolean;
   /** Whether it shows the compared candidate next to the shown one. */

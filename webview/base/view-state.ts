@@ -15,6 +15,9 @@ export type Selection =
       readonly lastStage: number;
     };
 
+/** The few that matter most for the plan, or all of them. */
+export type SettingsToTry = 'first' | 'all';
+
 /**
  * The view state: tab, selection, zoom, and what tabs let the person set. VS Code keeps it over reloads; it holds nothing of the plan
  * itself.
@@ -30,6 +33,8 @@ export interface ViewState {
   /** Stage whose memory is shown; null: the one with the highest peak. */
   readonly stage: number | null;
   readonly inspector: boolean;
+  /** Which settings to try are on screen; null: none. */
+  readonly tries: SettingsToTry | null;
   readonly table: boolean;
   readonly criticalPath: boolean;
   /** Values of `Setting`s by key. */
@@ -47,6 +52,7 @@ const initialViewState: ViewState = {
   selection: null,
   stage: null,
   inspector: true,
+  tries: null,
   table: false,
   criticalPath: false,
   settings: {},
@@ -82,9 +88,13 @@ export function setting<T>(key: string, read: (saved: unknown) => T, options: { 
   };
 }
 
-/** Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value. */
-export function readViewState(saved: unknown): ViewState {
-  if (!isRecord(saved)) return initialViewState;
+/**
+ * Reads a state that an older version (or anything else) may have saved: each field that does not fit falls back to its start value.
+ * @param isNarrow a narrow page starts without details, which would take the height of the timeline
+ */
+export function readViewState(saved: unknown, isNarrow = false): ViewState {
+  const initial = { ...initialViewState, inspector: !isNarrow };
+  if (!isRecord(saved)) return initial;
   const memberOrNull = <T extends string>(values: readonly T[], value: unknown): T | null =>
     values.find((candidate) => candidate === value) ?? null;
   const flag = (value: unknown, otherwise: boolean): boolean => (typeof value === 'boolean' ? value : otherwise);
@@ -98,7 +108,8 @@ export function readViewState(saved: unknown): ViewState {
     viewport: readViewport(saved['viewport']),
     selection: readSelection(saved['selection']),
     stage: isIndex(saved['stage']) ? saved['stage'] : null,
-    inspector: flag(saved['inspector'], initialViewState.inspector),
+    inspector: flag(saved['inspector'], initial.inspector),
+    tries: memberOrNull(['first', 'all'], saved['tries']),
     table: flag(saved['table'], initialViewState.table),
     criticalPath: flag(saved['criticalPath'], initialViewState.criticalPath),
     settings: isRecord(saved['settings']) ? saved['settings'] : older,

@@ -18,7 +18,7 @@ export interface Extent {
 
 const minimumRowPx = 1;
 /** Rows get no higher than this by themselves. */
-export const maximumFittedRowPx = 32;
+export const maximumFittedRowPx = 48;
 const maximumRowPx = 64;
 const readableRowPx = 18;
 /** From this height on rows are parted by a gap and all have the same whole number of pixels. */
@@ -26,7 +26,7 @@ export const gapFromPx = 7;
 /** Deeper than this the differences of doubles stop being exact to the pixel. */
 const deepestZoom = 1e-9;
 
-/** The whole step, rows as high as the area allows (1 to 32 px). */
+/** The whole step, rows as high as the area allows (1 to 48 px). */
 export function fitAll(extent: Extent): Viewport {
   const even = extent.heightPx / Math.max(1, extent.rows);
   const rowPx = even >= gapFromPx ? Math.floor(even) : even;

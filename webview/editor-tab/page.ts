@@ -1,6 +1,5 @@
 import { formatCount } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
-import type { PageState } from '../../src/protocol/page';
 import { onAction } from '../base/actions';
 import { fill, h, type Child } from '../base/dom';
 import { goToPart, partAttributes } from '../base/parts';
@@ -37,11 +36,11 @@ export function tabPage(root: HTMLElement, store: Store): void {
     store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store);
-  const actions = makeViewActions(store, exportItems(store, announce));
+  const actions = makeViewActions(store, exportItems(store, announce), toolbar.opener);
   const panels = makePanels(store, { onHelp: help.open }, actions.add, () => update(null));
   const bar = makeTabBar(store);
   const viewBar = h('div', { class: 'view-bar', ...partAttributes }, bar.element, status, actions.element);
-  const verdict = makeGlance();
+  const verdict = makeGlance('one line');
   const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Plan and figures') });
   const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });
   const progress = h('div');
@@ -49,7 +48,7 @@ export function tabPage(root: HTMLElement, store: Store): void {
   const progressArea = h('div', { class: 'progress-area' }, progress, incumbent);
   const shownView = (): TabView | undefined => panels.findView(shownTab(store));
   const main = h('div', { class: 'main' }, h('div', { class: 'panels' }, ...panels.elements), inspector.element);
-  const page = h('div', { class: 'page page-tab' }, progressArea, verdict.element, header, noticeArea, ...toolbar.elements, viewBar, main);
+  const page = h('div', { class: 'page page-tab' }, progressArea, verdict.element, header, noticeArea, viewBar, toolbar.element, main);
   const empty = h('div', { class: 'page page-empty' });
   root.replaceChildren(page, empty, help.element);
   let schedulePage: SchedulePage | null = null;
@@ -139,14 +138,15 @@ function isMove(before: ViewState, view: ViewState): boolean {
 }
 
 /** Ids of the available tabs: a run with only an elastic plan has one. */
-function availableTabs(state: PageState): readonly string[] {
+function availableTabs(store: Store): readonly string[] {
+  const [state, view] = [store.state(), store.view()];
   const hasPlan = state.plan !== null;
-  return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state) ?? hasPlan) ? [id] : []));
+  return Object.entries(tabs).flatMap(([id, { isOffered }]) => ((isOffered?.(state, view) ?? hasPlan) ? [id] : []));
 }
 
 /** The tab on screen: the selected one, if it is available. */
 function shownTab(store: Store): string {
-  const offered = availableTabs(store.state());
+  const offered = availableTabs(store);
   const { tab } = store.view();
   return offered.includes(tab) ? tab : (offered[0] ?? tab);
 }
@@ -183,16 +183,14 @@ function planHeader(store: Store, plan: Plan): Child[] {
       'div',
       { class: 'header-title' },
       h('h1', { title: plan.request.title }, plan.request.title),
-      h('p', { class: 'setting' }, ...setting(plan, formatCount, store.host).map((part) => h('span', {}, part))),
       h(
         'p',
         { class: 'setting' },
+        ...setting(plan, formatCount, store.host).map((part) => h('span', {}, part)),
         h(
           'span',
           {},
-          capitalised(
-            candidate.id === plan.chosen ? t('{0}, chosen', say(candidate.name, t)) : t('{0}, not the chosen plan', say(candidate.name, t)),
-          ),
+          capitalised(candidate.id === plan.chosen ? say(candidate.name, t) : t('{0}, not the chosen plan', say(candidate.name, t))),
         ),
         staleness(state),
         state.findings.length > 0
@@ -235,7 +233,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
   );
   const element = h('div', { class: 'tab-bar', role: 'tablist', 'aria-label': t('Views of the plan') }, ...buttons);
   element.addEventListener('keydown', (event) => {
-    const offered = availableTabs(store.state());
+    const offered = availableTabs(store);
     const at = offered.indexOf(shownTab(store));
     const moves: Readonly<Record<string, number>> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: offered.length - 1 };
     const to = own(moves, event.key);
@@ -246,7 +244,7 @@ function makeTabBar(store: Store): { readonly element: HTMLElement; readonly upd
     buttons[ids.indexOf(tab)]?.focus();
   });
   const update = (): void => {
-    const offered = availableTabs(store.state());
+    const offered = availableTabs(store);
     const shown = shownTab(store);
     buttons.forEach((button, index) => {
       const id = ids[index];

@@ -30,7 +30,7 @@ export function makeSchedulePage(store: Store, onHelp: () => void): SchedulePage
   );
   const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: onHelp });
   const exports = exportItems(store, (message) => (status.textContent = message), true);
-  const actions = makeViewActions(store, exports);
+  const actions = makeViewActions(store, exports, null);
   actions.add(ofTimeline.elements);
   const header = h('header', { class: 'header', ...partAttributes, 'aria-label': t('Schedule and figures') });
   const noticeArea = h('div', { class: 'notices', ...partAttributes, role: 'group', 'aria-label': t('Notices') });

@@ -9,20 +9,90 @@ import { makeWhatIf } from './what-if';
 import { capitalised } from '../shared/sentence';
 import { t } from '../base/strings';
 import { comparedCandidate, shownCandidate, type Store } from '../base/store';
-import { dropdown, labelled } from '../base/ui';
+import { button, dropdown, labelled, type DropdownControl } from '../base/ui';
 import { say } from '../../src/core/sentence';
 import { own } from '../../src/core/records';
 
 /** Compare with something outside this plan. */
 const elsewhere = 'elsewhere';
 
-/** Makes the controls of the plan; below them the preview of what they were set to, which is written into the file when asked to. */
-export function makeToolbar(store: Store): { readonly elements: readonly HTMLElement[]; readonly update: () => void } {
+/** The settings of the plan to try, behind a button: what they would give, what it is compared with, and the plans before. */
+interface Toolbar {
+  readonly element: HTMLElement;
+  /** Opens and closes it. */
+  readonly opener: HTMLElement;
+  readonly update: () => void;
+}
+
+export function makeToolbar(store: Store): Toolbar {
   const whatIf = makeWhatIf(store, planControls());
-  const compare = dropdown(t('Compare with'), (value) => {
+  const compare = makeCompare(store);
+  const history = makeHistory(store);
+  const kept = h(
+    'p',
+    { class: 'toolbar-kept hint' },
+    t('The search chose schedule, slices, micro-batch and recompute. To change them, go back to the config.'),
+  );
+  const more = h('button', {
+    class: 'link toolbar-more',
+    type: 'button',
+    onclick: () => store.setView({ tries: store.view().tries === 'all' ? 'first' : 'all' }),
+  });
+  const element = h(
+    'div',
+    { class: 'toolbar', id: 'try', ...partAttributes, role: 'toolbar', 'aria-label': t('Plan') },
+    h(
+      'div',
+      { class: 'toolbar-row' },
+      whatIf.settings,
+      whatIf.element,
+      more,
+      kept,
+      h('div', { class: 'toolbar-group toolbar-others' }, labelled(t('Compare with'), compare.control), history.element),
+    ),
+    whatIf.answer,
+  );
+  const opener = button({
+    label: t('Try'),
+    appearance: 'secondary',
+    onClick: () => store.setView({ tries: store.view().tries === null ? 'first' : null }),
+  });
+  opener.title = t('Try other settings before they are written');
+  opener.setAttribute('aria-controls', element.id);
+  const closeByKey = (event: KeyboardEvent): void => {
+    // Escape first closes an open list.
+    if (event.key !== 'Escape' || element.querySelector('[open]') !== null) return;
+    store.setView({ tries: null });
+    opener.focus();
+    event.stopPropagation();
+  };
+  element.addEventListener('keydown', closeByKey, { capture: true });
+  const update = (): void => {
+    const { plan } = store.state();
+    const { tries } = store.view();
+    opener.hidden = plan === null;
+    opener.setAttribute('aria-expanded', String(tries !== null));
+    element.hidden = plan === null || tries === null;
+    if (plan === null) return;
+    // The controls edit the config; a found layout is not in it.
+    const isOpened = openedLayout(store.state()) !== null;
+    kept.hidden = !isOpened;
+    more.hidden = isOpened;
+    more.textContent = tries === 'all' ? t('Fewer settings') : t('More settings');
+    more.setAttribute('aria-expanded', String(tries === 'all'));
+    compare.show();
+    whatIf.update();
+    history.update();
+  };
+  return { element, opener, update };
+}
+
+/** The list of what the plan can be compared with. */
+function makeCompare(store: Store): { readonly control: DropdownControl; readonly show: () => void } {
+  const control = dropdown(t('Compare with'), (value) => {
     if (value === elsewhere) {
       store.host.post({ type: 'command', command: 'terapipe.compareWith' });
-      showCompared();
+      show();
       return;
     }
     store.setView({
@@ -30,27 +100,12 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
       ...(own(tabs, store.view().tab)?.showsCompared === true ? {} : { tab: 'timeline' }),
     });
   });
-  const history = makeHistory(store);
-  const kept = h(
-    'p',
-    { class: 'toolbar-kept hint' },
-    t('The search chose schedule, slices, micro-batch and recompute. To change them, go back to the config.'),
-  );
-  const element = h(
-    'div',
-    { class: 'toolbar', ...partAttributes, role: 'toolbar', 'aria-label': t('Plan') },
-    whatIf.settings,
-    kept,
-    whatIf.element,
-    h('div', { class: 'toolbar-group toolbar-compare' }, labelled(t('Compare with'), compare)),
-    history.element,
-  );
-  const showCompared = (): void => {
+  const show = (): void => {
     const { plan } = store.state();
     const view = store.view();
     if (plan === null) return;
     const shown = shownCandidate(plan, view);
-    compare.show(
+    control.show(
       [
         { value: automatic, text: t('Nothing') },
         ...plan.candidates.filter(({ id }) => id !== shown.id).map(({ id, name }) => ({ value: id, text: capitalised(say(name, t)) })),
@@ -59,15 +114,5 @@ export function makeToolbar(store: Store): { readonly elements: readonly HTMLEle
       comparedCandidate(plan, view)?.id ?? automatic,
     );
   };
-  const update = (): void => {
-    const { plan } = store.state();
-    element.hidden = plan === null;
-    if (plan === null) return;
-    // The controls edit the config; a found layout is not in it.
-    kept.hidden = openedLayout(store.state()) === null;
-    showCompared();
-    whatIf.update();
-    history.update();
-  };
-  return { elements: [element, whatIf.answer], update };
+  return { control, show };
 }

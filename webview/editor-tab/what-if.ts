@@ -24,6 +24,7 @@ import { dropdown, labelled } from '../base/ui';
 import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../shared/tried';
 import { openedLayout } from '../shared/opened-layout';
 import { automatic, setByLauncherText, type PlanControl } from './plan-controls';
+import { firstToTry, type TriedKey } from './first-to-try';
 
 /** Sizes to step through and settings to choose, and what they would give before they are written. */
 interface WhatIfControls {
@@ -80,7 +81,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   const settings = h('div', { class: 'toolbar-group' }, ...lists.map(({ control, list }) => labelled(control.label, list)));
   const element = h('div', { class: 'toolbar-group what-if', role: 'group', 'aria-label': t('What if') });
   element.append(...steppers.map(({ control }) => control.element));
-  const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite', hidden: true });
+  const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
   /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was reloaded. */
   const follow = ({ whatIf = null }: PageState, plan: Plan): void => {
     if (request !== plan.request) draft = null;
@@ -95,21 +96,28 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   const update = (): void => {
     const state = store.state();
     const { plan } = state;
-    answer.hidden = true;
     if (plan === null) return;
     follow(state, plan);
     askAgain(state, draft === null ? [] : draftSets(draft));
-    element.hidden = settings.hidden = openedLayout(state) !== null;
+    const isOpened = openedLayout(state) !== null;
+    element.hidden = settings.hidden = answer.hidden = isOpened;
     const { sizes, chosen } = currentDraft(plan.request);
     const { chunks, leavesOpen } = bounds();
-    showSizes(plan, { sizes, bounds: { chunks, leavesOpen }, steppers });
+    const first = firstToTry(plan);
+    const isShown = (key: TriedKey, isChanged: boolean): boolean => isChanged || store.view().tries === 'all' || first.includes(key);
+    showSizes(plan, { sizes, bounds: { chunks, leavesOpen }, steppers, isShown });
     for (const { control, list } of lists) {
       const value = chosenValue(control, plan, chosen);
+      const isChanged = value !== control.value(plan);
       list.show(control.choices(plan, leavesOpen), value);
-      list.element.parentElement?.classList.toggle('changed', value !== control.value(plan));
+      list.element.parentElement?.classList.toggle('changed', isChanged);
+      if (list.element.parentElement !== null) list.element.parentElement.hidden = !isShown(control.key, isChanged);
     }
-    answer.hidden = draft === null || element.hidden;
-    if (draft === null || element.hidden) return;
+    if (isOpened) return;
+    if (draft === null) {
+      fill(answer, h('p', { class: 'what-if-text hint' }, t('Change a setting to see what it would give. The file stays as it is.')));
+      return;
+    }
     const sets = draftSets(draft);
     const tried = triedWhatIf(state, sets);
     const changes = [changesText(plan.request, whatIfSizes(plan.request), sizes), ...chosenTexts(controls, plan, chosen)];
@@ -142,15 +150,16 @@ function isLeftOpen(request: PlanRequest, sizes: WhatIfSizes | null, leavesOpen:
 }
 
 interface ShownSizes {
+  readonly isShown: (key: TriedKey, isChanged: boolean) => boolean;
   readonly sizes: WhatIfSizes;
   readonly bounds: Bounds;
   readonly steppers: readonly { readonly key: WhatIfKey; readonly control: Stepper }[];
 }
 
-function showSizes({ request }: Plan, { sizes, bounds, steppers }: ShownSizes): void {
+function showSizes({ request }: Plan, { sizes, bounds, steppers, isShown }: ShownSizes): void {
   const now = whatIfSizes(request);
   for (const { key, control } of steppers) {
-    control.element.hidden = !matters(request, key);
+    control.element.hidden = !matters(request, key) || !isShown(key, sizes[key] !== now[key]);
     const step = (direction: 1 | -1): string | null => {
       const next = stepped(request, bounds, sizes, key, direction);
       return next === null ? null : changesText(request, sizes, next);

@@ -6,14 +6,15 @@ import {
   formatDurationRange,
   formatNumber,
   formatPercent,
-  plural,
   type Quantity,
 } from '../../src/core/format';
 import { limitText, memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
-import { scenarioText } from '../../src/core/plan-request/scenario';
+import { lengthsText, machineText } from '../../src/core/plan-request/scenario';
+import { sizesText } from '../../src/core/domain/sizes-text';
 import { costOfTokens } from '../../src/core/planner/training-cost';
 import type { PageLayout } from '../../src/protocol/layout';
+import type { ScenarioPart } from '../../src/protocol/page';
 import type { TrainingCost } from '../../src/protocol/page';
 import type { Host } from '../base/host';
 import { h, icon } from '../base/dom';
@@ -33,12 +34,13 @@ export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | u
     stepFigure(plan, candidate),
     bubbleFigure(candidate.bubbleRate, t('Share of the step that stages idle, mean over stages')),
     memoryFigure(candidate),
-    ...[...speedFigures(candidate), ...costFigures(plan, candidate, cost)].map(minor),
+    ...speedFigures(candidate).map((each) => withClass(each, 'figure-minor')),
+    ...costFigures(plan, candidate, cost).map((each) => withClass(each, 'figure-minor', 'figure-cost')),
   );
 }
 
-function minor(element: HTMLElement): HTMLElement {
-  element.classList.add('figure-minor');
+function withClass(element: HTMLElement, ...classes: string[]): HTMLElement {
+  element.classList.add(...classes);
   return element;
 }
 
@@ -152,33 +154,32 @@ export function figure({ value, unit }: Quantity, name: string, after: string | 
   );
 }
 
-/**
- * The model's size, the layout and what is planned for in one line: `175B parameters · 96 stages × TP 4 · 384 x V100-16GB · 2,048 tokens ·
- * batch 8`. The last part is a button that changes it.
- */
+/** What is planned in one line: `175B parameters · TP4 PP96 DP1 · 384 x V100-16GB · 2,048 tokens · batch 8`; the scenario as buttons. */
 export function setting({ request, parameters }: Plan, countText: (count: number) => string, host: Host): (HTMLElement | string)[] {
-  const { layout } = request;
-  const parallel = [
-    plural(layout.pipeline, t('stage'), t('stages')),
-    layout.tensor > 1 ? `TP ${layout.tensor}` : '',
-    layout.data > 1 ? `DP ${layout.data}` : '',
-    layout.context > 1 ? `CP ${layout.context}` : '',
-    layout.virtualStages > 1 ? `VP ${layout.virtualStages}` : '',
-  ].filter((part) => part !== '');
-  return [t('{0} parameters', countText(parameters)), parallel.join(' × '), scenarioButton(request, host)];
+  return [
+    h('span', { class: 'setting-parameters' }, t('{0} parameters', countText(parameters))),
+    sizesText(request.layout),
+    ...scenarioChips(request, host),
+  ];
 }
 
-function scenarioButton(request: Plan['request'], host: Host): HTMLElement {
-  const change = t('Change GPU, nodes, sequence length or batch');
-  return h(
-    'button',
-    {
-      class: 'link scenario',
-      type: 'button',
-      title: change,
-      'data-focus': 'scenario',
-      onclick: () => host.post({ type: 'command', command: 'terapipe.changeScenario' }),
-    },
-    say(scenarioText(request), t),
-  );
+/** What a plan is for, a button each that changes it. */
+export function scenarioChips({ cluster, layout, training }: Plan['request'], host: Host): HTMLElement[] {
+  const chip = (about: ScenarioPart, text: string, title: string): HTMLElement =>
+    h(
+      'button',
+      {
+        class: 'link scenario',
+        type: 'button',
+        title: `${text}\n${title}`,
+        'data-focus': `scenario-${about}`,
+        onclick: () => host.post({ type: 'command', command: 'terapipe.changeScenario', about }),
+      },
+      text,
+    );
+  return [
+    chip('gpus', machineText({ cluster, layout }), t('Change the GPU or how many there are')),
+    chip('sequence', say(lengthsText(training), t), t('Change the sequence length')),
+    chip('batch', t('batch {0}', formatCount(training.globalBatch)), t('Change the global batch')),
+  ];
 }

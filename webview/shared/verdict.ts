@@ -13,6 +13,7 @@ import { partAttributes } from '../base/parts';
 import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
+import { menuButton } from './menu';
 import { openedLayout } from './opened-layout';
 import { whenChanged } from './when-changed';
 
@@ -41,8 +42,11 @@ interface Help {
 /** Verdicts that were made: a page may have that of a plan and that of an elastic run. */
 let glances = 0;
 
-/** Makes a verdict; its buttons apply what it suggests. */
-export function makeGlance(): Glance {
+/**
+ * Makes a verdict; its buttons apply what it suggests.
+ * @param lines one: what does not fit is in its tooltip, and what helps besides the first in a menu
+ */
+export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many as it takes'): Glance {
   const id = `glance-words-${(glances += 1)}`;
   const words = h('p', { class: 'glance-words', id, 'aria-live': 'polite' });
   const help = h('div', { class: 'glance-help' });
@@ -69,15 +73,22 @@ export function makeGlance(): Glance {
         const past = editsAgo === 0 ? null : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
         const [first = '', ...others] = sentences.map(kept);
         fill(words, past, h('strong', {}, first), ...others.map((each) => ` ${each}`));
-        fill(
-          help,
-          ...helps.map(({ label, isPrimary, act }, index) =>
-            button({ label, focusKey: `verdict-help-${index}`, onClick: act, appearance: isPrimary ? 'primary' : 'secondary' }),
-          ),
-        );
+        if (lines === 'one line') words.title = sentences.join(' ');
+        fill(help, ...(lines === 'one line' ? helpMenu(helps) : helps.map(helpButton)));
       });
     },
   };
+}
+
+function helpButton({ label, isPrimary, act }: Help, index: number): HTMLElement {
+  return button({ label, focusKey: `verdict-help-${index}`, onClick: act, appearance: isPrimary ? 'primary' : 'secondary' });
+}
+
+/** The first as a button, the others in a menu. */
+function helpMenu([first, ...others]: readonly Help[]): HTMLElement[] {
+  if (first === undefined) return [];
+  const items = others.map(({ label, act }) => ({ label, run: act }));
+  return [helpButton(first, 0), ...(items.length === 0 ? [] : [menuButton(t('Fixes'), items)])];
 }
 
 /** The verdict on a candidate of a plan. */

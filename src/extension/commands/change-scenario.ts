@@ -27,10 +27,17 @@ interface Choice {
   readonly given: Located<number> | undefined;
 }
 
+/** What is asked for without asking what first, by the second argument of the command. */
+const askedAtOnce: ReadonlyMap<unknown, ChosenKey> = new Map([
+  ['nodes', 'cluster.nodes'],
+  ['sequence', 'training.sequenceLength'],
+  ['batch', 'training.globalBatch'],
+] as const);
+
 /**
  * Changes what a config is planned for: GPU, nodes, sequence length or batch. A value that a file sets is shown there; another goes into
  * the shown `terapipe.json`, or is remembered for the config in the workspace.
- * @param wanted `nodes` asks for the number of nodes at once.
+ * @param wanted `nodes`, `sequence` and `batch` ask for that number at once; `gpus` asks which of GPU and counts.
  */
 export async function changeScenarioCommand(commands: ScenarioCommands, argument: unknown, wanted?: unknown): Promise<void> {
   const file = await findTarget(commands.shown, argument);
@@ -41,7 +48,11 @@ export async function changeScenarioCommand(commands: ScenarioCommands, argument
     return;
   }
   const choices = scenarioChoices(run, plan);
-  const choice = wanted === 'nodes' ? choices[0] : await askWhat(plan, choices);
+  const asked = askedAtOnce.get(wanted);
+  const choice =
+    asked === undefined
+      ? await askWhat(plan, wanted === 'gpus' ? choices.filter(({ key }) => key.startsWith('cluster.')) : choices)
+      : choices.find(({ key }) => key === asked);
   if (choice === undefined || choice === null) {
     await chooseClusterCommand(commands, vscode.Uri.parse(file));
     return;

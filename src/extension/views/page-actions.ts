@@ -34,7 +34,10 @@ export async function actForPage(
       // The plan on screen: that of an opened layout, not of the config.
       if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
         await savePlan(session.file, session.plan, null);
-      else await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file)]));
+      else {
+        const config = session === null ? [] : [vscode.Uri.parse(session.file), ...(message.about === undefined ? [] : [message.about])];
+        await vscode.commands.executeCommand(message.command, ...config);
+      }
       return;
     case 'startModel':
       await startModel(context, commands.log, message.model);

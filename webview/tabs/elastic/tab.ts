@@ -4,7 +4,7 @@ import { t } from '../../base/strings';
 /** Epochs of a run that freezes layers, over its GPUs. */
 export const elasticTab: Tab = {
   label: () => t('Elastic'),
-  isOffered: () => true,
+  isOffered: ({ elastic }, { tab }) => elastic !== null || tab === 'elastic',
   hasInspector: () => false,
   load: async () => (await import('./view')).makeElasticView,
 };

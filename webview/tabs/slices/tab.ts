@@ -1,8 +1,15 @@
-import type { Tab } from '../../base/tab';
+import { chosenCandidate } from '../../../src/core/planner/plan';
 import { t } from '../../base/strings';
+import { shownCandidate } from '../../base/store';
+import type { Tab } from '../../base/tab';
 
 /** The sequence cut as the paper draws it. */
 export const slicesTab: Tab = {
   label: () => t('Slices'),
+  isOffered: ({ plan }, view) => {
+    if (plan === null) return false;
+    const candidates = [chosenCandidate(plan), shownCandidate(plan, view)];
+    return view.tab === 'slices' || candidates.some(({ scheme }) => scheme.some(({ tokens }) => tokens.length > 1));
+  },
   load: async () => (await import('./view')).makeSlicesView,
 };

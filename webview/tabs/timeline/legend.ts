@@ -43,10 +43,20 @@ export function makeLegend(store: Store, timeline: TimelineSide): { readonly ele
             ? shadings.map((shading) => shadingButton(shading, operations, props))
             : [h('span', { class: 'legend-word' }, t('micro-batch'))]),
         ),
+        operations.sliced || operations.ofFile || operations.stages === 1 ? null : slicesLink(store),
       ),
     );
   };
   return { element, update };
+}
+
+/** Where sequences are whole: the tab that tries slices, which the bar does not offer. */
+function slicesLink(store: Store): HTMLElement {
+  return h(
+    'button',
+    { class: 'link legend-slices', type: 'button', 'data-focus': 'legend-slices', onclick: () => store.setView({ tab: 'slices' }) },
+    t('Try token slices'),
+  );
 }
 
 function toggle(className: string, name: string, key: string, isOn: boolean, onClick: () => void): HTMLElement {
