@@ -418,7 +418,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
     imports: ['charts', 'shared', 'tabs/elastic', 'tabs/profile', 'tabs/slices'],
   },
   'editor-tab': {
-    about: 'the page in the editor: toolbar, exports, and the tabs put together; of a schedule CSV `schedule-page`',
+    about: 'the page in the editor: head, settings to try, exports, and the tabs put together; of a schedule CSV `schedule-page`',
     imports: ['charts', 'inspector', 'shared', 'tabs', 'tabs/elastic', 'tabs/timeline'],
   },
 };

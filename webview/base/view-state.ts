@@ -16,7 +16,7 @@ export type Selection =
     };
 
 /** The few that matter most for the plan, or all of them. */
-export type SettingsToTry = 'first' | 'all';
+type SettingsToTry = 'first' | 'all';
 
 /**
  * The view state: tab, selection, zoom, and what tabs let the person set. VS Code keeps it over reloads; it holds nothing of the plan

@@ -164,7 +164,7 @@ export function setting({ request, parameters }: Plan, countText: (count: number
 }
 
 /** What a plan is for, a button each that changes it. */
-export function scenarioChips({ cluster, layout, training }: Plan['request'], host: Host): HTMLElement[] {
+function scenarioChips({ cluster, layout, training }: Plan['request'], host: Host): HTMLElement[] {
   const chip = (about: ScenarioPart, text: string, title: string): HTMLElement =>
     h(
       'button',

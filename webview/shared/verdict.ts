@@ -44,7 +44,7 @@ let glances = 0;
 
 /**
  * Makes a verdict; its buttons apply what it suggests.
- * @param lines one: what does not fit is in its tooltip, and what helps besides the first in a menu
+ * @param lines one: what does not fit into it is in its tooltip, and all fixes but the first in a menu
  */
 export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many as it takes'): Glance {
   const id = `glance-words-${(glances += 1)}`;

@@ -31,9 +31,9 @@ describe('viewport', () => {
     );
   });
 
-  it('never makes rows thinner than 1 px or, by itself, higher than 32', () => {
+  it('never makes rows thinner than 1 px or, by itself, higher than 48', () => {
     assert.equal(fitAll({ ...extent, rows: 10_000 }).rowPx, 1);
-    assert.equal(fitAll({ ...extent, rows: 1 }).rowPx, 32);
+    assert.equal(fitAll({ ...extent, rows: 1 }).rowPx, 48);
   });
 
   it('keeps the time under the pointer when it zooms', () => {
