@@ -9,7 +9,11 @@ export const slicesTab: Tab = {
   isOffered: ({ plan }, view) => {
     if (plan === null) return false;
     const candidates = [chosenCandidate(plan), shownCandidate(plan, view)];
-    return view.tab === 'slices' || candidates.some(({ scheme }) => scheme.some(({ tokens }) => tokens.length > 1));
+    // Whole sequences: the timeline leads here where there is one.
+    return (
+      view.tab === 'slices' ||
+      candidates.some(({ scheme, timeline }) => timeline === null || scheme.some(({ tokens }) => tokens.length > 1))
+    );
   },
   load: async () => (await import('./view')).makeSlicesView,
 };

@@ -29,7 +29,8 @@ export function makeLegend(store: Store, timeline: TimelineSide): { readonly ele
     if (operations === null) return;
     const [kinds, chunks, shadings] = [legendKinds(operations, timeline.tail()), chunkCount(operations), availableShadings(operations)];
     const look = props.look();
-    changed([kinds, chunks, shadings, look, resolveShading(operations, look)], () =>
+    const leadsToSlices = !operations.sliced && !operations.ofFile && operations.stages > 1;
+    changed([kinds, chunks, shadings, look, resolveShading(operations, look), leadsToSlices], () =>
       fill(
         element,
         ...kinds.map((kind) => kindToggle(kind, kinds, props)),
@@ -43,7 +44,7 @@ export function makeLegend(store: Store, timeline: TimelineSide): { readonly ele
             ? shadings.map((shading) => shadingButton(shading, operations, props))
             : [h('span', { class: 'legend-word' }, t('micro-batch'))]),
         ),
-        operations.sliced || operations.ofFile || operations.stages === 1 ? null : slicesLink(store),
+        leadsToSlices ? slicesLink(store) : null,
       ),
     );
   };
