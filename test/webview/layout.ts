@@ -4,6 +4,7 @@ import { noLayoutState, withUpdate, type LayoutState, type PageFound } from '../
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
 import { layoutOf, layoutState, searchedOf, usualSearch } from './layouts';
+import { slowdownText } from '../../src/core/planner/explain/slower';
 import { sentence } from '../../src/core/sentence';
 import { toText } from '../unit/sentence-text';
 
@@ -29,6 +30,14 @@ async function textOf({ page }: OpenPage, selector = '.layout-view'): Promise<st
 async function figureOf({ page }: OpenPage, name: string): Promise<string> {
   const figure = page.locator('.layout-view .figure', { has: page.locator('dt', { hasText: new RegExp(`^${name}`) }) });
   return (await figure.locator('dd').innerText()).replace(/\s+/g, ' ').trim();
+}
+
+/** The row whose tooltip is why a layout lost. */
+function rowOf({ page }: OpenPage, { why }: PageFound) {
+  return page
+    .locator('.layout-table tbody tr')
+    .filter({ has: page.getByTitle(toText(why).slice(1)) })
+    .first();
 }
 
 async function rowTexts({ page }: OpenPage): Promise<string[]> {
@@ -76,6 +85,7 @@ export const layoutCases: readonly Case[] = [
     options: wide,
     state: state(() => ({ ...found(), answer: { ...found().answer!, keptFree: kept } })),
     steps: async (opened) => {
+      await opened.page.locator('summary', { hasText: 'Searched' }).click();
       assert.match(await textOf(opened), /Searched[^]*\nLayouts keep 6\.5 % of GPU memory free: runs took more than predicted\.\n/);
       return undefined;
     },
@@ -154,6 +164,16 @@ export const layoutCases: readonly Case[] = [
       return undefined;
     },
   },
+  ...[541, 1440].map((width): Case => ({
+    name: `layout: it has at most 600 words on a page ${width} px wide`,
+    options: { ...wide, width },
+    state: state(found),
+    steps: async (open) => {
+      const words = (await textOf(open)).split(/\s+/).filter((word) => word !== '').length;
+      assert.ok(words <= 600, `${words} words`);
+      return `layout: ${words} words at ${width} px`;
+    },
+  })),
   {
     name: 'layout: a tie with as launched is shown as one',
     options: wide,
@@ -221,16 +241,22 @@ export const layoutCases: readonly Case[] = [
     },
   },
   {
-    name: 'layout: the table sorts, filters by text and schedule, and shows why each lost',
+    name: 'layout: the table sorts, filters by text and schedule, and shows how much slower each is and why',
     options: wide,
     state: state(found),
     steps: async (open) => {
       const { page } = open;
       const { answer } = found();
       const rows = await rowTexts(open);
-      assert.equal(rows.length, Math.min(50, answer!.plans.length + 1));
+      assert.equal(rows.length, 6);
+      assert.match(await textOf(open, '.layout-table .pager'), new RegExp(`1 to 6 of ${answer!.plans.length + 1}$`));
       const { plan } = another();
-      assert.ok(rows.some((row) => row.toLowerCase().includes(toText(plan.why).toLowerCase())));
+      const slower = toText(slowdownText(plan.iterationMs / answer!.plans[answer!.best]!.iterationMs - 1));
+      assert.ok(
+        rows.some((row) => row.toLowerCase().includes(slower)),
+        slower,
+      );
+      await rowOf(open, plan).waitFor();
       await page.getByRole('button', { name: 'Memory', exact: true }).click();
       const least = Math.min(...answer!.plans.map(({ peakBytes }) => peakBytes));
       assert.ok((await rowTexts(open))[0]!.includes(formatBytes(least)));
@@ -255,7 +281,7 @@ export const layoutCases: readonly Case[] = [
     steps: async (open) => {
       const { page } = open;
       const { plan, index } = another();
-      const row = page.locator('.layout-table tbody tr', { hasText: toText(plan.why).slice(1) }).first();
+      const row = rowOf(open, plan);
       await row.focus();
       await page.keyboard.press('Enter');
       await until('the detail', async () => (await textOf(open, '.layout-detail')).includes(toText(plan.why).slice(1)));

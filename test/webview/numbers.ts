@@ -190,6 +190,16 @@ async function checkCompare(page: Page, plan: PlanNumbers): Promise<void> {
   assert.equal(names.size, comparisons.length, 'two ways have one name');
 }
 
+/** Turns the table of layouts to its next page; false on the last. */
+async function turnPage(view: Locator): Promise<boolean> {
+  const pager = view.locator('.layout-table .pager');
+  if ((await pager.count()) === 0) return false;
+  const [, end, total] = /to ([\d,]+) of ([\d,]+)$/.exec(await textOf(pager)) ?? [];
+  if (end === total) return false;
+  await pager.getByRole('button', { name: 'Next page' }).click();
+  return true;
+}
+
 async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, shown: LayoutState): Promise<void> {
   await page.getByRole('tab', { name: 'Layout' }).click();
   const view = page.locator('.layout-view');
@@ -215,14 +225,19 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
   );
   const steps: number[] = [];
   const names: string[] = [];
-  for (const row of await view.locator('.layout-table tbody tr').all()) {
-    const cells = await rowsOf(row.locator('td, th'));
-    assert.ok(numbers.has(cells.slice(0, 5).join(' ')), cells.join(' | '));
-    const sizes = await textOf(row.locator('.layout-sizes'));
-    names.push([...cells.slice(5, 7), sizes].join(' | '));
-    if (sizes.endsWith('best')) assert.equal(cells[0], column.duration(best.iterationMs));
-    const own = all.find(({ iterationMs, peakBytes }) => column.duration(iterationMs) === cells[0] && column.bytes(peakBytes) === cells[1]);
-    steps.push(own!.iterationMs);
+  for (;;) {
+    for (const row of await view.locator('.layout-table tbody tr').all()) {
+      const cells = await rowsOf(row.locator('td, th'));
+      assert.ok(numbers.has(cells.slice(0, 5).join(' ')), cells.join(' | '));
+      const sizes = await textOf(row.locator('.layout-sizes'));
+      names.push([...cells.slice(5, 7), sizes].join(' | '));
+      if (sizes.endsWith('best')) assert.equal(cells[0], column.duration(best.iterationMs));
+      const own = all.find(
+        ({ iterationMs, peakBytes }) => column.duration(iterationMs) === cells[0] && column.bytes(peakBytes) === cells[1],
+      );
+      steps.push(own!.iterationMs);
+    }
+    if (!(await turnPage(view))) break;
   }
   assert.ok(steps.length > 0, 'the layout table has rows');
   assert.deepEqual(
@@ -243,6 +258,7 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
   assert.ok(Math.abs(total / best.iterationMs - 1) < 0.005, `parts of the best add up to ${total} of ${best.iterationMs} ms`);
   const { families, opened, considered, bounded, overMemory, evaluated } = shown.answer!.counts;
   const counts = `${plural(families, 'layout')}, ${formatCount(opened)} of them cut in ${plural(considered, 'way')}: ${formatCount(overMemory)} ruled out by memory, ${formatCount(bounded)} by time, ${formatCount(evaluated)} simulated.`; // prettier-ignore
+  await view.locator('summary', { hasText: 'Searched' }).click();
   const facts = await rowsOf(view.locator('.layout-facts p', { hasText: 'ruled out by memory' }));
   assert.ok(facts[0]?.startsWith(counts), facts.join());
 }

@@ -22,22 +22,26 @@ export interface TableContent {
   readonly total: number;
   /** Cells of rows `page.first` to `page.end - 1`. */
   readonly rows: (page: Page) => readonly (readonly Child[])[];
-  /** Index of the row to mark and to turn to when it changes; null for none. */
+  /** Index of the row to mark, and to turn to when another is marked; null for none. */
   readonly marked: number | null;
+  /** What the marked row is, where an order of rows changes its index; left out: its index. */
+  readonly markedId?: string | null;
   readonly onRow?: (index: number) => void;
   /** A double click on a row, or Enter on the marked one. */
   readonly onOpen?: (index: number) => void;
 }
 
-const pageSize = 50;
+/** Rows of a page. */
+const usualRows = 50;
 
-/** What fills each table that is on screen. */
-const contents = new WeakMap<HTMLTableElement, TableContent>();
+/** What fills each table that is on screen, and the rows that it shows of that. */
+const contents = new WeakMap<HTMLTableElement, { readonly content: TableContent; readonly pageSize: number }>();
 
 /** All rows of a table, the head first, with those of pages that are not shown, as `read` takes them while they are in the table. */
 export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowElement) => T): T[] {
-  const content = contents.get(table);
-  if (content === undefined || content.total <= pageSize) return [...table.rows].map(read);
+  const known = contents.get(table);
+  if (known === undefined || known.content.total <= known.pageSize) return [...table.rows].map(read);
+  const { content } = known;
   const rows = [...(table.tHead?.rows ?? [])].map(read);
   for (let first = 0; first < content.total; first += readAtOnce) {
     const part = buildTable(content, { first, end: Math.min(content.total, first + readAtOnce), total: content.total });
@@ -51,14 +55,15 @@ export function readRows<T>(table: HTMLTableElement, read: (row: HTMLTableRowEle
 /** Rows that are in the document at a time while they are read. */
 const readAtOnce = 1_000;
 
-/** A real table with at most 50 rows in the document at a time, and buttons to turn the pages. */
-export function makePagedTable(): { readonly element: HTMLElement; readonly show: (content: TableContent) => void } {
+/** A real table with at most `pageSize` rows in the document at a time, and buttons to turn the pages. */
+export function makePagedTable(pageSize = usualRows): { readonly element: HTMLElement; readonly show: (content: TableContent) => void } {
   const element = h('div', { class: 'paged-table' });
   let at = 0;
-  let marked: number | null = null;
+  let marked: number | string | null = null;
   const show = (content: TableContent): void => {
-    if (content.marked !== marked && content.marked !== null) at = content.marked;
-    marked = content.marked;
+    const next = content.markedId ?? content.marked;
+    if (next !== marked && content.marked !== null) at = content.marked;
+    marked = next;
     const page = pageAround(at, content.total, pageSize);
     at = page.first;
     const turn = (to: number): void => {
@@ -66,8 +71,8 @@ export function makePagedTable(): { readonly element: HTMLElement; readonly show
       show(content);
     };
     const table = buildTable(content, page);
-    contents.set(table, content);
-    fill(element, table, page.total > pageSize ? pager(page, turn) : null);
+    contents.set(table, { content, pageSize });
+    fill(element, table, page.total > pageSize ? pager(page, pageSize, turn) : null);
   };
   return { element, show };
 }
@@ -125,7 +130,7 @@ function header({ title, sort }: Column, className: string | null): HTMLElement 
   return h('th', { scope: 'col', class: className, 'aria-sort': order }, button);
 }
 
-function pager(page: Page, turn: (first: number) => void): HTMLElement {
+function pager(page: Page, pageSize: number, turn: (first: number) => void): HTMLElement {
   const lastFirst = Math.floor((page.total - 1) / pageSize) * pageSize;
   return h(
     'div',

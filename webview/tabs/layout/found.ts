@@ -4,6 +4,7 @@ import { makeChart } from '../../charts/chart';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
+import { makeDisclosures } from '../../shared/disclosures';
 import { pricedRun } from '../../shared/training-cost';
 import { whenChanged } from '../../shared/when-changed';
 import { t } from '../../base/strings';
@@ -19,6 +20,9 @@ import { searchButton } from './states';
 import { layoutTable } from './table';
 
 const everySchedule = '';
+
+/** Layouts at a time: the plot has them all. */
+const rowsOfPage = 6;
 
 /** The layouts of an answer. */
 interface FoundView {
@@ -38,7 +42,8 @@ export function makeFoundView(store: Store): FoundView {
     pick: (dot) => pick(dot === null || findLayoutRow(dot.id) === null ? null : dot.id),
     open: (dot) => open(findLayoutRow(dot.id)),
   });
-  const table = makePagedTable();
+  const table = makePagedTable(rowsOfPage);
+  const disclosure = makeDisclosures();
   const filters = makeFilters(set);
   const controls = makeControls(store, set);
   const head = h('div', { class: 'layout-head-area' });
@@ -70,12 +75,20 @@ export function makeFoundView(store: Store): FoundView {
       fill(detail, ...(now === null ? [] : layoutDetail(answer, now, run, () => open(picked()), store.host))),
     );
     changes.facts([answer.id, answer.improvements, state.running === null, store.state().places], () =>
-      fill(facts, ...layoutFacts(answer, store.state(), store.host)),
+      fill(facts, ...layoutFacts(answer, store.state(), store.host, disclosure)),
     );
     changes.table([shown, view, run], () => {
       filters.show(view, rowSchedules(rows));
       const press = (column: LayoutViewSettings['by']): void => set(pressedColumn(store.get(layoutSettings), column));
-      const props = { settings: view, tokens: run.tokens, picked: now?.id ?? null, pick: ({ id }: LayoutRow) => pick(id), open, press };
+      const props = {
+        settings: view,
+        tokens: run.tokens,
+        picked: now?.id ?? null,
+        bestMs: answer.plans[answer.best]?.iterationMs ?? NaN,
+        pick: ({ id }: LayoutRow) => pick(id),
+        open,
+        press,
+      };
       table.show(layoutTable(shownRows(rows, view), rows.length, props));
     });
     chart.update();

@@ -50,7 +50,7 @@ export function layoutHead(
       { class: 'reasons layout-reasons' },
       h('li', { class: 'layout-best' }, `${capitalised(say(best.words, t))}; ${say(best.name, t)}; ${say(best.stages, t)}`),
       answer.launched?.why ? h('li', {}, t('As launched: {0}', sentence(say(answer.launched.why, t)))) : null,
-      h('li', {}, tieSentence(answer, ties)),
+      h('li', { title: sentence(capitalised(say(answer.cost.errorBecause, t))) }, tieSentence(answer, ties)),
       h('li', {}, proofSentence(answer)),
     ),
   );

@@ -72,7 +72,7 @@ export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
   const bar = t('Times are ±{0} %', formatNumber(cost.errorPercent));
   const others =
     ties === 0 ? t('none is within error of the best') : t('{0} within error of the best', plural(ties, t('layout is'), t('layouts are')));
-  return `${sentence(`${bar}: ${others}`)} ${sentence(say(cost.errorBecause, t))}`;
+  return sentence(`${bar}: ${others}`);
 }
 
 /** How far a search is, in a sentence. */

@@ -4,6 +4,7 @@ import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
 import { costOfTokens } from '../../../src/core/planner/training-cost';
+import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { capitalised } from '../../shared/sentence';
 import { amountText } from '../../shared/training-cost';
 import { t } from '../../base/strings';
@@ -17,6 +18,8 @@ interface LayoutTableProps {
   /** To train on, for GPU hours; null: no column of them. */
   readonly tokens: number | null;
   readonly picked: string | null;
+  /** The step of the best, ms. */
+  readonly bestMs: number;
   readonly pick: (row: LayoutRow) => void;
   readonly open: (row: LayoutRow) => void;
   readonly press: (column: LayoutColumn) => void;
@@ -24,7 +27,7 @@ interface LayoutTableProps {
 
 /** The layouts as the paged table shows them, `total` before the filter. */
 export function layoutTable(rows: readonly LayoutRow[], total: number, props: LayoutTableProps): TableContent {
-  const { settings: look, tokens, picked, press } = props;
+  const { settings: look, tokens, picked, press, bestMs } = props;
   const number = (title: string, className: string, by?: LayoutColumn): Column => ({
     title,
     numeric: true,
@@ -48,17 +51,18 @@ export function layoutTable(rows: readonly LayoutRow[], total: number, props: La
       ...(tokens === null ? [] : [number(t('GPU hours'), 'layout-hours')]),
       { title: t('Schedule'), numeric: false, className: 'layout-schedule' },
       { title: t('Recompute'), numeric: false, className: 'layout-recompute' },
-      { title: t('Layout, and why it lost'), numeric: false, className: 'layout-cell' },
+      { title: t('Layout'), numeric: false, className: 'layout-cell' },
     ],
     total: rows.length,
-    rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokens)),
+    rows: ({ first, end }) => rows.slice(first, end).map((row) => cells(row, tokens, bestMs)),
     marked: marked < 0 ? null : marked,
+    markedId: picked,
     onRow: withRow(props.pick),
     onOpen: withRow(props.open),
   };
 }
 
-function cells(row: LayoutRow, tokens: number | null): Child[] {
+function cells(row: LayoutRow, tokens: number | null, bestMs: number): Child[] {
   const { plan, found, isBest, isLaunched, tie } = row;
   const tag = (text: string): HTMLElement => h('span', { class: 'tag' }, text);
   return [
@@ -72,7 +76,7 @@ function cells(row: LayoutRow, tokens: number | null): Child[] {
     plan.recompute === null ? t('none') : say(plan.recompute, t),
     h(
       'div',
-      { class: 'layout-row' },
+      { class: 'layout-row', title: found?.why ? capitalised(say(found.why, t)) : null },
       h(
         'span',
         { class: 'layout-sizes' },
@@ -81,7 +85,7 @@ function cells(row: LayoutRow, tokens: number | null): Child[] {
         isLaunched ? tag(t('as launched')) : null,
         plan.fits ? null : tag(say(verdictWord(plan.verdict), t)),
       ),
-      found?.why ? h('span', { class: 'layout-why' }, capitalised(say(found.why, t))) : null,
+      isBest ? null : h('span', { class: 'layout-why' }, capitalised(say(slowdownText(plan.iterationMs / bestMs - 1), t))),
     ),
   ];
 }
