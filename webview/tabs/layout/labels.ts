@@ -67,7 +67,7 @@ export function countsSentence({ counts }: LayoutAnswer): string {
   ].join(' ');
 }
 
-/** How many others are as good within the error bar, and why it is that wide. */
+/** How wide the error bar is, and how many others are as good within it. */
 export function tieSentence({ cost }: LayoutAnswer, ties: number): string {
   const bar = t('Times are ±{0} %', formatNumber(cost.errorPercent));
   const others =

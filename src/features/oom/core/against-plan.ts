@@ -1,8 +1,6 @@
-import type { CancelSignal } from '../../../core/errors';
-import { ExpectedError } from '../../../core/errors';
+import { ExpectedError, type CancelSignal } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
-import { memoryParts, type MemoryPart, type StageMemory } from '../../../core/memory-model/profile';
-import { tightestStage } from '../../../core/memory-model/profile';
+import { memoryParts, tightestStage, type MemoryPart, type StageMemory } from '../../../core/memory-model/profile';
 import { gpusUsed } from '../../../core/domain/request';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { chosenCandidate, type Plan } from '../../../core/planner/plan';

@@ -60,6 +60,8 @@ describe('unpickle', () => {
       [0x50, 'PERSID'],
       [0x51, 'BINPERSID'],
       [0x82, 'EXT1'],
+      [0x83, 'EXT2'],
+      [0x84, 'EXT4'],
       [0x97, 'NEXT_BUFFER'],
     ] as const;
     for (const [code, name] of names) {
