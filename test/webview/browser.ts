@@ -138,7 +138,9 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({ executablePath: chromiumPath, args: isRoot ? ['--no-sandbox'] : [] });
+  // A part that is drawn again, and not its whole tile, differs by a grey level where a corner is smoothed: which part depends on time.
+  const args = ['--disable-partial-raster', ...(isRoot ? ['--no-sandbox'] : [])];
+  const browser = await chromium.launch({ executablePath: chromiumPath, args });
   const contexts = new Map<number, Promise<BrowserContext>>();
   const contextOf = (deviceScaleFactor: number): Promise<BrowserContext> => {
     const context = contexts.get(deviceScaleFactor) ?? browser.newContext({ deviceScaleFactor, locale: 'en-US', timezoneId: 'UTC' });
