@@ -72,11 +72,12 @@ function untimedProblem(csv: string): SimulationProblem {
     return { forwardMs: ms, backwardInputMs: ms, backwardWeightMs: ms, sendMs: 0 };
   };
   const place = { file: csv, range: { start: 0, end: 0 } };
-  return { schedule: { csv, place }, stages: null, microBatches: null, slices: 1, chunksPerStage: 2, times, memory: null, place };
+  const schedule = { csv, place };
+  return { schedule, stages: null, microBatches: null, slices: 1, chunksPerStage: 2, groupedMicroBatches: 1, times, memory: null, place };
 }
 
 async function buildSchedule(
-  { schedule, stages, microBatches, slices, chunksPerStage, times, memory, place }: SimulationProblem,
+  { schedule, stages, microBatches, slices, chunksPerStage, groupedMicroBatches, times, memory, place }: SimulationProblem,
   file: string,
   read: (from: string, path: string) => Promise<SourceText>,
 ): Promise<Schedule> {
@@ -92,7 +93,7 @@ async function buildSchedule(
   }
   const scheme = Array.from({ length: microBatches ?? 1 }, () => ({ batch: 1, tokens: Array.from({ length: slices }, () => 1) }));
   const stageCount = stages ?? 1;
-  const problem = toScheduleProblem(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined);
+  const problem = { ...toScheduleProblem(scheme, stageCount, chunksPerStage, times(stageCount), memory ?? undefined), groupedMicroBatches };
   return placed(place, () => generateSchedule(schedule.name, problem));
 }
 

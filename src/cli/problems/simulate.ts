@@ -11,7 +11,17 @@ import type { Place } from '../../core/domain/located';
 import * as v from 'valibot';
 import { sentence } from '../../core/sentence';
 
-const problemKeys = ['schedule', 'stages', 'microBatches', 'slices', 'virtualStages', 'times', 'memory', 'memoryLimit'] as const;
+const problemKeys = [
+  'schedule',
+  'stages',
+  'microBatches',
+  'slices',
+  'virtualStages',
+  'groupedMicroBatches',
+  'times',
+  'memory',
+  'memoryLimit',
+] as const;
 
 const size = integer(1, 1_000_000);
 const duration = nonNegative(1e9);
@@ -29,6 +39,8 @@ export interface SimulationProblem {
   readonly microBatches: number | null;
   readonly slices: number;
   readonly chunksPerStage: number;
+  /** Micro-batches that kFkB runs forward one after another. */
+  readonly groupedMicroBatches: number;
   /** Of one micro-batch (slice) on one whole stage, ms, one entry for each of this many stages. */
   readonly times: (stages: number) => PassTimes;
   /** Null when the problem has nothing on memory. */
@@ -38,7 +50,7 @@ export interface SimulationProblem {
 }
 
 /**
- * Reads a problem for `terapipe simulate`: `{schedule, stages, microBatches, slices?, virtualStages?, times: {forwardMs, backwardInputMs,
+ * Reads a problem for `terapipe simulate`: `{schedule, stages, microBatches, slices?, virtualStages?, groupedMicroBatches?, times: {forwardMs, backwardInputMs,
  * backwardWeightMs, sendMs?}, memory?: {forward, backwardInput, backwardWeight}, memoryLimit?}`. `schedule` is a name or `{"csv": "path"}`,
  * which sets stages, micro-batches and virtual stages itself. Each time is one number or one per stage.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `schedule-unknown`, `simulate-too-large`.
@@ -54,6 +66,7 @@ export function readSimulationProblem(text: string, file: string): SimulationPro
   const slices = readField(section, 'slices', size)?.value ?? 1;
   const fixed = named ? scheduleKinds.find(({ name }) => name === schedule.name)?.chunksPerStage : undefined;
   const chunksPerStage = readField(section, 'virtualStages', integer(1, 1000))?.value ?? (typeof fixed === 'number' ? fixed : 2);
+  const groupedMicroBatches = readField(section, 'groupedMicroBatches', size)?.value ?? 1;
   const operations = 3 * (stages ?? 1) * (microBatches ?? 1) * slices * chunksPerStage;
   const place = section.members.has('schedule')
     ? nodePlace(section.document, section.members.get('schedule')?.value ?? section.node)
@@ -65,7 +78,8 @@ export function readSimulationProblem(text: string, file: string): SimulationPro
       sentence`use fewer stages, micro-batches or slices`,
       place,
     );
-  return { schedule, stages, microBatches, slices, chunksPerStage, times: readTimes(section), memory: readMemory(section), place };
+  const [times, taken] = [readTimes(section), readMemory(section)];
+  return { schedule, stages, microBatches, slices, chunksPerStage, groupedMicroBatches, times, memory: taken, place };
 }
 
 function readSchedule(section: Section): SimulationProblem['schedule'] {

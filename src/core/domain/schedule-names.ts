@@ -8,9 +8,10 @@ export const otherSchedules = [
 ] as const; // prettier-ignore
 
 /**
- * Those that are planned and searched only where they are asked for by name: no launcher runs them, and cutting their slices takes long.
+ * Those that are planned and searched only where they are asked for by name: no launcher runs them, and choosing their slices or groups
+ * takes long.
  */
-export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I'] as const;
+export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB'] as const;
 
 /** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;

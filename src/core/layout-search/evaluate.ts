@@ -3,6 +3,7 @@ import type { CancelSignal } from '../errors';
 import { usableGpuBytes, type LimitedGroup, createBounds, type Bounds } from './bounds';
 import type { Scheme } from '../domain/scheme';
 import { idBySchedule, candidatePeakBytes } from '../planner/plan';
+import { withBestGroup } from '../planner/candidates/micro-batch-groups';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
@@ -63,7 +64,8 @@ export function createEvaluator(request: PlanRequest): Evaluator {
   const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
     const kind = scheduleOn(point.schedule, point.layout);
     const spec = { id: idBySchedule[point.schedule], name: groupName(point), kind, scheme, certificate: null };
-    return measure(pipeline(point), spec, signal);
+    const on = pipeline(point);
+    return measure(on, withBestGroup(on, spec, signal), signal);
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
   let solvingSteps = 0;

@@ -30,7 +30,8 @@ export function scheduleOfChunks(
   gpuMemory: GpuMemory,
   { signal, plannedFor }: { readonly signal?: CancelSignal | undefined; readonly plannedFor?: (first: WorkUnit) => PlannedFor } = {},
 ): Schedule {
-  const problem = toScheduleProblem(scheme, inputs.layout.pipeline, kind.chunks);
+  const { groupedMicroBatches = inputs.training.groupedMicroBatches } = kind;
+  const problem = { ...toScheduleProblem(scheme, inputs.layout.pipeline, kind.chunks), groupedMicroBatches };
   const [first] = problem.units;
   if (!kind.planned || first === undefined) return generateSchedule(kind.name, problem);
   const memory = limitedTo(

@@ -119,10 +119,10 @@ interface Budgets {
 
 function stageBudgets(problem: PlacementProblem): Budgets {
   const { inputs, schedule } = problem;
-  const { cluster, layout } = inputs;
+  const { cluster } = inputs;
   return {
     timeMs: (cluster.groups ?? []).map((group) => layersTime({ ...inputs, cluster: group }, problem)),
-    peakBytes: layersPeak(inputs, () => microBatchesInFlight(schedule ?? usualSchedule, layout, microBatchCount(inputs)), problem),
+    peakBytes: layersPeak(inputs, () => microBatchesInFlight(schedule ?? usualSchedule, inputs), problem),
   };
 }
 
@@ -134,12 +134,15 @@ function microBatchCount({ training, layout }: CostInputs): number {
  * Whole micro-batches that each stage holds at most, chunks of a stage counted as parts of one. Orders that are planned stay within the
  * memory there is: they are counted as 1F1B.
  */
-function microBatchesInFlight(wanted: ScheduleName, layout: Layout, microBatches: number): readonly number[] {
+function microBatchesInFlight(wanted: ScheduleName, inputs: CostInputs): readonly number[] {
+  const { layout, training } = inputs;
+  const { groupedMicroBatches } = training;
+  const microBatches = microBatchCount(inputs);
   const count = (name: ScheduleName): readonly number[] => {
     const kind = scheduleOn(name, layout);
     const most = Math.min(microBatches, countedPerStage * layout.pipeline);
     const scheme = Array.from({ length: most }, () => ({ batch: 1, tokens: [1] }));
-    const schedule = generateSchedule(kind.name, toScheduleProblem(scheme, layout.pipeline, kind.chunks));
+    const schedule = generateSchedule(kind.name, { ...toScheduleProblem(scheme, layout.pipeline, kind.chunks), groupedMicroBatches });
     return Array.from({ length: layout.pipeline }, (_, stage) => {
       const inFlight = maximumUnitsInFlight(schedule, stage) / kind.chunks;
       return inFlight >= most ? microBatches : inFlight;

@@ -14,6 +14,8 @@ type SendMs = (batch: number, tokens: number) => number;
 export interface Sends {
   /** Whether a stage waits until it has sent. */
   readonly isBlocking: boolean;
+  /** Whether every send is timed, and takes its link, instead of only those of warm-up and drain. */
+  readonly areTimed: boolean;
   /** Whether sends take the same time at all boundaries: one kind of node, all stages on one node or none, one stack of layers. */
   readonly areAlike: boolean;
   /** Whether exchanges of the further chunks of a stage hold its passes. */
@@ -43,8 +45,10 @@ export function pipelineSends(stages: readonly SendingStage[], nodeKinds: readon
   const isOneKind = nodeKinds.length < 2;
   const isPlain = isOneKind && first?.model.stacks === undefined;
   const known = new Map<string, SendMs>();
+  const isBlocking = runtimeProfile(first?.training ?? {}).sends === 'blocking';
   return {
-    isBlocking: runtimeProfile(first?.training ?? {}).sends === 'blocking',
+    isBlocking,
+    areTimed: !isBlocking && first?.training.timeSends === true,
     areAlike: isPlain && first !== undefined && areBoundariesAlike(first),
     holdChunks: !measured && stages.length > 1 && nodeKinds.every(({ training, cluster }) => paysForChunks(training, cluster.gpu)),
     between: (from, to) => memoized(known, `${from} ${to}`, () => (measured ? () => 0 : sendBetween(stages, from, to, isOneKind))),

@@ -116,4 +116,9 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     runtimes: [],
     elsewhere: sentence`a runtime that redistributes attention across stages (no public one does)`,
   },
+  kFkB: {
+    text: sentence`1F1B over groups of k micro-batches: hides slow sends, k times the memory (Ada-Grouper, 2023).`,
+    runtimes: [],
+    elsewhere: sentence`TorchTitan, from a CSV`,
+  },
 };

@@ -52,6 +52,8 @@ export interface ScheduleProblem {
   /** Micro-batches of each round of filling and draining the pipeline, where a schedule has rounds; absent: one of all. */
   readonly rounds?: readonly number[];
   readonly chunksPerStage: number;
+  /** Micro-batches that run forward one after another, of schedules that are `grouped`; absent: 1. */
+  readonly groupedMicroBatches?: number | undefined;
   readonly times: PassTimes;
   readonly memory: PassMemory;
   /** What planners count instead of both; absent: each chunk has its share of its stage's. */
@@ -110,6 +112,8 @@ export interface ScheduleKind {
    * spread over all of them (docs/model/schedules.md, Attention exchanged).
    */
   readonly exchangesAttention?: true;
+  /** Runs micro-batches in groups, of a size that a file sets or a plan chooses: the larger, the more memory. */
+  readonly grouped?: true;
   /** Its order is planned for given times within the memory there is, which takes a thousand times as long as simulating it. */
   readonly planned: boolean;
   /** Whether backward is split in input and weight gradients. */

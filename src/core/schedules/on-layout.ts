@@ -14,6 +14,8 @@ export interface ScheduleOnLayout extends ScheduleKind {
   readonly chunks: number;
   /** The plan chose that number, as no file gives any. */
   readonly isChosen?: true;
+  /** Micro-batches of a group, of a kind that is `grouped`, as the plan chose them; absent: as files set them. */
+  readonly groupedMicroBatches?: number;
 }
 
 /** What every schedule is on a layout. */

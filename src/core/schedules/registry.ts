@@ -8,6 +8,7 @@ import { dualPipeV } from './kinds/dualpipe-v';
 import { gpipe } from './kinds/gpipe';
 import { interleaved1F1B } from './kinds/interleaved-1f1b';
 import { interleavedZeroBubble } from './kinds/interleaved-zero-bubble';
+import { kForwardKBackward } from './kinds/k-f-k-b';
 import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
 import { seq1f1b } from './kinds/seq1f1b';
@@ -49,6 +50,7 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   seq1f1bZbInterleaved,
   slimPipe,
   slimPipeInterleaved,
+  kForwardKBackward,
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));

@@ -99,6 +99,11 @@ export const batch = {
     type: integer(1, 1_000_000),
     meaning: sentence`Pending backwards per stage in planned zero-bubble schedules: more memory, less bubble.`,
   },
+  /** Of kFkB; absent: the number with the shortest step that fits. */
+  groupedMicroBatches: {
+    key: integer(1, 100_000),
+    meaning: sentence`Micro-batches of a group of kFkB. Default: the number with the shortest step that fits.`,
+  },
   /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that turns it on. */
   sliceRuntime: { read: text, meaning: sentence`Sequences are cut into token slices, which run in the order of Seq1F1B.` },
   slices: { read: count(100_000), meaning: sentence`Token slices that every sequence is cut into; 1: it is whole.` },

@@ -60,6 +60,11 @@ export const communication = {
     type: choiceRule(cudaGraphScopes),
     meaning: sentence`What runs as CUDA graphs: no kernel-launch overhead.`,
   },
+  /** Absent: hidden between warm-up and drain. */
+  timeSends: {
+    key: boolean,
+    meaning: sentence`Every P2P transfer is timed, not only those of warm-up and drain: for slow or shared networks.`,
+  },
   /** Whose habits time and memory are counted by; absent: Megatron-LM with Transformer Engine. */
   runtime: { key: choiceRule(runtimes), meaning: sentence`Framework that memory is counted for: what it keeps, shards and gathers.` },
   /** As its makers number it, `26.06`; absent: the one that the constants were measured on. */

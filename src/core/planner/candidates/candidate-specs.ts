@@ -11,6 +11,7 @@ import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
 import { operationCount, plainName, runsVirtualStages, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { withBestGroup } from './micro-batch-groups';
 import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './terapipe-slices';
 import { comparedSplits, splitSpec } from './splits';
@@ -230,7 +231,7 @@ function specsOfRun(
   const own = isCut ? ownCut(request, pipeline, kind, scheme, listener) : null;
   const name = kind.isChosen === true ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
   return [
-    own ?? { id, name, kind, scheme, certificate: null },
+    withBestGroup(pipeline, own ?? { id, name, kind, scheme, certificate: null }, listener.signal),
     ...(kind.ownCut === 'equal-work' ? equalWorkSpecs(kind, usual, scheme, maximumOtherOperations / 2 / layout.pipeline) : []),
   ];
 }

@@ -130,7 +130,8 @@ const rounding = 1e-12;
  */
 function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readonly ScheduleKind[] {
   return scheduleKinds.filter(
-    (kind) => kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced,
+    (kind) =>
+      kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced && kind.grouped !== true,
   );
 }
 

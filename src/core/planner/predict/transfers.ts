@@ -24,7 +24,6 @@ export function scheduleTransfers(
   { units, stageOfChunk }: Pick<Schedule, 'units' | 'stageOfChunk'>,
 ): Transfers {
   const chunks = stageOfChunk.length / stages.length;
-  const mode = sends.isBlocking ? 'blocking' : 'fill-and-drain';
   const [cost, ...otherCosts] = new Set(stages.map((stage) => stage.cost));
   if (sends.areAlike && !(sends.isBlocking && otherCosts.length > 0)) {
     const sendMs = sends.between(0, Math.min(1, stages.length - 1));
@@ -32,7 +31,7 @@ export function scheduleTransfers(
       const sent = sendMs(batch, tokens);
       return sends.isBlocking && cost !== undefined ? holdMs(sent, cost(batch, tokens, context)) : sent;
     });
-    return { forwardMs: ms, backwardMs: ms, ...heldByExchanges(sends, chunks, ms, ms), mode };
+    return { ...byMode(sends, ms, ms), ...heldByExchanges(sends, chunks, ms, ms) };
   }
   const column = (step: 1 | -1): Float64Array => {
     const ms = new Float64Array(stageOfChunk.length * units.length);
@@ -47,7 +46,14 @@ export function scheduleTransfers(
     return ms;
   };
   const [forwardMs, backwardMs] = [column(1), column(-1)];
-  return { forwardMs, backwardMs, ...heldByExchanges(sends, chunks, forwardMs, backwardMs), perChunk: true, mode };
+  return { ...byMode(sends, forwardMs, backwardMs), ...heldByExchanges(sends, chunks, forwardMs, backwardMs), perChunk: true };
+}
+
+/** The same sends as the runtime waits for them; timed ones take their link for as long as they last. */
+function byMode({ isBlocking, areTimed }: Sending['sends'], forwardMs: Float64Array, backwardMs: Float64Array): Transfers {
+  if (!areTimed) return { forwardMs, backwardMs, mode: isBlocking ? 'blocking' : 'fill-and-drain' };
+  const none = new Float64Array(forwardMs.length);
+  return { forwardMs: none, backwardMs: none, link: { forwardMs, backwardMs }, mode: 'edge' };
 }
 
 /**

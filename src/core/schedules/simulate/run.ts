@@ -126,7 +126,7 @@ function timesOfTransfers(schedule: Schedule, transfers: Transfers): Pick<Run, '
   switch (mode) {
     case 'edge':
     case 'sending':
-      return { held: free, latency: transfers, onLink: link ?? null };
+      return { held: transfers.held ?? free, latency: transfers, onLink: link ?? null };
     case 'blocking':
       return { held: totalLinkTimes(transfers), latency: free, onLink: null };
     case 'fill-and-drain':

@@ -25,7 +25,7 @@ export interface LinkTimes {
  *   chunks of the stages, the others being hidden behind other work (Megatron's 1F1B).
  *
  * `link` is left out where links are wide; under `blocking` and `fill-and-drain` it adds to the latency. `held` is further busy time of
- * every pass, under `fill-and-drain`.
+ * every pass, except under `blocking`.
  */
 export interface Transfers {
   readonly forwardMs: Float64Array;
