@@ -6,7 +6,11 @@ import contextlib
 import dataclasses
 import io
 import json
+import multiprocessing.connection
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,8 +21,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+import torch.multiprocessing as mp
 from models import spec_of, whole_stage
 from support import ROOT, TRAINING, on_ranks
+from terapipe_torch.checkpoint import newest_checkpoint
 from terapipe_torch.data import SyntheticTokens
 from terapipe_torch.elastic.auto_pipe import AutoPipe, plan_of_shape
 from terapipe_torch.elastic.freeze import AlphaRule, ChangeRule, GradientRule
@@ -232,6 +238,43 @@ def unbroken() -> dict[str, list[Any]]:
     return dict(zip(cases, on_ranks(4, call, list(cases.values())), strict=True))
 
 
+def start_ranks(world: int, arguments: list[str], failure: tuple[str, str, str] | None = None) -> int:
+    """
+    train.py on new processes, which are ended when one ends otherwise than with 0, as torchrun does; the exit code of the
+    first such one, -N for signal N. They are forked from a process that has imported PyTorch.
+    """
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(["failing_train", "torch._dynamo"])
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    ranks = [context.Process(target=_train_py, args=(rank, world, port, arguments, failure)) for rank in range(world)]
+    for each in ranks:
+        each.start()
+    codes: list[int] = []
+    while len(codes) < world and not any(codes):
+        multiprocessing.connection.wait([each.sentinel for each in ranks if each.exitcode is None])
+        codes = [each.exitcode for each in ranks if each.exitcode is not None]
+    for each in ranks:
+        each.kill()
+        each.join()
+    return next((code for code in codes if code != 0), 0)
+
+
+def _train_py(rank: int, world: int, port: int, arguments: list[str], failure: tuple[str, str, str] | None) -> None:
+    import failing_train
+
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(world)}
+    torch.set_num_threads(1)
+    if failure is not None:
+        failing_train.fail_at(*failure)
+    if failure is not None:
+        # what PyTorch's own threads print of a rank that is gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    with contextlib.redirect_stdout(io.StringIO()):
+        sys.exit(failing_train.train.main(arguments))
+
+
 def written(plan: ElasticPlan) -> dict[str, Any]:
     """As elastic.json has it."""
     return {"kind": KIND, "version": 1, **_camel_case(dataclasses.asdict(plan))}
@@ -345,33 +388,83 @@ class Resume(ElasticTest):
 
 
 class Killed(unittest.TestCase):
-    """train.py with processes that the system ends."""
+    """train.py with processes that the system ends. All starts of a run save and resume in one folder."""
 
-    def start(self, *options: str, failing: Sequence[str] = ()) -> int:
-        script = [str(ROOT / "test/torch/failing_train.py"), *failing] if failing else [str(ROOT / "src/runtime/torch/train.py")]
-        command = [sys.executable, *script, str(folder() / "elastic.json"), "--device", "cpu", *options]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False).returncode
+    def folder_of(self, plan: ElasticPlan) -> Path:
+        """A new one, with the run's elastic.json."""
+        made = Path(tempfile.mkdtemp(dir=folder()))
+        (made / "elastic.json").write_text(json.dumps(written(plan)), encoding="utf-8")
+        return made
 
-    def losses(self, log: str) -> dict[int, float]:
-        """The last of each step."""
-        lines = [json.loads(line) for line in (folder() / log).read_text(encoding="utf-8").splitlines()]
-        return {line["step"]: line["loss"] for line in lines}
+    def options(self, here: Path, *more: str) -> list[str]:
+        files = ("--log", str(here / "steps.jsonl"), "--epochs-log", str(here / "epochs.jsonl"))
+        saves = ("--save", str(here / "saved"), "--resume", str(here / "saved"))
+        return [str(here / "elastic.json"), "--device", "cpu", *files, *saves, *more]
 
-    def test_killed_at_any_moment_it_resumes_to_the_same_losses(self) -> None:
-        (folder() / "elastic.json").write_text(json.dumps(written(elastic(pipeline_length=2, freezing=given(0, 4, 5)))), encoding="utf-8")
-        saves = ["--save", str(folder() / "killed"), "--save-every", "1", "--log", str(folder() / "killed.jsonl")]
-        saves += ["--epochs-log", str(folder() / "killed-epochs.jsonl")]
-        resumes = [*saves, "--resume", str(folder() / "killed")]
-        self.assertEqual(self.start("--log", str(folder() / "whole.jsonl")), 0)
-        # while layers go from a pipeline of 2 to two of 1; in a step
-        self.assertEqual(self.start(*saves, failing=["kill", "1", "layers.4"]), 1)
-        self.assertEqual(self.start(*resumes, failing=["kill", "all", "step 4"]), 1)
-        self.assertEqual(self.start(*resumes), 0)
-        self.assertEqual(self.losses("killed.jsonl"), self.losses("whole.jsonl"))
-        epochs = [json.loads(line) for line in (folder() / "killed-epochs.jsonl").read_text(encoding="utf-8").splitlines()]
-        self.assertEqual(
-            [(each["epoch"], each["frozenLayers"], each["pipelineLength"]) for each in epochs], [(0, 0, 2), (1, 4, 1), (2, 5, 1)]
-        )
+    def lines(self, log: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+    def steps(self, log: Path) -> list[tuple[int, float]]:
+        return [(line["step"], line["loss"]) for line in self.lines(log)]
+
+    def unbroken(self, plan: ElasticPlan) -> list[tuple[int, float]]:
+        here = self.folder_of(plan)
+        log = here / "steps.jsonl"
+        self.assertEqual(start_ranks(plan.world, [str(here / "elastic.json"), "--device", "cpu", "--log", str(log)]), 0)
+        return self.steps(log)
+
+    def assert_resumes(self, plan: ElasticPlan, runs: Sequence[Sequence[tuple[str, str]]], *options: str) -> None:
+        """Each run is killed at its places, one start after the other, and logs each step once, with the losses of the unbroken one."""
+        expected = self.unbroken(plan)
+        for places in runs:
+            here = self.folder_of(plan)
+            for rank, place in places:
+                with self.subTest(rank=rank, place=place):
+                    # 1: a rank that waits for the killed one may end first
+                    self.assertIn(start_ranks(plan.world, self.options(here, *options), ("kill", rank, place)), (-signal.SIGKILL, 1))
+            self.assertEqual(start_ranks(plan.world, self.options(here, *options)), 0)
+            self.assertEqual(self.steps(here / "steps.jsonl"), expected)
+            self.assertEqual([line["epoch"] for line in self.lines(here / "epochs.jsonl")], list(range(plan.epochs)))
+            self.assertTrue((here / "saved/model.safetensors").exists())
+
+    def test_started_by_train_py(self) -> None:
+        plan = elastic(pipeline_length=2, freezing=given(0, 4, 5))
+        here = self.folder_of(plan)
+        command = [sys.executable, str(ROOT / "test/torch/failing_train.py"), "kill", "1", "layers.4", *self.options(here)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1], "^terapipe: rank 1 was ended by SIGKILL")
+        self.assertEqual(start_ranks(2, self.options(here)), 0)
+        self.assertEqual(self.steps(here / "steps.jsonl"), self.unbroken(plan))
+
+    def test_in_steps_and_while_saving(self) -> None:
+        # epochs end after steps 2, 5 and 8; the first start saves nothing
+        places = [("1", "step 0"), ("all", "step 1"), ("0", "save 2"), ("1", "file 2"), ("all", "file 3"), ("0", "save 3")]
+        places += [("all", "step 4"), ("1", "step 6"), ("0", "file 9"), ("0", "weights")]
+        self.assert_resumes(elastic(pipeline_length=2, freezing=given(0, 4, 5)), [places], "--save-every", "1")
+
+    def test_while_pipelines_change(self) -> None:
+        # from a pipeline of 4 to two of 2, and to four of 1; checkpoints are of the ends of epochs, from which no pipelines change
+        plan = elastic(planned=tuple(PlannedEpoch(*each) for each in ((0, 4, 1, 4), (3, 2, 2, 4), (5, 1, 4, 2))))
+        runs = [[("3", "groups"), ("all", "groups")], [("3", "layers.5"), ("2", "layers.0")], [("all", "head"), ("0", "step 7")]]
+        self.assert_resumes(plan, runs)
+
+    def test_by_gradient_norms_with_idle_ranks(self) -> None:
+        plan = elastic(pipeline_length=2, freezing=Freezing("gradients", 0.6), mechanisms=Mechanisms(True, False, True))
+        self.assert_resumes(plan, [[("1", "step 2"), ("1", "groups"), ("0", "step 5"), ("all", "step 7")]], "--save-every", "2")
+
+    def test_checkpoints_that_something_else_cut_are_passed_over(self) -> None:
+        plan = elastic(pipeline_length=2, freezing=given(0, 4, 5))
+        here = self.folder_of(plan)
+        options = self.options(here, "--save-every", "1")
+        self.assertNotEqual(start_ranks(2, options, ("kill", "all", "step 7")), 0)
+        for step, name, kept in ((7, "index.json", 40), (6, "rank-0.pt", 1000), (5, "rank-0.pt", 0)):
+            file = here / f"saved/step-{step}" / name
+            file.write_bytes(file.read_bytes()[:kept])
+        (here / "saved/step-4/rank-0.pt").unlink()
+        self.assertEqual(newest_checkpoint(str(here / "saved")).name, "step-3")
+        self.assertEqual(start_ranks(2, options), 0)
+        self.assertEqual(self.steps(here / "steps.jsonl"), self.unbroken(plan))
 
 
 class Decisions(ElasticTest):

@@ -53,7 +53,7 @@ class Launch(unittest.TestCase):
 
     def test_run_killed_while_saving_leaves_the_checkpoint_before(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            done = run(FAILING, "kill", "0", "2", self.plan, "--steps", "3", "--save", folder, "--save-every", "1")
+            done = run(FAILING, "kill", "0", "save 2", self.plan, "--steps", "3", "--save", folder, "--save-every", "1")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertTrue((Path(folder) / ".step-2.partial").exists())
             self.assertEqual(newest_checkpoint(folder).name, "step-1")

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from terapipe_torch.check import LIMIT, check_step, in_fp32
-from terapipe_torch.checkpoint import load_checkpoint, save_checkpoint
+from terapipe_torch.checkpoint import is_unsaved, load_checkpoint, save_checkpoint
 from terapipe_torch.data import FileTokens, SyntheticTokens, TokenSource
 from terapipe_torch.elastic.plan import ElasticPlan, is_elastic, load_elastic
 from terapipe_torch.elastic.run import ElasticOptions, ElasticRun
@@ -62,7 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--weights", metavar="DIR", help="start from safetensors with Hugging Face's names")
     parser.add_argument("--save", metavar="DIR", help="write the trained weights there, in the same format")
     parser.add_argument("--save-every", type=int, metavar="N", help="write a checkpoint into the folder of --save every N steps")
-    parser.add_argument("--resume", metavar="DIR", help="continue from the newest checkpoint in there, of any layout")
+    parser.add_argument(
+        "--resume",
+        metavar="DIR",
+        help="continue from the newest checkpoint in there, of any layout; from the start if --save is the same folder and has none",
+    )
     parser.add_argument("--data", metavar="FILE", help="tokens: .bin (16 or 32 bits each) or .npy; random ones without it")
     parser.add_argument("--log", metavar="FILE", help="add a line of JSON for each step")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"))
@@ -167,7 +171,7 @@ def _check(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
 def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
     pipeline = _pipeline(plan, mesh, options)
     trainer = Trainer(pipeline, _source(plan, mesh, options.data), options.steps, options.log)
-    if options.resume is not None:
+    if options.resume is not None and not is_unsaved(options.resume, options.save):
         load_checkpoint(trainer, options.resume)
     trace = Trace(options.trace, options.steps - trainer.next_step, pipeline, trainer.optimizer) if options.trace else None
     for number in range(options.steps - trainer.next_step):

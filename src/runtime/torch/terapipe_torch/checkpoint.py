@@ -2,6 +2,7 @@
 Checkpoints: fp32 weights and the optimizer's state by global name, so that another layout can continue from
 them. A folder step-N has a file for each rank that has something to save, and index.json, which names the files
 of each parameter. It gets its name when all of it is on disk: a run that dies while saving leaves the one before.
+A folder that is not whole, whatever cut it, is passed over.
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ class _Part:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """What one rank wrote: where its parts are, by name, and the bytes of its files."""
+
+    parts: dict[str, _Part]
+    files: dict[str, int]
+
+
 def save_checkpoint(trainer: Trainer, folder: str) -> Path:
     """Writes step-N of the steps done so far. Collective; on several nodes the folder must be on a file system that they share."""
     root, mesh = Path(folder), trainer.mesh
@@ -50,22 +59,24 @@ def save_checkpoint(trainer: Trainer, folder: str) -> Path:
             shutil.rmtree(left)
         partial.mkdir(parents=True)
     _barrier(trainer)
-    parts = _save_own(trainer, partial)
+    saved = _save_own(trainer, partial)
     gathered: list[Any] | None = [None] * mesh.world.size if mesh.rank == 0 else None
     if mesh.world.group is not None:
-        dist.gather_object(parts, gathered, group=mesh.world.group)
+        dist.gather_object(saved, gathered, group=mesh.world.group)
     if mesh.rank == 0:
-        _write_index(trainer, partial, [parts] if mesh.world.group is None else gathered or [])
+        _write_index(trainer, partial, [saved] if mesh.world.group is None else gathered or [])
+        replaced = root / f".step-{trainer.next_step}-replaced.partial"
         if final.exists():
-            shutil.rmtree(final)
+            final.rename(replaced)
         partial.rename(final)
         _sync(root)
+        shutil.rmtree(replaced, ignore_errors=True)
     _barrier(trainer)
     return final
 
 
-def _save_own(trainer: Trainer, folder: Path) -> dict[str, _Part]:
-    """Saves the pieces that this rank is the first to have; where they are, by name."""
+def _save_own(trainer: Trainer, folder: Path) -> _Saved:
+    """Saves the pieces that this rank is the first to have."""
     mesh, gradients = trainer.mesh, trainer.pipeline.gradients
     tensors, parts = {}, {}
     file = f"rank-{mesh.rank}.pt"
@@ -83,12 +94,18 @@ def _save_own(trainer: Trainer, folder: Path) -> dict[str, _Part]:
                 parts[name] = _part(parameter, 0, parameter.numel(), file)
         if mesh.tp.index == 0:
             buffers.update({name: _copy(each) for name, each in stage.named_buffers()})
-    if tensors or buffers:
-        with (folder / file).open("wb") as out:
-            torch.save({"parameters": tensors, "buffers": buffers}, out)
-            out.flush()
-            os.fsync(out.fileno())
-    return parts | {name: _Part(file, 0, each.numel(), 0, 1, None, tuple(each.shape)) for name, each in buffers.items()}
+    files = {file: _write({"parameters": tensors, "buffers": buffers}, folder / file)} if tensors or buffers else {}
+    parts |= {name: _Part(file, 0, each.numel(), 0, 1, None, tuple(each.shape)) for name, each in buffers.items()}
+    return _Saved(parts, files)
+
+
+def _write(state: dict[str, Any], file: Path) -> int:
+    """Bytes of the file, which are on disk."""
+    with file.open("wb") as out:
+        torch.save(state, out)
+        out.flush()
+        os.fsync(out.fileno())
+        return out.tell()
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -107,10 +124,10 @@ def frozen_parameters(stage: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     return ((name, parameter) for name, parameter in stage.named_parameters() if not parameter.requires_grad)
 
 
-def _write_index(trainer: Trainer, folder: Path, parts: list[dict[str, _Part]]) -> None:
+def _write_index(trainer: Trainer, folder: Path, saved: list[_Saved]) -> None:
     names: dict[str, list[dict[str, Any]]] = {}
-    for each in parts:
-        for name, part in each.items():
+    for each in saved:
+        for name, part in each.parts.items():
             names.setdefault(name, []).append(asdict(part))
     index = {
         "kind": "terapipe-torch-checkpoint",
@@ -121,6 +138,7 @@ def _write_index(trainer: Trainer, folder: Path, parts: list[dict[str, _Part]]) 
         "goodSteps": trainer.loss_scale.good_steps,
         "optimizerSteps": trainer.optimizer.steps,
         "parameters": names,
+        "files": {file: size for each in saved for file, size in each.files.items()},
         **trainer.state(),
     }
     with (folder / "index.json").open("w", encoding="utf-8") as out:
@@ -144,14 +162,33 @@ def _barrier(trainer: Trainer) -> None:
 
 
 def newest_checkpoint(folder: str) -> Path:
-    """The folder itself, or its step-N of the largest N. Raises RuntimeRefusal."""
+    """The folder itself, or its whole step-N of the largest N. Raises RuntimeRefusal."""
+    found = _newest(folder)
+    if found is None:
+        raise RuntimeRefusal(f"{folder} has no checkpoint (step-N) that is whole")
+    return found
+
+
+def is_unsaved(folder: str, save: str | None) -> bool:
+    """Whether a run that saves into the folder it resumes from was ended before its first checkpoint: it begins again."""
+    return save is not None and Path(folder).resolve() == Path(save).resolve() and _newest(folder) is None
+
+
+def _newest(folder: str) -> Path | None:
     root = Path(folder)
     if (root / "index.json").exists():
         return root
     steps = {int(match[1]): each for each in root.glob("step-*") if (match := re.fullmatch(r"step-(\d+)", each.name))}
-    if not steps:
-        raise RuntimeRefusal(f"{folder} has no checkpoint (step-N)")
-    return steps[max(steps)]
+    return next((steps[step] for step in sorted(steps, reverse=True) if _is_whole(steps[step])), None)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the index can be read, and all files are as long as it says."""
+    try:
+        index = json.loads((path / "index.json").read_text(encoding="utf-8"))
+        return all((path / file).stat().st_size == size for file, size in index.get("files", {}).items())
+    except (OSError, ValueError):
+        return False
 
 
 def load_checkpoint(trainer: Trainer, folder: str) -> None:

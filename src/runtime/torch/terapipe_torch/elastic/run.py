@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from terapipe_torch.checkpoint import load_checkpoint, newest_checkpoint, read_index, save_checkpoint
+from terapipe_torch.checkpoint import is_unsaved, load_checkpoint, newest_checkpoint, read_index, save_checkpoint
 from terapipe_torch.elastic.auto_cache import ActivationCache, CacheSize, memory_folder
 from terapipe_torch.elastic.auto_dp import Placement, active_ranks, move_state, transfers
 from terapipe_torch.elastic.auto_pipe import AutoPipe, Shape, plan_of_shape
@@ -68,6 +68,9 @@ class ElasticRun:
     def train(self) -> list[dict[str, Any]]:
         """All epochs that are left. On rank 0, what was logged of each; [] elsewhere."""
         if self.options.resume is None:
+            self.progress.begin(self._decided())
+        elif is_unsaved(self.options.resume, self.options.save):
+            self._shorten_logs(0)
             self.progress.begin(self._decided())
         else:
             self._resume()
@@ -203,30 +206,26 @@ class ElasticRun:
             with Path(self.options.epochs_log).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
 
-    def _shorten_log(self) -> None:
-        """Epochs that were logged after the checkpoint are run and logged again."""
-        log = Path(self.options.epochs_log) if self.options.epochs_log is not None else None
-        if log is None or dist.get_rank() != 0 or not log.exists():
-            return
-        lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if line.endswith("\n") and json.loads(line)["epoch"] < self.progress.epoch]
-        replacement = log.with_name(f".{log.name}.partial")
-        replacement.write_text("".join(kept), encoding="utf-8")
-        replacement.replace(log)
+    def _shorten_logs(self, step: int) -> None:
+        """Epochs and steps that were logged after the checkpoint, which is of `step`, are run and logged again."""
+        if dist.get_rank() == 0:
+            _shorten(self.options.epochs_log, "epoch", self.progress.epoch)
+            _shorten(self.options.log, "step", step)
 
     def _resume(self) -> None:
-        """Into the shape of the epoch that the checkpoint is in. Raises RuntimeRefusal for one of another kind of run."""
+        """Into the shape of the epoch that the checkpoint is in, or of the last. Raises RuntimeRefusal for one of another kind of run."""
         path = newest_checkpoint(self.options.resume or "")
-        saved = read_index(path).get("elastic")
+        index = read_index(path)
+        saved = index.get("elastic")
         if saved is None or saved["layers"] != self.plan.model.layers:
             raise RuntimeRefusal(f"{path} is not of this run: it has no epochs of a model of {self.plan.model.layers} layers")
         for name, value in saved.items():
             setattr(self.progress, name, value)
-        self._shorten_log()
-        if self.progress.epoch < self.plan.epochs:
-            self.change(self.auto_pipe.shape(self.progress.epoch, self.progress.frozen[self.progress.epoch]), resumed=True)
-            if self.trainer is not None:
-                load_checkpoint(self.trainer, str(path))
+        self._shorten_logs(index["step"])
+        epoch = min(self.progress.epoch, self.plan.epochs - 1)
+        self.change(self.auto_pipe.shape(epoch, self.progress.frozen[epoch]), resumed=True)
+        if self.trainer is not None:
+            load_checkpoint(self.trainer, str(path))
 
     def _trainer(self, placement: Placement, mesh: Mesh, is_first: bool) -> ElasticTrainer | None:
         if not mesh.is_active:
@@ -265,6 +264,18 @@ class ElasticRun:
         dist.barrier(group=self.control)
         if is_owner:
             self.cache.remove()
+
+
+def _shorten(log: str | None, key: str, end: int) -> None:
+    """Keeps the whole lines of a log whose `key` is below `end`."""
+    if log is None or not Path(log).exists():
+        return
+    path = Path(log)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)[key] < end]
+    replacement = path.with_name(f".{path.name}.partial")
+    replacement.write_text("".join(kept), encoding="utf-8")
+    replacement.replace(path)
 
 
 def _ms_since(begin: float) -> float:
