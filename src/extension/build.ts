@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import { plannerProcess } from '../worker/process';
+import { registerLanguageModelTools } from '../features/agents/vscode/language-model-tools';
+import { registerMcpServers } from '../features/agents/vscode/mcp-servers';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
 import { createComparisons, type Comparisons } from '../features/compare/host/comparisons';
 import { toPageComparison } from '../features/compare/host/page';
@@ -46,9 +48,9 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const profilerFile = context.asAbsolutePath('dist/profiler.js');
   const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
   const rehearsals = keep(createRehearsals(profilerFile));
-  const startPlanner = (): PlannerClient =>
+  const startPlanner = (bundle = 'dist/worker.js'): PlannerClient =>
     keep(
-      createPlannerClient(plannerProcess(context.asAbsolutePath('dist/worker.js')), {
+      createPlannerClient(plannerProcess(context.asAbsolutePath(bundle)), {
         onLost: (why) => log.warn(`A planner's process ended: ${why}`),
       }),
     );
@@ -132,6 +134,8 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   };
   keep(registerCommands(context.extension, commands, log));
   keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: findingsDocumentation(context), onError }));
+  keep(registerLanguageModelTools(context.extension, { ask: startPlanner('dist/tools.js').ask, defaults: scenarios.resolveDefaults }));
+  keep(registerMcpServers(context));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);

@@ -5,6 +5,7 @@ import type { SearchResult } from '../core/layout-search/result';
 import type { SearchProblem } from '../core/layout-search/search-problem';
 import type { ScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Sentence } from '../core/sentence';
+import { toolJob } from '../features/agents/job';
 import { compareJob } from '../features/compare/job';
 import { elasticJob } from '../features/elastic/job';
 import { prefillJob } from '../features/prefill/job';
@@ -47,6 +48,7 @@ const jobs = {
   elastic: elasticJob,
   prefill: prefillJob,
   rehearsal: rehearsalJob,
+  tool: toolJob,
 };
 
 export type JobType = keyof typeof jobs;

@@ -12,8 +12,11 @@ import type { Planners } from './serve';
 /** Operations of a plan's timelines that are sent: some 40 MB in the process that gets them. */
 const drawnOperations = 1_000_000;
 
-/** What answers each kind of request. @param compare compares a plan; a measured run is read where this thread can. */
-export function makePlanners(compare: Planners['compare']): Planners {
+/**
+ * What answers each kind of request of the editor and of pages. @param compare compares a plan; a measured run is read where this thread
+ * can.
+ */
+export function makePlanners(compare: Planners['compare']): Omit<Planners, 'tool'> {
   return {
     plan: ({ request, first }, { onFirst, ...options }) =>
       makePlan(request, { ...options, ...(first ? { onFirst } : {}), drawnOperations }),

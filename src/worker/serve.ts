@@ -40,9 +40,9 @@ interface PlannerPort {
 
 /**
  * Answers requests on `port` with `planners`, one after the other. Answers are packed, and what is large travels in pieces.
- * @param isGivenUp whether a request, by its id, was cancelled.
+ * @param isGivenUp whether a request, by its id, was cancelled. @param planners others are not asked for here.
  */
-export function servePlanner(port: PlannerPort, isGivenUp: (id: number) => boolean, planners: Planners): void {
+export function servePlanner(port: PlannerPort, isGivenUp: (id: number) => boolean, planners: Partial<Planners>): void {
   const reply = (message: WorkerReply): void => port.post(message);
   const answered = (answer: WorkerReply): void => {
     for (const part of packedParts(answer)) port.post(part, [transferredBuffer(part)]);
@@ -66,7 +66,7 @@ export function servePlanner(port: PlannerPort, isGivenUp: (id: number) => boole
 /** The last reply to a request. */
 async function answerTo(
   request: WorkerRequest,
-  planners: Planners,
+  planners: Partial<Planners>,
   signal: CancelSignal,
   { reply, answered }: { readonly reply: (message: WorkerReply) => void; readonly answered: (answer: WorkerReply) => void },
 ): Promise<WorkerReply> {
@@ -91,7 +91,8 @@ async function answerTo(
     onFirst: (plan) => answered({ type: 'first', id, plan }),
     onUpdate: (update) => reply({ type: 'searching', id, update }),
   };
-  const planner = planners[request.type] as (asked: WorkerRequest, options: PlannerOptions) => unknown;
+  const planner = planners[request.type] as ((asked: WorkerRequest, options: PlannerOptions) => unknown) | undefined;
+  if (planner === undefined) throw new Error(`this planner answers no ${request.type} request`);
   return { type: 'answer', id, job: request.type, answer: await planner(request, options) };
 }
 

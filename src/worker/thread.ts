@@ -13,7 +13,7 @@ export type WorkerData = v.InferOutput<typeof workerData>;
  * `servePlanner` on a thread of the planner's process.
  * @param port to who started the thread. @throws ValiError when `data` is not `WorkerData`.
  */
-export function serveThread(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Planners): void {
+export function serveThread(port: Pick<MessagePort, 'on' | 'postMessage'>, data: unknown, planners: Partial<Planners>): void {
   const cancelFlag = new Int32Array(v.parse(workerData, data).cancelFlag);
   servePlanner(
     {

@@ -6,11 +6,12 @@ import { runtimeProfile, runtimes } from '../../src/core/domain/runtime';
 import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import { interleavedKind } from '../../src/core/schedules/registry';
 import { say } from '../../src/core/sentence';
-import { agentToolsText } from './agent-tools';
+import { agentTools, agentToolsText } from './agent-tools';
 import { profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
+const toolKey = (name: string): string => `languageModelTools.${name.replace('terapipe_', '')}`;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -31,10 +32,27 @@ const listsSchedules = ({ enum: names }: Json): boolean => Array.isArray(names) 
 
 const listsRuntimes = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(runtimes[0]);
 
-/** package.json with the GPUs and the schedules that settings may have. */
+/** The tools of agents as VS Code lists them. */
+function languageModelTools(): unknown {
+  return agentTools().map(({ name, description, inputSchema }) => ({
+    name,
+    displayName: `%${toolKey(name)}%`,
+    toolReferenceName: name.replace('terapipe_', 'terapipe-'),
+    canBeReferencedInPrompt: true,
+    userDescription: `%${toolKey(name)}%`,
+    modelDescription: description,
+    icon: 'media/terapipe.svg',
+    tags: ['terapipe', 'training'],
+    inputSchema,
+  }));
+}
+
+/** package.json with the GPUs and the schedules that settings may have, and the tools of agents. */
 function manifest(): unknown {
   const descriptions = gpuPresetNames.map((name) => `%${key(name)}%`);
-  return changed(parsed('package.json'), (object) =>
+  const before = parsed('package.json');
+  const contributes = { ...(before['contributes'] as Json), languageModelTools: languageModelTools() };
+  return changed({ ...before, contributes }, (object) =>
     listsGpus(object)
       ? { ...object, enum: gpuPresetNames, enumDescriptions: descriptions }
       : listsSchedules(object)
@@ -43,11 +61,14 @@ function manifest(): unknown {
   );
 }
 
-/** package.nls.json with the name of each GPU after the description of the setting. */
+/** package.nls.json with the name of each GPU after the description of the setting, and the titles of the tools of agents. */
 function texts(): unknown {
   const titles = gpuPresetNames.map((name) => [key(name), gpuTitle(name)] as const);
-  const others = Object.entries(parsed('package.nls.json')).filter(([name]) => !name.startsWith(key('')));
-  return Object.fromEntries(others.flatMap((entry) => (`${entry[0]}.` === key('') ? [entry, ...titles] : [entry])));
+  const others = Object.entries(parsed('package.nls.json')).filter(([name]) => !name.startsWith(key('')) && !name.startsWith(toolKey('')));
+  return Object.fromEntries([
+    ...others.flatMap((entry) => (`${entry[0]}.` === key('') ? [entry, ...titles] : [entry])),
+    ...agentTools().map(({ name, title }) => [toolKey(name), title]),
+  ]);
 }
 
 /** The schema of terapipe.json with the GPUs that it may name, and with values as their rules take them. */

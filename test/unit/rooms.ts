@@ -346,7 +346,16 @@ export const houses: Readonly<Record<string, House>> = {
   'src/cli/': {
     about:
       'the terminal front end: `main` prints help at once (`print-at-once`) or starts the thread of a command (`run-on-thread`, `command-thread`) and handles signals; `parts` loads code, of which `code-cache` keeps what V8 compiled',
-    files: ['src/cli/', 'src/features/compare/worker/measured-file', ...profilerFaces, 'src/files/', 'src/core/', 'package.json'],
+    files: [
+      'src/cli/',
+      'src/features/compare/worker/measured-file',
+      'src/features/agents/worker/serve-tools',
+      'src/worker/relay',
+      ...profilerFaces,
+      'src/files/',
+      'src/core/',
+      'package.json',
+    ],
     // the protocol of agents, only in the bundle of `terapipe mcp`
     packages: ['node:', 'valibot', '@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
   },

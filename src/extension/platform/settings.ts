@@ -43,6 +43,11 @@ export function planDelayMs(): number | null {
   return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= 10_000 ? delayMs : 250;
 }
 
+/** Whether `terapipe mcp` is offered to agents that take no other tools. */
+export function offersMcpServer(): boolean {
+  return vscode.workspace.getConfiguration(section).get<unknown>('mcpServer') === true;
+}
+
 /** How a layer is measured on this machine. Machine settings: a workspace must not choose which libraries are loaded. */
 export function profilerSettings(uri: vscode.Uri): {
   readonly provider: ProviderName | null;

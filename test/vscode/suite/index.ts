@@ -16,6 +16,7 @@ export async function run(): Promise<void> {
   if (only !== undefined) mocha.fgrep(only);
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
+  await import('./agents.test');
   await import('./calibrate.test');
   await import('./commands.test');
   await import('./compare.test');

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { CancelledError, errorMessage } from '../../../core/errors';
 import { shellReaderFrom } from '../../../core/launchers/shell/load-reader';
 import { readReferenced, readRegularFile, referencedPath } from '../../../cli/read-file';
-import { outside } from '../core/load';
+import { outside, usualDefaults } from '../core/load';
 import { runTool } from '../core/run-tool';
 import type { ToolAnswer, ToolHost } from '../core/tool';
 
@@ -41,6 +41,7 @@ export function serveTools(port: MessagePort, { cancelFlag, root }: ToolThreadDa
     const host: ToolHost = {
       ...files,
       shell,
+      defaults: usualDefaults,
       signal: {
         get aborted() {
           return Atomics.load(flag, 0) === id;

@@ -10,8 +10,8 @@ import { applyOverrides, settingTexts } from '../../../core/terapipe/overrides';
 import type { ConfigQuestion } from './input';
 import type { SourceText, ToolHost } from './tool';
 
-/** What holds where neither the file nor the question reports. */
-export const defaults: ResolveDefaults = {
+/** What holds where neither the file, the question nor a face has a setting. */
+export const usualDefaults: ResolveDefaults = {
   gpu: assumedGpuName,
   nodes: null,
   gpusPerNode: null,
@@ -87,7 +87,7 @@ export interface PlannedQuestion extends LoadedQuestion {
 /** Plans a config as it is asked for. @param isCompared with the schedules that are not chosen. @throws ExpectedError as `planRun`. */
 export async function planAsked(asked: ConfigQuestion, host: ToolHost, isCompared = false): Promise<PlannedQuestion> {
   const loaded = await loadAsked(asked, host);
-  const { signal, progress } = host;
+  const { defaults, signal, progress } = host;
   return { ...loaded, planned: planRun(loaded.config, defaults, { signal, progress, isCompared }) };
 }
 

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { CancelSignal } from '../../../core/errors';
+import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import type { LauncherReader } from '../../../core/run/facts';
 import type { ReadReferenced } from '../../../core/run/run';
 
@@ -16,6 +17,8 @@ export interface ToolHost {
   /** Reads what a config names. */
   readonly read: ReadReferenced;
   readonly shell: () => Promise<LauncherReader>;
+  /** What holds where neither the file nor the question sets it. */
+  readonly defaults: ResolveDefaults;
   readonly signal: CancelSignal;
   /** Hears how far long work is. */
   readonly progress: (text: string) => void;

@@ -8,7 +8,7 @@ import { chosenCandidate } from '../../../../core/planner/plan';
 import { planRun } from '../../../../core/export/planned-config';
 import { boundedAnswer, few } from '../answer';
 import { askedEntries } from '../input';
-import { defaults, loadAsked } from '../load';
+import { loadAsked } from '../load';
 import { defineTool } from '../tool';
 import { findingData, findingText, memoryData, memoryText, readFromText, remediesText } from '../words';
 
@@ -43,7 +43,7 @@ export const checkTool = defineTool({
         {},
       );
     try {
-      const { plan, findings, remedies = [] } = planRun(config, defaults, { signal: host.signal, isCompared: false });
+      const { plan, findings, remedies = [] } = planRun(config, host.defaults, { signal: host.signal, isCompared: false });
       const chosen = chosenCandidate(plan);
       const verdict = memoryVerdict(chosen.memory);
       const lines = [memoryText(chosen), mayFit(verdict) ? null : remediesText(remedies), readFromText(run, texts)];

@@ -6,7 +6,7 @@ import { largestKinds, largestUnits } from '../../../largest/core/sizes';
 import { say } from '../../../../core/sentence';
 import { boundedAnswer, gib } from '../answer';
 import { askedEntries } from '../input';
-import { defaults, loadAsked } from '../load';
+import { loadAsked } from '../load';
 import { defineTool } from '../tool';
 import { readFromText } from '../words';
 
@@ -23,7 +23,7 @@ export const maxTool = defineTool({
     const { config, texts } = await loadAsked(asked, host);
     const run = requireRun(config);
     const found = largestThatFits(run, what, {
-      defaults,
+      defaults: host.defaults,
       signal: host.signal,
       onTry: (value) => host.progress(`trying ${formatCount(value)}`),
     });

@@ -11,7 +11,7 @@ import { judge, type Verdict } from '../../../oom/core/verdict';
 import { orList } from '../../../../core/text';
 import { boundedAnswer, gib } from '../answer';
 import { askedEntries, type ConfigQuestion } from '../input';
-import { defaults, planAsked } from '../load';
+import { planAsked } from '../load';
 import { defineTool, type ToolHost } from '../tool';
 
 export const oomTool = defineTool({
@@ -62,7 +62,7 @@ async function plannedLines(asked: ConfigQuestion, evidence: Evidence, verdict: 
   const measured = against.rows
     .filter(({ measuredBytes }) => measuredBytes !== null)
     .map(({ name, measuredBytes, plannedBytes }) => `${name} ${formatBytes(measuredBytes ?? 0)} (planned ${formatBytes(plannedBytes)})`);
-  const usual = remedies.length > 0 ? [] : priceFixes(run, plan, against.stage, { defaults, signal: host.signal });
+  const usual = remedies.length > 0 ? [] : priceFixes(run, plan, against.stage, { defaults: host.defaults, signal: host.signal });
   return [
     `Stage ${against.stage} of ${against.stages}${against.isOfRank ? '' : ', the fullest of the plan'}: ${measured.join(', ')}. The plan ${against.plannedFits ? 'fits' : 'does not fit'}.`,
     ...remedies.map(({ label, slower }) => `${say(label)}: fits, ${say(slowdownText(slower))}.`),

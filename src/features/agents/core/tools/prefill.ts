@@ -5,7 +5,7 @@ import { formatBytes, formatDuration } from '../../../../core/format';
 import { say } from '../../../../core/sentence';
 import { boundedAnswer, few, rounded } from '../answer';
 import { askedEntries } from '../input';
-import { defaults, loadAsked, askedRun } from '../load';
+import { loadAsked, askedRun } from '../load';
 import { defineTool } from '../tool';
 
 export const prefillTool = defineTool({
@@ -22,7 +22,7 @@ export const prefillTool = defineTool({
     const loaded = await loadAsked(asked, host);
     const run = askedRun(loaded);
     const tokens = prompt ?? usualPrompt(run);
-    const request = servedRequest(run, { tokens, stages: stages ?? null }, defaults, [], host.signal);
+    const request = servedRequest(run, { tokens, stages: stages ?? null }, host.defaults, [], host.signal);
     const { prefill, engines, remedy, gpu, tensor } = answerPrefill(request, servedModel(run), host.signal);
     const { chunks, timeToFirstTokenMs, lowerBoundMs, rules, memory } = prefill;
     return boundedAnswer(

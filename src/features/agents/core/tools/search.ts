@@ -17,7 +17,7 @@ import { scenarioText } from '../../../../core/plan-request/scenario';
 import { say, sentence } from '../../../../core/sentence';
 import { boundedAnswer, few, rounded } from '../answer';
 import { askedEntries } from '../input';
-import { defaults, loadAsked, askedRun } from '../load';
+import { loadAsked, askedRun } from '../load';
 import { defineTool, type ToolAnswer, type ToolHost } from '../tool';
 import { memoryData } from '../words';
 
@@ -43,7 +43,7 @@ export const searchTool = defineTool({
     const run = askedRun({ config, texts: new Map() });
     try {
       const free = asked.free === undefined ? null : freeKeys(asked.free);
-      const problem = toSearchProblem(run, resolveRun(run, defaults, [], host.signal), free);
+      const problem = toSearchProblem(run, resolveRun(run, host.defaults, [], host.signal), free);
       return searched(problem, asked.seconds ?? 60, host);
     } catch (error) {
       throw placed(error, run, () => runFindings(run, null));

@@ -11,7 +11,7 @@ import { overrideKeys, settingKey } from '../../../../core/terapipe/overrides';
 import { comparedSchedules } from '../../../../core/domain/schedule-names';
 import { boundedAnswer, few } from '../answer';
 import { askedEntries } from '../input';
-import { defaults, loadAsked } from '../load';
+import { loadAsked } from '../load';
 import { defineTool, type ToolHost } from '../tool';
 import type { ConfigQuestion } from '../input';
 import { lineText } from '../words';
@@ -74,7 +74,7 @@ function namedValues(key: string): readonly string[] | null {
 /** Sizes that divide this model, its batch and its GPUs. */
 async function legalSizes(key: string, asked: ConfigQuestion, host: ToolHost) {
   const { config, texts } = await loadAsked(asked, host);
-  const { model, layout, training } = resolveRun(requireRun(config), defaults, [], host.signal);
+  const { model, layout, training } = resolveRun(requireRun(config), host.defaults, [], host.signal);
   const run = requireRun(config);
   const { data, context, tensor, pipeline } = layout;
   const perReplica = training.globalBatch / data;
