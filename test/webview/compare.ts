@@ -3,12 +3,13 @@ import type { Page } from 'playwright-core';
 import { column } from '../../src/core/format';
 import type { Plan } from '../../src/core/planner/plan';
 import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
+import { neededFor } from '../../src/core/schedules/runtimes';
 import type { OpenOptions } from './browser';
 import { until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 import { toText } from '../unit/sentence-text';
 
-const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, savedState: { tab: 'compare' } };
+const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, savedState: { tab: 'compare', compareAll: true } };
 let known: Plan | null = null;
 
 /** Fourteen candidates of a 7B model on eight GPUs, one of each schedule that can run there. */
@@ -38,6 +39,26 @@ const isAscending = (values: readonly number[]): boolean => values.every((value,
 
 /** The compare tab with every schedule that can run. */
 export const compareCases: readonly Case[] = [
+  {
+    name: 'compare: lists what the runtime runs and what was chosen, the other ways when asked for',
+    options: { ...wide, savedState: { tab: 'compare' } },
+    state,
+    steps: async ({ page }) => {
+      const plan = manySchedules();
+      const visible = async (): Promise<string[]> =>
+        page.evaluate<string[]>(`[...document.querySelectorAll('.compare-table tbody tr')]
+          .filter((row) => row.checkVisibility()).map((row) => row.dataset.candidate)`);
+      const runs = plan.candidates.filter(({ schedule }) => neededFor(schedule, plan.request) === null).map(({ id }) => id);
+      const expected = plan.candidates.map(({ id }) => id).filter((id) => id === plan.chosen || runs.includes(id));
+      assert.ok(expected.length >= 2 && expected.length < plan.candidates.length);
+      assert.deepEqual(await visible(), expected);
+      await page.getByRole('button', { name: `All ${plan.candidates.length} ways to run this step` }).click();
+      assert.equal((await visible()).length, plan.candidates.length);
+      await page.getByRole('button', { name: 'Fewer ways' }).click();
+      assert.deepEqual(await visible(), expected);
+      return undefined;
+    },
+  },
   {
     name: 'compare: as the planner has them, and every numeric column sorts by click and by key, both ways, with aria-sort',
     options: wide,
@@ -200,7 +221,7 @@ export const compareCases: readonly Case[] = [
   },
   {
     name: 'compare: asks the host once for a timeline it kept back',
-    options: { ...wide, savedState: { tab: 'timeline' } },
+    options: { ...wide, savedState: { tab: 'timeline', compareAll: true } },
     state: () => {
       const candidates = manySchedules().candidates.map((each) => (each.id === 'gpipe' ? { ...each, timeline: null } : each));
       return stateOf('tab', { ...manySchedules(), candidates }, { withheld: [{ id: 'gpipe', operations: 500_000 }] });

@@ -164,16 +164,6 @@ export const layoutCases: readonly Case[] = [
       return undefined;
     },
   },
-  ...[541, 1440].map((width): Case => ({
-    name: `layout: it has at most 600 words on a page ${width} px wide`,
-    options: { ...wide, width },
-    state: state(found),
-    steps: async (open) => {
-      const words = (await textOf(open)).split(/\s+/).filter((word) => word !== '').length;
-      assert.ok(words <= 600, `${words} words`);
-      return `layout: ${words} words at ${width} px`;
-    },
-  })),
   {
     name: 'layout: a tie with as launched is shown as one',
     options: wide,

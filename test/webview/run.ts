@@ -25,6 +25,7 @@ import { tabCases } from './tab';
 import { timelineCases } from './timeline';
 import { webCases } from './web';
 import { whatIfCases } from './what-if';
+import { wordCases } from './words';
 
 /** Runs every case in a real Chromium on the built page, under the CSP of the extension, and compares looks with approved pictures. */
 export async function runWebviewTests({
@@ -58,6 +59,7 @@ export async function runWebviewTests({
     ...layoutCases,
     ...rankCases,
     ...whatIfCases,
+    ...wordCases,
     ...accessibilityCases,
     ...canvasCases,
     ...readingCases,

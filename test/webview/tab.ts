@@ -234,7 +234,7 @@ export const tabCases: readonly Case[] = [
       assert.match(await detail.innerText(), new RegExp(`Stage ${worst - 3}\\b`));
       await page
         .locator('.panel-memory')
-        .getByRole('row', { name: /^9[0-9] |^1 / })
+        .getByRole('row', { name: /^9[0-9] / })
         .first()
         .click();
       await page.locator('.memory-chart canvas').hover({ position: { x: 80, y: 250 } });
@@ -457,9 +457,8 @@ export const tabCases: readonly Case[] = [
       const csv = (await messages()).at(-1);
       assert.ok(csv?.type === 'save' && csv.mime === 'text/csv');
       const everyStage = Array.from({ length: 96 }, (_, stage) => String(stage));
-      // Pages of the table hold 50.
       assert.deepEqual(csv.text.split('\r\n').map(firstCell), ['Stage', ...everyStage, '']);
-      assert.equal(await page.locator('.panel-memory tbody tr').count(), 50);
+      assert.equal(await page.locator('.panel-memory tbody tr').count(), 6);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       await run('Copy tables as Markdown');
       await page.getByRole('status').getByText('Copied').waitFor();

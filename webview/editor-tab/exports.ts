@@ -145,10 +145,10 @@ function documentTitle(store: Store): string {
   return schedule?.timeline.name ?? plan?.request.title ?? elastic?.plan.request.title ?? '';
 }
 
-/** The tables that are on screen under an element, the first of them first, with all of their rows. */
+/** The tables that are on screen or folded under an element, the first of them first, with all of their rows. */
 function tablesIn(root: HTMLElement): Cells[] {
   return [...root.querySelectorAll('table')]
-    .filter((table) => table.getClientRects().length > 0)
+    .filter((table) => (table.closest('details') ?? table).getClientRects().length > 0)
     .map((table) => readRows(table, (row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, ' ').trim())))
     .filter((cells) => cells.length > 0);
 }

@@ -7,7 +7,7 @@ import { t } from '../../base/strings';
 import { shownCandidate, type Store } from '../../base/store';
 import { affordableCandidates, isWithheld } from '../../base/withheld';
 import { onThemeChange } from '../../base/theme';
-import { compareOrder, ordered, pressed, type CompareColumn } from './candidate-order';
+import { compareAll, compareOrder, listed, ordered, pressed, type CompareColumn } from './candidate-order';
 import { makeCompareRow, timeScale, type CompareRow } from './row';
 import { say } from '../../../src/core/sentence';
 
@@ -18,33 +18,39 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
   const headers = sortableHeaders((column) => store.set(compareOrder, pressed(store.get(compareOrder), column)));
   const timelineHeader = h('th', { scope: 'col', class: 'compare-timeline' });
   const note = h('p', { class: 'hint' });
-  const element = h(
-    'div',
-    { class: 'compare-candidates' },
+  const all = h('button', { class: 'link', type: 'button', onclick: () => store.set(compareAll, !store.get(compareAll)) });
+  const table = h(
+    'table',
+    { class: 'compare-table' },
+    caption,
     h(
-      'table',
-      { class: 'compare-table' },
-      caption,
+      'thead',
+      {},
       h(
-        'thead',
+        'tr',
         {},
-        h(
-          'tr',
-          {},
-          h('th', { scope: 'col' }, t('Plan')),
-          ...headers.map((header) => header.element),
-          h('th', { scope: 'col', class: 'fit' }, t('Fits')),
-          timelineHeader,
-        ),
+        h('th', { scope: 'col' }, t('Plan')),
+        ...headers.map((header) => header.element),
+        h('th', { scope: 'col', class: 'fit' }, t('Fits')),
+        timelineHeader,
       ),
-      body,
     ),
-    note,
+    body,
   );
+  const element = h('div', { class: 'compare-candidates' }, table, all, note);
   const rows = new Map<CandidateId, CompareRow>();
   onThemeChange(() => rows.forEach((row) => row.redraw()));
   let shownPlan: Plan | null = null;
   let shownOrder: unknown = null;
+  const list = (plan: Plan, shown: CandidateId): void => {
+    const isCompared = (store.state().comparison ?? null) !== null;
+    const few = listed(ordered(plan.candidates, store.get(compareOrder)), plan, shown, isCompared);
+    const isAll = store.get(compareAll);
+    table.hidden = few.size === 0 && !isAll;
+    rows.forEach(({ element }, id) => (element.hidden = !isAll && !few.has(id)));
+    all.hidden = few.size === plan.candidates.length;
+    all.textContent = isAll ? t('Fewer ways') : t('All {0} ways to run this step', plan.candidates.length);
+  };
   const update = (): void => {
     const { plan } = store.state();
     if (plan === null) return;
@@ -70,6 +76,7 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
     shownOrder = order;
     const shown = shownCandidate(plan, store.view());
     rows.forEach((row, id) => row.mark(id === shown.id));
+    list(plan, shown.id);
     const needs = neededFor(shown.schedule, plan.request);
     const { shortName } = runtimeProfile(plan.request.training);
     note.textContent = needs === null ? '' : t('{0} does not run {1}; {2} does.', shortName, say(shown.name, t), say(needs, t));

@@ -55,15 +55,20 @@ export function makeComparison(store: Store): ComparisonView {
   return { element, update, act: (action) => ((store.state().comparison ?? null) === null ? undefined : lanes.act(action)) };
 }
 
+/** Stages at a time: both timelines show them all. */
+const rowsOfPage = 6;
+
 /** What a comparison found: sentences, both timelines and tables. */
 function makeAnswerView(store: Store, lanes: ComparedLanes) {
   const passes = makePassTable((side, operation) => lanes.goTo(side, operation));
-  const [stages, transfers] = [makePagedTable(), makePagedTable()];
+  const [stages, transfers] = [makePagedTable(rowsOfPage), makePagedTable()];
   const sentences = h('ul', { class: 'reasons compared-sentences' });
   const figures = h('div', { class: 'compared-figures' });
   const undrawn = h('p', { class: 'hint' });
-  const stageSection = h('section', { class: 'compared-section' }, stages.element);
-  const transferSection = h('section', { class: 'compared-section' }, transfers.element);
+  const folded = (title: string, content: HTMLElement): HTMLDetailsElement =>
+    h('details', { class: 'disclosure compared-section' }, h('summary', {}, title), content);
+  const stageSection = folded(t('Stages'), stages.element);
+  const transferSection = folded(t('Transfers between stages'), transfers.element);
   const tables = h('div', { class: 'compared-tables' }, stageSection, transferSection);
   const element = h('div', { class: 'compared-found' }, sentences, lanes.element, undrawn, passes.element, figures, tables);
   const changes = { answer: whenChanged(), lanes: whenChanged(), stages: whenChanged(), passes: whenChanged() };
@@ -78,6 +83,7 @@ function makeAnswerView(store: Store, lanes: ComparedLanes) {
       fill(sentences, ...answer.sentences.map((sentence) => h('li', {}, say(sentence, t))));
       fill(figures, ...figureTables(answer));
       showTable(transferSection, transfers, transferTable(answer));
+      stageSection.open = answer.reported.kind !== 'plan';
       undrawn.textContent = undrawnText(answer);
       undrawn.hidden = undrawn.textContent === '';
     });

@@ -6,7 +6,6 @@ import { worthARow } from '../../../src/core/planner/explain/limit-labels';
 import type { ComparisonAnswer, ReportedComparison } from '../../../src/features/compare/protocol';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
-import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { requestName, badges, comparedPartName, signed } from './labels';
 import { say } from '../../../src/core/sentence';
@@ -16,10 +15,10 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
   const { reported } = answer;
   const names = badges(answer);
   const heads = [names.a, names.b];
-  if (reported.kind !== 'plan') return [section(t('What comes out'), [...heads, t('Measured − predicted')], measuredRows(reported))];
+  if (reported.kind !== 'plan') return [section(t('What comes out'), [...heads, t('Measured − predicted')], measuredRows(reported), '', 6)];
   const apart = t('B − A');
   return [
-    section(t('What comes out'), [...heads, apart], outcomeRows(reported)),
+    section(t('What comes out'), [...heads, apart], outcomeRows(reported), '', Infinity),
     section(t('Step time, mean of all stages'), [...heads, apart], partRows(reported), 'compared-parts'),
     reported.requestDiff.length === 0
       ? h(
@@ -34,7 +33,17 @@ export function figureTables(answer: ComparisonAnswer): HTMLElement[] {
 
 type Row = readonly [name: Child, ...cells: readonly Child[]];
 
-function section(title: string, heads: readonly string[], rows: readonly Row[], className = ''): HTMLElement {
+/** Rows that are listed before the others are asked for. */
+const listedRows = 4;
+
+function section(title: string, heads: readonly string[], rows: readonly Row[], className = '', most = listedRows): HTMLElement {
+  const others = rows.length > most + 1 ? rows.slice(most) : [];
+  const rest = h('tbody', { hidden: true }, ...others.map(tableRow));
+  const showAll = (): void => {
+    rest.hidden = false;
+    all.hidden = true;
+  };
+  const all = h('button', { class: 'link', type: 'button', onclick: showAll }, t('All {0}', rows.length));
   return h(
     'section',
     { class: `compared-section ${className}` },
@@ -43,30 +52,28 @@ function section(title: string, heads: readonly string[], rows: readonly Row[], 
       'table',
       { 'aria-label': title },
       h('thead', {}, h('tr', {}, h('td', {}), ...heads.map((head) => h('th', { scope: 'col', class: 'numeric' }, head)))),
-      h(
-        'tbody',
-        {},
-        ...rows.map(([name, ...cells]) =>
-          h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', { class: 'numeric' }, cell))),
-        ),
-      ),
+      h('tbody', {}, ...rows.slice(0, rows.length - others.length).map(tableRow)),
+      rest,
     ),
+    others.length === 0 ? null : all,
   );
+}
+
+function tableRow([name, ...cells]: Row): HTMLElement {
+  return h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', { class: 'numeric' }, cell)));
 }
 
 function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
   const row = (name: string, of: (plan: PlanOutcome) => string, apart: string): Row => [name, of(a), of(b), apart];
   const times = `${formatNumber(speedup)}×`;
   return [
+    ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
     row(t('Step'), ({ iterationMs }) => formatDuration(iterationMs), signed(b.iterationMs - a.iterationMs, formatDuration)),
     row(t('Likely within'), ({ errorPercent }) => `± ${formatNumber(errorPercent)} %`, ''),
     row(t('Tokens per second'), ({ tokensPerSecond }) => formatCount(Math.round(tokensPerSecond)), times),
     row(t('Bubble'), ({ bubbleRate }) => formatPercent(bubbleRate), points(b.bubbleRate - a.bubbleRate)),
     row(t('MFU'), ({ mfu }) => formatPercent(mfu), points(b.mfu - a.mfu)),
     row(t('Peak memory'), memoryText, signed(b.peakBytes - a.peakBytes, formatBytes)),
-    row(t('On stage'), ({ peakStage }) => formatCount(peakStage), ''),
-    ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
-    row(t('Runs'), ({ candidate }) => capitalised(say(candidate, t)), ''),
   ];
 }
 
@@ -88,6 +95,7 @@ function partRows({ parts, a, b }: PlanComparison): Row[] {
   };
   return parts
     .filter(({ aMs, bMs }) => Math.max(aMs, bMs) >= worthARow * longest)
+    .toSorted((one, other) => Math.abs(other.bMs - other.aMs) - Math.abs(one.bMs - one.aMs))
     .map(({ part, aMs, bMs }) => [
       h(
         'span',

@@ -16,6 +16,9 @@ import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { own } from '../../../src/core/records';
 
+/** Stages at a time: the bars show them all. */
+const rowsOfPage = 6;
+
 /**
  * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
  * it is compared with.
@@ -40,7 +43,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
   const other = makeChart(store, { profile: otherProfile, compared: profile, stage });
   const charts = h('div', { class: 'memory-charts' }, chart.element);
   const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
-  const table = makePagedTable();
+  const table = makePagedTable(rowsOfPage);
   const element = h(
     'div',
     { class: 'memory-view' },
@@ -146,7 +149,7 @@ function showTable(
 ): void {
   const parts = presentParts(profile);
   table.show({
-    caption: t('Peak memory of every stage'),
+    caption: t('Peak memory of every stage, GiB'),
     columns: [
       { title: t('Stage'), numeric: true },
       { title: t('Peak'), numeric: true },
@@ -161,10 +164,9 @@ function showTable(
         .slice(first, end)
         .map((stage) => [
           String(stage.stage),
-          column.bytes(stage.peakBytes),
-          column.bytes(stage.reservedBytes),
-          column.bytes(stage.inUseBytes),
-          ...parts.map((part) => column.bytes(stage.parts[part])),
+          ...[stage.peakBytes, stage.reservedBytes, stage.inUseBytes, ...parts.map((part) => stage.parts[part])].map((bytes) =>
+            column.number(bytes / 2 ** 30),
+          ),
           stage.peakOperation,
         ]),
     marked: picked === null ? null : profile.stages.findIndex(({ stage }) => stage === picked),

@@ -14,8 +14,8 @@ export function planSentences(comparison: PlanComparison): Sentence[] {
   if (requestDiff.length === 0 && a.iterationMs === b.iterationMs && a.peakBytes === b.peakBytes)
     return [sentence`${a.name} and ${b.name} are the same plan: ${formatDuration(a.iterationMs)} a step.`];
   return [
-    ...batchSentence(comparison),
     ...gpuSentence(comparison),
+    ...batchSentence(comparison),
     speedSentence(comparison),
     ...fitSentences(comparison),
     ...modelSentence(comparison),
@@ -145,7 +145,7 @@ function gpuSentence({ a, b }: PlanComparison): Sentence[] {
   if (a.gpus === b.gpus) return [];
   const perGpu = (plan: PlanOutcome): number => plan.tokensPerSecond / plan.gpus;
   return [
-    sentence`${b.name} uses ${formatCount(b.gpus)} GPUs, ${a.name} ${formatCount(a.gpus)}: ${formatNumber(perGpu(b) / perGpu(a))}x the tokens per GPU.`,
+    sentence`${b.name} gives ${formatNumber(perGpu(b) / perGpu(a))}x the tokens/s per GPU, on ${formatCount(b.gpus)} GPUs instead of ${formatCount(a.gpus)}.`,
   ];
 }
 
