@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { ThreadData, ThreadMessage } from '../cli/command-thread';
-import type { CallOptions } from './types';
+import type { CallOptions, ErrorAnswer } from './types';
 
 /** Bad input: what is wrong, what to do, and where. */
 export class TerapipeError extends Error {
@@ -13,20 +13,10 @@ export class TerapipeError extends Error {
   readonly line: number | null;
   readonly column: number | null;
 
-  constructor({ message, code, remedy, file, line, column }: ErrorJson) {
+  constructor({ message, code, remedy, file, line, column }: ErrorAnswer['error']) {
     super(`${message}; ${remedy}`);
     [this.code, this.remedy, this.file, this.line, this.column] = [code, remedy, file, line, column];
   }
-}
-
-/** The error object that a command prints with `--json`. */
-interface ErrorJson {
-  readonly code: string;
-  readonly message: string;
-  readonly remedy: string;
-  readonly file: string | null;
-  readonly line: number | null;
-  readonly column: number | null;
 }
 
 /** Most memory of a call's objects, MB; typed arrays come on top. */
@@ -78,7 +68,7 @@ export function callCommand(args: readonly string[], { signal, onProgress }: Cal
   });
 }
 
-const outOfMemory: ErrorJson = {
+const outOfMemory: ErrorAnswer['error'] = {
   code: 'out-of-memory',
   message: `This takes more than ${memoryLimitMb} MB of memory`,
   remedy: 'use fewer micro-batches, slices or stages, or check fewer files at once',
@@ -89,7 +79,7 @@ const outOfMemory: ErrorJson = {
 
 function finish(out: string, resolve: (answer: unknown) => void, reject: (error: Error) => void): void {
   try {
-    const answer = JSON.parse(out) as { readonly error?: ErrorJson };
+    const answer = JSON.parse(out) as { readonly error?: ErrorAnswer['error'] };
     if (answer.error === undefined) resolve(answer);
     else reject(answer.error.code === 'internal' ? new Error(answer.error.message) : new TerapipeError(answer.error));
   } catch (error) {

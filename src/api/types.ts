@@ -247,3 +247,17 @@ export interface DiffAnswer {
     readonly resolved: readonly Finding[];
   }[];
 }
+
+/** What is wrong with the input. */
+export interface ErrorAnswer {
+  readonly version: 1;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly remedy: string;
+    /** Null: it is in no file. Line and column from 1. */
+    readonly file: string | null;
+    readonly line: number | null;
+    readonly column: number | null;
+  };
+}

@@ -6,6 +6,7 @@ import { runtimeProfile, runtimes } from '../../src/core/domain/runtime';
 import { scheduleDescriptions } from '../../src/core/schedules/descriptions';
 import { interleavedKind } from '../../src/core/schedules/registry';
 import { say } from '../../src/core/sentence';
+import { answerSchemasText } from './answer-schemas';
 import { agentTools, agentToolsText } from './agent-tools';
 import { profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
 
@@ -99,12 +100,13 @@ function scheduleText(name: ScheduleName): string {
 
 /**
  * JSON files made from code: every GPU by the records of src/core/cluster, what a value of terapipe.json may be by the rules of
- * src/core/terapipe/fields.ts, and what a profile is by src/core/measured-profile.
+ * src/core/terapipe/fields.ts, what a profile is by src/core/measured-profile, and what commands answer by src/api.
  */
 export const generatedJson: readonly { readonly file: string; readonly text: () => string }[] = [
   { file: 'package.json', text: () => JSON.stringify(manifest()) },
   { file: 'package.nls.json', text: () => JSON.stringify(texts()) },
   { file: 'src/features/agents/json/tools.json', text: agentToolsText },
+  { file: 'media/schemas/answers.schema.json', text: answerSchemasText },
   { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },
   { file: 'media/schemas/torch-plan.schema.json', text: () => JSON.stringify(torchPlanJsonSchema()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },

@@ -15,13 +15,16 @@ import { runMain } from './steps.mjs';
 /** Where the package is put together. */
 const stage = path.join(root, 'out', 'npm');
 
-/** Fills the package: its manifest and README from packages/cli, what the terminal and programs run, and the pages of findings. */
+/** Fills the package: its manifest and README from packages/cli, what the terminal and programs run, the pages of findings and the schemas. */
 async function fillPackage() {
   rmSync(stage, { recursive: true, force: true });
   cpSync(path.join(root, 'packages', 'cli'), stage, { recursive: true });
   for (const name of ['LICENSE', 'THIRD_PARTY_NOTICES.md']) copyFileSync(path.join(root, name), path.join(stage, name));
   mkdirSync(path.join(stage, 'docs'));
   copyFileSync(path.join(root, 'docs', 'findings.md'), path.join(stage, 'docs', 'findings.md'));
+  mkdirSync(path.join(stage, 'schemas'));
+  for (const name of ['answers.schema.json', 'terapipe.schema.json'])
+    copyFileSync(path.join(root, 'media', 'schemas', name), path.join(stage, 'schemas', name));
   const dist = path.join(stage, 'dist');
   await copyRead(dist);
   const builds = [...terminalBuilds(dist), profilerBuild(dist), apiBuild(dist)];

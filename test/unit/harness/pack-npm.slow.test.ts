@@ -5,6 +5,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { dependencies, version } from '../../../package.json';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -53,6 +55,33 @@ describe('the npm package, installed in an empty folder', () => {
     const checked = terapipe('check', path.join(root, 'test/fixtures/launchers/megatron.args'), '--format', 'sarif');
     assert.match(checked.stdout, /Right to ignore when/);
     assert.equal(checked.status, 1);
+  });
+
+  it('runs by npx, as it is installed', () => {
+    const shell = process.platform === 'win32';
+    const options = { cwd: folder, encoding: 'utf8', shell } as const;
+    assert.equal(execFileSync(shell ? 'npx.cmd' : 'npx', ['--offline', 'terapipe', '--version'], options), `${version}\n`);
+  });
+
+  it('serves agents, and writes their skill', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const args = [path.join(folder, 'node_modules/terapipe/dist/cli.js'), 'mcp', path.join(root, 'media/samples')];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'pipe' }));
+    try {
+      const { tools } = await client.listTools();
+      assert.equal(tools.length, 13);
+      const asked = { path: 'llama3-8b/config.json', gpu: 'H100-80GB', nodes: 1 };
+      const { structuredContent } = await client.callTool({ name: 'terapipe_plan', arguments: asked });
+      assert.equal(typeof (structuredContent as { readonly stepMs?: unknown }).stepMs, 'number');
+    } finally {
+      await client.close();
+    }
+    assert.match(terapipe('skill').stdout, /^---\nname: terapipe\n/);
+  });
+
+  it('has the schemas of answers', () => {
+    const file = createRequire(path.join(folder, 'a.cjs')).resolve('terapipe/schemas/answers.schema.json');
+    assert.ok('PlanAnswer' in (JSON.parse(readFileSync(file, 'utf8')) as { readonly definitions: object }).definitions);
   });
 
   it('names ONNX Runtime where profiling needs it', () => {

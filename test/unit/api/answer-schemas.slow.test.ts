@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv } from 'ajv';
+import { without } from '../../../src/core/records';
+import { answerTypes } from '../../docs/answer-schemas';
+import { printedBy } from '../../docs/printed';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const schema = JSON.parse(readFileSync(path.join(root, 'media/schemas/answers.schema.json'), 'utf8')) as object;
+const run = 'test/fixtures/configs/pipeline/terapipe.json';
+
+/** A command line for each answer. */
+const lines: Readonly<Record<keyof typeof answerTypes, string>> = {
+  plan: `plan ${run}`,
+  search: `plan ${run} --search --quick --set schedule=1F1B --set training.recompute=none --set training.zeroStage=1`,
+  check: 'check test/fixtures/problems/heads.terapipe.json',
+  memory: `memory ${run}`,
+  solve: 'solve test/fixtures/problems/solve.json',
+  simulate: 'simulate test/fixtures/problems/simulate.json',
+  prefill: 'prefill test/fixtures/configs/llama-tiny/config.json --prompt 256 --set layout.pipeline=2 --gpu H100-80GB',
+  elastic: 'elastic media/samples/vit-elastic/terapipe.json',
+  diff: 'diff media/samples/terapipe-paper/setting-5-4096.terapipe.json media/samples/terapipe-paper/setting-5-6144.terapipe.json',
+  error: 'plan missing.json',
+};
+
+describe('the schema of answers', () => {
+  const ajv = new Ajv({ allErrors: true }).addSchema(schema, 'answers');
+
+  for (const [name, type] of Object.entries(answerTypes))
+    it(`holds for ${name}, and for no answer that lacks a field`, async () => {
+      const holds = ajv.getSchema(`answers#/definitions/${type}`)!;
+      const answer = JSON.parse(await printedBy([...lines[name as keyof typeof answerTypes].split(' '), '--json'])) as object;
+      assert.ok(holds(answer), JSON.stringify(holds.errors));
+      const { required } = (schema as { definitions: Record<string, { required: string[] }> }).definitions[type]!;
+      for (const field of required) {
+        assert.equal(holds(without(answer as Record<string, unknown>, field)), false, field);
+      }
+    });
+});
