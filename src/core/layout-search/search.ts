@@ -225,10 +225,11 @@ function polling(progress: () => void, signal: CancelSignal | undefined): () => 
   };
 }
 
-/** The layouts whose equal slices are the fastest of a schedule, with slices solved for. */
+/** The layouts whose equal slices are the fastest of a schedule, with slices solved for: of pipelines, as in the space. */
 function fastestSliced({ request }: SearchProblem, perSchedule: ReadonlyMap<string, Predicted>): SearchPoint[] {
   return [...perSchedule.values()]
-    .filter(({ point }) => point.slices > 1 && point.solved !== true && hasSliceBounds(scheduleOn(point.schedule, point.layout)))
+    .filter(({ point }) => point.layout.pipeline > 1 && point.slices > 1 && point.solved !== true)
+    .filter(({ point }) => hasSliceBounds(scheduleOn(point.schedule, point.layout)))
     .map(({ point }) => withSolvedSlices(request, point));
 }
 
