@@ -90,14 +90,20 @@ function ofTimeline(plan: Plan, write: (timeline: Timeline, candidate: Candidate
 
 /** PyTorch's runtime has no slices: they are written to a file next to the CSV. */
 function scheduleCsv(plan: Plan, write: (timeline: Timeline) => string): ExportedFile {
-  const made = ofTimeline(plan, write);
   const { schedule, timeline } = chosenCandidate(plan);
+  const written = ofTimeline(plan, write);
+  const made = timeline?.copies === undefined ? written : { ...written, gaps: [...written.gaps, copiesGap] };
   const { name, units } = timeline ?? { name: '', units: [] };
   if (!scheduleKind(schedule).sliced && !hasSlices(units)) return made;
   const what = sentence`lengths of the ${counted(units.length, 'slice')}`;
   const reason = sentence`PyTorch has no token slices: this CSV counts them as micro-batches; --out also writes a file *${slicesEnding}`;
   return { ...made, gaps: [...made.gaps, { what, reason }], second: { ending: slicesEnding, text: slicesText(name, units) } };
 }
+
+const copiesGap: Remark = {
+  what: sentence`copies of activations that leave a stage`,
+  reason: sentence`PyTorch makes none: it runs this order in more memory than planned`,
+};
 
 function torchrun(plan: Plan): ExportedFile {
   const { files, gaps } = torchFolder(plan);

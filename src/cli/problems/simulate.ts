@@ -50,9 +50,9 @@ export interface SimulationProblem {
 }
 
 /**
- * Reads a problem for `terapipe simulate`: `{schedule, stages, microBatches, slices?, virtualStages?, groupedMicroBatches?, times: {forwardMs, backwardInputMs,
- * backwardWeightMs, sendMs?}, memory?: {forward, backwardInput, backwardWeight}, memoryLimit?}`. `schedule` is a name or `{"csv": "path"}`,
- * which sets stages, micro-batches and virtual stages itself. Each time is one number or one per stage.
+ * Reads a problem for `terapipe simulate`: `{schedule, stages, microBatches, slices?, virtualStages?, groupedMicroBatches?, times:
+ * {forwardMs, backwardInputMs, backwardWeightMs, sendMs?}, memory?: {forward, backwardInput, backwardWeight}, memoryLimit?}`. `schedule` is
+ * a name or `{"csv": "path"}`, which sets stages, micro-batches and virtual stages itself. Each time is one number or one per stage.
  * @throws ExpectedError at its place: `config-*` for what is malformed, `unknown-key`, `schedule-unknown`, `simulate-too-large`.
  */
 export function readSimulationProblem(text: string, file: string): SimulationProblem {

@@ -11,7 +11,7 @@ export const otherSchedules = [
  * Those that are planned and searched only where they are asked for by name: no launcher runs them, and choosing their slices or groups
  * takes long.
  */
-export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB'] as const;
+export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB', 'BPipe'] as const;
 
 /** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;

@@ -114,12 +114,13 @@ function heldAlways(inputs: MemoryInputs): (contents: StageContents) => HeldAlwa
 
 /** Whether two stages run the same passes of the same units in the same order, on chunks and GPUs that are alike. */
 function isAlike(
-  { rowStart, kind, chunk, unit }: Schedule,
+  { rowStart, kind, chunk, unit, copies }: Schedule,
   chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
   a: number,
   b: number,
 ): boolean {
+  if (copies !== undefined) return false;
   const [first, other, end] = [rowStart[a] ?? 0, rowStart[b] ?? 0, rowStart[b + 1] ?? 0];
   if ((rowStart[a + 1] ?? 0) - first !== end - other || gpuCapacity(gpuMemory, a) !== gpuCapacity(gpuMemory, b)) return false;
   for (let row = other, twin = first; row < end; row++, twin++) {

@@ -1,3 +1,4 @@
+import { lentTo } from '../schedules/activation-copies';
 import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { momentBytes, type BusiestMoment, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import type { MemoryPart } from './profile';
@@ -73,16 +74,14 @@ interface Step {
  * Goes through the operations of one stage in order. They run one after the other, so what is alive depends only on the order; an
  * overlapped pair counts as its forward, then its backward, which is the most it can hold.
  */
-function walkStage(
-  { units, rowStart, kind, chunk, unit }: Schedule,
-  chunks: readonly ChunkMemory[],
-  stage: number,
-  visit: (step: Step) => void,
-): void {
-  const alive = { activations: 0, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number, visit: (step: Step) => void): void {
+  const { units, rowStart, kind, chunk, unit } = schedule;
+  const copied = copiedByRow(schedule, stage, (on, of) => chunks[on]?.alike[chunks[on].unitKinds[of] ?? 0]?.activations ?? 0);
+  const alive = { activations: copied.lent, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
   const { forward, backward, backwardWeight } = operationKind;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
     const index = unit[row] ?? 0;
+    alive.activations += copied.change(row);
     const memory = chunks[chunk[row] ?? 0];
     const own = memory?.alike[memory.unitKinds[index] ?? 0];
     if (memory === undefined || own === undefined) continue;
@@ -116,6 +115,28 @@ function walkStage(
     alive.keptForWeights += kept;
   }
 }
+
+/** What copies change on a stage. */
+interface CopiedActivations {
+  /** What other stages lend it, all the time. */
+  readonly lent: number;
+  /** What has left (-) or comes back (+) from a row on. */
+  readonly change: (row: number) => number;
+}
+
+function copiedByRow({ copies }: Schedule, stage: number, size: (chunk: number, unit: number) => number): CopiedActivations {
+  if (copies === undefined) return nothingCopied;
+  const { start, after, before, back, chunk, unit } = copies;
+  const changes = new Map<number, number>();
+  for (let copy = start[stage] ?? 0; copy < (start[stage + 1] ?? 0); copy++) {
+    const own = size(chunk[copy] ?? 0, unit[copy] ?? 0);
+    const row = back[copy] === 1 ? (after[copy] ?? 0) + 1 : (before[copy] ?? 0);
+    changes.set(row, (changes.get(row) ?? 0) + (back[copy] === 1 ? own : -own));
+  }
+  return { lent: lentTo({ copies }, stage, size), change: (row) => changes.get(row) ?? 0 };
+}
+
+const nothingCopied: CopiedActivations = { lent: 0, change: () => 0 };
 
 /** Gradients of the keys and values of all slices of a sequence, of which unit `last` is the last, slice `slice`. */
 function sequenceGradients({ alike, unitKinds }: ChunkMemory, last: number, slice: number): number {
@@ -215,14 +236,17 @@ export function liveParts(timeline: Timeline, chunks: readonly ChunkMemory[], st
 
 /**
  * Most units that are on one stage at once, from the start of their forward to the end of their backward, the weight gradient included; a
- * unit counts once for each chunk that it is on.
+ * unit counts once for each chunk that it is on. What other stages have lent counts too.
  * Depends only on the order.
  */
-export function maximumUnitsInFlight({ rowStart, kind }: Schedule, stage: number): number {
+export function maximumUnitsInFlight(schedule: Schedule, stage: number): number {
+  const { rowStart, kind } = schedule;
   const { forward, backwardInput } = operationKind;
-  let live = 0;
+  const copied = copiedByRow(schedule, stage, () => 1);
+  let live = copied.lent;
   let most = 0;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
+    live += copied.change(row);
     if (kind[row] === forward) most = Math.max(most, ++live);
     else if (kind[row] !== backwardInput) live--;
   }

@@ -121,4 +121,9 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     runtimes: [],
     elsewhere: sentence`TorchTitan, from a CSV`,
   },
+  BPipe: {
+    text: sentence`1F1B whose early stages lend activations to late ones: about half the memory (ICML 2023).`,
+    runtimes: [],
+    elsewhere: sentence`a runtime that copies activations between stages (no public one does)`,
+  },
 };

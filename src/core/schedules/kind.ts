@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../errors';
 import type { Runtime } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
-import { operationKind, type OperationKind, type WorkUnit } from './schedule';
+import { operationKind, type ActivationCopies, type OperationKind, type Schedule, type WorkUnit } from './schedule';
 import type { Sentence } from '../sentence';
 
 /**
@@ -141,6 +141,8 @@ export interface ScheduleKind {
   readonly slicesInFlight: (of: StageOfRun) => number;
   /** Beyond what the fields above say; null when it can run. */
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;
+  /** Activations that leave a stage and come back in its order. */
+  readonly copies?: (schedule: Schedule) => ActivationCopies;
   /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */
   readonly order: (problem: ScheduleProblem) => (stage: number, emit: Emit) => void;
 }

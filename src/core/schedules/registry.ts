@@ -4,6 +4,7 @@ import type { ScheduleName } from '../domain/schedule-names';
 import { chunksPerRound, type Scheme } from '../domain/scheme';
 import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProblem } from './kind';
 import { scheduleDescriptions } from './descriptions';
+import { bpipe } from './kinds/bpipe';
 import { dualPipeV } from './kinds/dualpipe-v';
 import { gpipe } from './kinds/gpipe';
 import { interleaved1F1B } from './kinds/interleaved-1f1b';
@@ -51,6 +52,7 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   slimPipe,
   slimPipeInterleaved,
   kForwardKBackward,
+  bpipe,
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));
@@ -139,7 +141,8 @@ export function generateSchedule(name: string, problem: ScheduleProblem): Schedu
     rowStart[stage + 1] = rows.count();
   }
   const stageOfChunk = placeChunks(kind.placement, stages, chunksPerStage);
-  return { name, stages, stageOfChunk, units, rowStart, ...rows.columns() };
+  const schedule = { name, stages, stageOfChunk, units, rowStart, ...rows.columns() };
+  return kind.copies === undefined ? schedule : { ...schedule, copies: kind.copies(schedule) };
 }
 
 function requireMet(kind: ScheduleKind, problem: ScheduleProblem): void {

@@ -25,6 +25,30 @@ export interface WorkUnit {
 }
 
 /**
+ * Saved activations that leave a stage's GPU after a forward and come back before their backward, in columns: copies of stage s are
+ * `start[s]` to `start[s + 1] - 1`, in the order in which it issues them.
+ */
+export interface ActivationCopies {
+  readonly start: Uint32Array;
+  /**
+   * Row of the schedule, of the same stage, at whose end a copy may start; one that leaves also waits for what comes back for the next row,
+   * so that where it goes there is room.
+   */
+  readonly after: Uint32Array;
+  /** Row that waits until it is done: from then on it is gone, or back. */
+  readonly before: Uint32Array;
+  readonly chunk: Uint32Array;
+  readonly unit: Uint32Array;
+  /** 1 where it comes back. */
+  readonly back: Uint8Array;
+  /** Of each stage, the stage on whose GPU its copies lie; `host` where they lie in host memory. */
+  readonly to: Int32Array;
+}
+
+/** In place of a stage: the memory of the host. */
+export const host = -1;
+
+/**
  * Order of operations per stage, in columns: stage s owns rows `rowStart[s]` to `rowStart[s + 1] - 1`.
  *
  * A stage is one place of the pipeline, with its devices (a rank in PyTorch). It holds one or several model chunks (virtual stages; what
@@ -46,6 +70,8 @@ export interface Schedule {
   readonly unit: Uint32Array;
   /** 1 on a forward that runs at the same time as the backward in the next row (OVERLAP_F_B of DualPipeV); null where no rows do. */
   readonly overlapsNext: Uint8Array | null;
+  /** Activations that leave a stage and come back; absent: none do. */
+  readonly copies?: ActivationCopies;
   /** Nothing runs backward: a prompt on its way to its first token. */
   readonly forwardOnly?: true;
 }

@@ -119,7 +119,7 @@ function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline):
 
 /** What of the step the runtime runs in another way than it was predicted. */
 function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Candidate): readonly Remark[] {
-  const { exchangesAttention } = scheduleOn(schedule, layout);
+  const { exchangesAttention, copies } = scheduleOn(schedule, layout);
   const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false } = model.details ?? {};
   const balances = model.experts !== null && (routerAuxLoss > 0 || routerZLoss > 0 || routerExpertBias);
   const without = sentence`the PyTorch runtime trains without it`;
@@ -134,5 +134,13 @@ function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Ca
           },
         ]
       : []),
+    ...(copies === undefined
+      ? []
+      : [
+          {
+            what: sentence`copies of activations that leave a stage`,
+            reason: sentence`the PyTorch runtime has the order of ${schedule} only: it needs more memory than predicted`,
+          },
+        ]),
   ];
 }

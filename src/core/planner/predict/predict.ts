@@ -20,6 +20,7 @@ import { scheduleOfChunks, type PlannedFor } from '../../partition/chunk-order';
 import { maximumOperations, maximumUnits } from '../refusals';
 import { type Pipeline, type PipelineChunks, type Stage } from './pipeline';
 import { sequenceTokens } from '../../domain/request';
+import { copyTimes } from './activation-copies';
 import { withExchange } from './attention-exchange';
 import { slowestSendMs, scheduleTransfers } from './transfers';
 import type { Value } from '../../sentence';
@@ -131,7 +132,12 @@ const rounding = 1e-12;
 function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readonly ScheduleKind[] {
   return scheduleKinds.filter(
     (kind) =>
-      kind.placement === placement && kind.chunksPerStage === chunksPerStage && !kind.planned && !kind.sliced && kind.grouped !== true,
+      kind.placement === placement &&
+      kind.chunksPerStage === chunksPerStage &&
+      !kind.planned &&
+      !kind.sliced &&
+      kind.grouped !== true &&
+      kind.copies === undefined,
   );
 }
 
@@ -150,7 +156,7 @@ function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, 
   };
   const own = passDurations(chunks, schedule.units);
   const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
-  const transfers = scheduleTransfers(pipeline, schedule);
+  const transfers = { ...scheduleTransfers(pipeline, schedule), ...copyTimes(pipeline, chunks, schedule) };
   throwIfCancelled(signal);
   const timeline = simulate(schedule, durations, transfers, signal);
   throwIfCancelled(signal);

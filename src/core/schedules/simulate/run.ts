@@ -2,6 +2,7 @@ import { throwIfCancelled, type CancelSignal } from '../../errors';
 import { operationKind, type Schedule, type WorkUnit } from '../schedule';
 import type { Durations, LinkTimes, Transfers } from './transfers';
 import type { DeadlockedStage } from './deadlock';
+import { runningCopies, type RunningCopies } from './copies';
 
 /*
  * The loop behind `simulate`, written for speed: typed arrays, nothing allocated per operation. A cell is `chunk * units + unit`; a result
@@ -46,6 +47,7 @@ interface Run {
   /** Only hand-overs between chunks below this one take `latency`. */
   readonly delayedChunks: number;
   readonly linkFreeMs: Float64Array;
+  readonly copies: RunningCopies | null;
   /** Per stage: the row it is at, when it is free, and the result it waits for. */
   readonly next: Uint32Array;
   readonly freeMs: Float64Array;
@@ -93,6 +95,7 @@ function makeRun(schedule: Schedule, durations: Durations, transfers: Transfers)
     sending: transfers.mode === 'sending',
     delayedChunks: transfers.mode === 'fill-and-drain' ? stages : stageOfChunk.length,
     linkFreeMs: new Float64Array(links.size),
+    copies: runningCopies(schedule, transfers.copyMs),
     next: rowStart.slice(0, stages),
     freeMs: new Float64Array(stages),
     waitsFor: new Float64Array(stages).fill(nothing),
@@ -169,12 +172,11 @@ function exposedTimes({ units, rowStart, kind, unit }: Schedule, times: LinkTime
  */
 function advanceAll(run: Run, signal: CancelSignal | undefined): void {
   const { startMs, endMs, arrivalMs, thereMs, hasEarlier, hasLater, held, latency, onLink, linkFreeMs, waitsFor, next, freeMs } = run;
-  const { forwardHops, backwardHops, sending, delayedChunks, stride } = run;
+  const { forwardHops, backwardHops, sending, delayedChunks, stride, copies } = run;
   const { forwardMs, backwardInputMs, backwardWeightMs } = run.durations;
   const { stages, stageOfChunk, units, rowStart, kind, chunk, unit, overlapsNext } = run.schedule;
   const { forward, backwardInput, backwardWeight } = operationKind;
-  const count = units.length;
-  const lastChunk = stageOfChunk.length - 1;
+  const [count, lastChunk] = [units.length, stageOfChunk.length - 1];
   // A stack of the stages to look at; a stage is on it once at most.
   const awake = Int32Array.from({ length: stages }, (_, stage) => stages - 1 - stage);
   let awakeCount = stages;
@@ -211,6 +213,7 @@ function advanceAll(run: Run, signal: CancelSignal | undefined): void {
         else if (there > free) free = there;
       }
       if (missing !== nothing) break;
+      if (copies !== null) for (let each = row; each <= last; each++) free = Math.max(free, copies.readyMs(each));
       for (let each = row; each <= last; each++) {
         const u = unit[each] ?? 0;
         const c = chunk[each] ?? 0;
@@ -255,6 +258,7 @@ function advanceAll(run: Run, signal: CancelSignal | undefined): void {
         if (arrivalMs !== null) arrivalMs[each] = there;
       }
       endMs[last] = free;
+      if (copies !== null) copies.start(stage, last, free);
       row = last + 1;
     }
     next[stage] = row;

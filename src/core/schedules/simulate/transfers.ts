@@ -37,5 +37,7 @@ export interface Transfers {
    * unit, alike on all chunks.
    */
   readonly perChunk?: true;
+  /** Of each copy of activations of the schedule, ms; absent: they take no time. */
+  readonly copyMs?: Float64Array;
   readonly mode: 'edge' | 'sending' | 'blocking' | 'fill-and-drain';
 }

@@ -1,0 +1,117 @@
+import { operationKind, type ActivationCopies, type Schedule } from './schedule';
+
+/** One copy of a stage. */
+interface Copy {
+  readonly after: number;
+  readonly before: number;
+  readonly unit: number;
+  readonly back: 0 | 1;
+}
+
+/**
+ * What BPipe copies (ICML 2023): a stage that would hold more than `limit` micro-batches lends the newest ones to `partner(stage)`, and
+ * gets each back before its backward. A copy has at least one pass to hide behind, where there is one. What leaves has been forward two
+ * passes before, and what comes back comes as soon as there is room for it until its backward. So a stage never holds more than the limit,
+ * copies under way counted on both sides.
+ *
+ * @param schedule whole micro-batches on one chunk a stage.
+ * @param limit at least 2.
+ */
+export function pairedCopies(schedule: Schedule, limit: number, partner: (stage: number) => number): ActivationCopies {
+  const { stages } = schedule;
+  const byStage = Array.from({ length: stages }, (_, stage) => stageCopies(schedule, stage, limit));
+  return columns(
+    schedule,
+    byStage,
+    Int32Array.from({ length: stages }, (_, stage) => partner(stage)),
+  );
+}
+
+function columns({ stages }: Schedule, byStage: readonly (readonly Copy[])[], to: Int32Array): ActivationCopies {
+  const start = new Uint32Array(stages + 1);
+  byStage.forEach((copies, stage) => (start[stage + 1] = (start[stage] ?? 0) + copies.length));
+  const all = byStage.flatMap((copies, stage) => copies.map((copy) => ({ ...copy, stage })));
+  const column = (value: (copy: (typeof all)[number]) => number): Uint32Array => Uint32Array.from(all, value);
+  return {
+    start,
+    after: column(({ after }) => after),
+    before: column(({ before }) => before),
+    chunk: column(({ stage }) => stage),
+    unit: column(({ unit }) => unit),
+    back: Uint8Array.from(all, ({ back }) => back),
+    to,
+  };
+}
+
+/** The copies of one stage, by a walk over its rows. */
+function stageCopies({ rowStart, kind, unit }: Schedule, stage: number, limit: number): Copy[] {
+  const end = rowStart[stage + 1] ?? 0;
+  const copies: Copy[] = [];
+  /** Units on the stage, by the row of their forward; those that came back stay until their backward. */
+  const own = new Map<number, number>();
+  const returned = new Set<number>();
+  const lent: number[] = [];
+  const held = (): number => own.size + returned.size;
+  const isForward = (row: number): boolean => kind[row] === operationKind.forward;
+  const lend = (row: number): void => {
+    const newest = [...own].filter(([, since]) => since <= row - 2).at(-1) ?? [...own].at(-1);
+    if (newest === undefined) throw new RangeError(`no micro-batch to lend on stage ${stage}`);
+    const [which, since] = newest;
+    own.delete(which);
+    lent.push(which);
+    copies.push({ after: since, before: row, unit: which, back: 0 });
+  };
+  const bringBack = (which: number, after: number, before: number): void => {
+    lent.splice(lent.indexOf(which), 1);
+    returned.add(which);
+    copies.push({ after, before, unit: which, back: 1 });
+  };
+  for (let row = rowStart[stage] ?? 0; row < end; row++) {
+    const which = unit[row] ?? 0;
+    if (isForward(row)) {
+      const next = row + 1 < end && !isForward(row + 1) ? (unit[row + 1] ?? 0) : -1;
+      const isDue = lent.includes(next);
+      const hasRoom = held() < limit;
+      while (held() + (isDue ? 2 : 1) > limit && own.size > 0) lend(row);
+      if (isDue) bringBack(next, hasRoom ? row - 1 : row, row + 1);
+      own.set(which, row);
+    } else if (!own.delete(which) && !returned.delete(which)) throw new RangeError(`stage ${stage} has lent what it needs`);
+    bringBackEarly(row);
+  }
+  return copies.sort((a, b) => a.after - b.after || a.before - b.before);
+
+  /** What is needed next comes back at the end of a row where there is room for it until its backward. */
+  function bringBackEarly(row: number): void {
+    let [more, most] = [1, 1];
+    for (let later = row + 1; later < end && lent.length > 0 && held() + most <= limit; later++) {
+      if (isForward(later)) most = Math.max(most, ++more);
+      else {
+        const which = unit[later] ?? 0;
+        if (lent.includes(which)) bringBack(which, row, later);
+        else more--;
+      }
+    }
+  }
+}
+
+/**
+ * Most of what other stages have lent to a stage at one time, from the start of the copies that bring it to the end of the copies that
+ * take it away, with what each unit takes on a chunk of the lender.
+ */
+export function lentTo({ copies }: Pick<Schedule, 'copies'>, stage: number, size: (chunk: number, unit: number) => number): number {
+  if (copies === undefined) return 0;
+  const { start, to, back, chunk, unit, after, before } = copies;
+  let all = 0;
+  to.forEach((target, lender) => {
+    if (target !== stage || lender === stage) return;
+    const order = Array.from({ length: (start[lender + 1] ?? 0) - (start[lender] ?? 0) }, (_, index) => (start[lender] ?? 0) + index);
+    const row = (copy: number): number => (back[copy] === 1 ? (before[copy] ?? 0) : (after[copy] ?? 0) + 1);
+    let [held, most] = [0, 0];
+    for (const copy of order.sort((a, b) => row(a) - row(b) || (back[b] ?? 0) - (back[a] ?? 0))) {
+      held += (back[copy] === 1 ? -1 : 1) * size(chunk[copy] ?? 0, unit[copy] ?? 0);
+      most = Math.max(most, held);
+    }
+    all += most;
+  });
+  return all;
+}
