@@ -125,12 +125,13 @@ function sourcesTable(shares: readonly Coverage[]): string[] {
 
 /** The table of PipeTransformer's speed-ups in docs/elastic.md, one string per line. */
 export function elasticTable(rows: readonly ElasticRow[]): string[] {
+  const range = (least: string, most: string): string => (least === most ? '–' : `${least} to ${most}`);
   const cells = rows.map(({ run, what, published, planned, least, most }) => [
     run,
     what,
     published.toFixed(2),
     planned.toFixed(2),
-    `${least.toFixed(2)} to ${most.toFixed(2)}`,
+    range(least.toFixed(2), most.toFixed(2)),
   ]);
   return table(['PipeTransformer', 'speed-up by', 'published', 'planned', 'over what is assumed'], 2, cells);
 }
