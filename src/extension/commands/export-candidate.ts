@@ -7,6 +7,7 @@ import type { ExportFormat } from '../../protocol/page';
 import type { SessionState } from '../../host/sessions/session-state';
 import { withChosen } from '../../core/planner/candidates/virtual-stages';
 import { withSource } from '../../core/export/launchers/launch-settings';
+import { torchFolder } from '../../core/export/torch/folder';
 import { exportTorchRun } from './export-torch';
 import { exportReport, type ExportLayoutCommands } from './export-layout';
 import { saveText } from './save';
@@ -30,7 +31,7 @@ export async function exportCandidate(
   const name = `${plan.request.title} ${say(candidate.name)}`;
   const configUri = vscode.Uri.parse(file);
   if (format === 'torchrun')
-    await exportTorchRun(withSource(withChosen(plan, candidate), session.launcher), configUri, commands.torchFolder);
+    await exportTorchRun(torchFolder(withSource(withChosen(plan, candidate), session.launcher)), configUri, commands.torchFolder);
   else if (format === 'chrome-trace')
     await saveText(configUri, `${name} trace.json`, { JSON: ['json'] }, candidateTrace(candidate, timeline, name));
   else

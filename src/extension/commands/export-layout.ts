@@ -2,9 +2,11 @@ import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import type { LauncherReader } from '../../core/run/facts';
 import { elasticHtml } from '../../features/elastic/core/report';
+import { elasticRunFolder } from '../../features/elastic/core/torch-run';
 import { planHtml } from '../../core/export/html/report';
 import type { ReportFinding } from '../../core/export/html/sections';
 import type { SliceExport } from '../../core/export/slices/slice-export';
+import { torchFolder } from '../../core/export/torch/folder';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
@@ -51,7 +53,8 @@ type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
 
 /**
  * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user chooses: the plan of `point`, else
- * of the last answer's best, else the config's own plan.
+ * of the last answer's best, else the config's own plan. For PyTorch a file with an `elastic` section is written as the run that freezes
+ * layers, unless a layout is named, as `terapipe export` does.
  * @throws ExpectedError as `pickedLayout`, and what stopped the planning.
  */
 export async function exportLayoutCommand(
@@ -63,11 +66,15 @@ export async function exportLayoutCommand(
   const file = await findTarget(commands.shown, argument);
   const state = await settled(commands, file);
   const target = targetNamed(asked) ?? (await askTarget(state));
+  if (target === 'torchrun' && point === null && state.run?.elastic !== undefined && state.elastic !== null) {
+    await exportTorchRun(elasticRunFolder(state.elastic.plan), vscode.Uri.parse(file), commands.torchFolder);
+    return;
+  }
   const source = await findExportSource(commands, state, point, target);
   if (target === 'html') await report(commands, state, source);
   else if (target === 'torchrun') {
     const plan = withSource(await planSource(commands, source), state.launcher);
-    await exportTorchRun(plan, vscode.Uri.parse(file), commands.torchFolder);
+    await exportTorchRun(torchFolder(plan), vscode.Uri.parse(file), commands.torchFolder);
   } else if (target === 'patch') await showPatch(await planSource(commands, source));
   else if (typeof target === 'object') {
     const plan = withSource(await planSource(commands, source), state.launcher);
@@ -92,7 +99,7 @@ async function launcherText(
 
 /** What another extension or a test names; null: the user is asked. */
 function targetNamed(asked: unknown): Target | null {
-  return asked === 'patch' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
+  return asked === 'patch' || asked === 'torchrun' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
 }
 
 function toStep(source: Source, ofPlan: (plan: Plan) => PlannedStep): PlannedStep {

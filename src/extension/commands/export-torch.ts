@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
-import { runtimeFiles, torchFolder } from '../../core/export/torch/folder';
+import { runtimeFiles, type WrittenRun } from '../../core/export/torch/folder';
 import { remarkLine } from '../../core/launchers/writing/launch-settings';
-import type { Plan } from '../../core/planner/plan';
 import { say, sentence } from '../../core/sentence';
 import { existingFiles, readFolder, writeFolder } from '../../files/text-folder';
 import { showInformationMessage, showWarningMessage } from '../platform/ui';
@@ -10,10 +9,9 @@ import { uriBaseName } from '../sessions/sources';
 
 /**
  * Writes the folder that trains a plan with PyTorch where the user chooses.
- * @param sources of the runtime, a path. @throws ExpectedError `export-torchrun`, `export-not-saved`; CancelledError.
+ * @param sources of the runtime, a path. @throws ExpectedError `export-not-saved`; CancelledError.
  */
-export async function exportTorchRun(plan: Plan, config: vscode.Uri, sources: string): Promise<void> {
-  const { files, gaps } = torchFolder(plan);
+export async function exportTorchRun({ files, gaps }: WrittenRun, config: vscode.Uri, sources: string): Promise<void> {
   const folder = await askRunFolder(config);
   await writeRun(folder, files, sources, true);
   const open = vscode.l10n.t('Open README.md');

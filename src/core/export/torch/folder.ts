@@ -6,13 +6,16 @@ import { readmeText } from './readme';
 import { runScript } from './run-script';
 import type { TorchPlan } from './schema';
 
-/** A folder that trains a plan with PyTorch, once the sources of the runtime are in it: `train.py` and `terapipe_torch/`. */
-interface TorchFolder {
+/** A folder that trains with PyTorch, once the sources of the runtime are in it: `train.py` and `terapipe_torch/`. */
+export interface WrittenRun {
   /** Texts of its other files, by name. */
   readonly files: ReadonlyMap<string, string>;
-  readonly plan: TorchPlan;
   /** What it trains otherwise than planned. */
   readonly gaps: readonly Remark[];
+}
+
+interface TorchFolder extends WrittenRun {
+  readonly plan: TorchPlan;
 }
 
 /** Names of the runtime's sources. */

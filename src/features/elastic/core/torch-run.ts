@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../../core/errors';
 import type { ModelSpec } from '../../../core/domain/model';
-import { planText } from '../../../core/export/torch/folder';
+import { planText, type WrittenRun } from '../../../core/export/torch/folder';
 import { optimizerSettings } from '../../../core/export/torch/optimizer-settings';
 import { adamNames, requireElasticTrainable } from '../../../core/export/torch/refusals';
 import { runScript } from '../../../core/export/torch/run-script';
@@ -12,16 +12,8 @@ import { say, sentence } from '../../../core/sentence';
 import type { ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest, Freezing } from './request';
 
-/** A folder that trains a run that freezes layers, once the sources of the PyTorch runtime are in it. */
-interface ElasticRunFolder {
-  /** Texts of its other files, by name. */
-  readonly files: ReadonlyMap<string, string>;
-  /** What it trains otherwise than planned. */
-  readonly gaps: readonly Remark[];
-}
-
 /** The folder for a plan. @throws ExpectedError `export-torchrun` for what the runtime does not train. */
-export function elasticRunFolder(plan: ElasticPlan): ElasticRunFolder {
+export function elasticRunFolder(plan: ElasticPlan): WrittenRun {
   const { request } = plan;
   const model = trainedModel(request);
   requireElasticTrainable(model, request.training, [

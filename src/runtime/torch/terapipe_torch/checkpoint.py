@@ -105,7 +105,7 @@ def _write(state: dict[str, Any], file: Path) -> int:
         torch.save(state, out)
         out.flush()
         os.fsync(out.fileno())
-        return out.tell()
+        return os.fstat(out.fileno()).st_size
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -183,7 +183,7 @@ def _newest(folder: str) -> Path | None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the index can be read, and all files are as long as it says."""
+    """Whether the index can be read, and all files have the length that it lists."""
     try:
         index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         return all((path / file).stat().st_size == size for file, size in index.get("files", {}).items())
