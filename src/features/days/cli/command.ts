@@ -3,6 +3,7 @@ import { sentence } from '../../../core/sentence';
 import { quoted } from '../../../core/text';
 import { defineCommand, usage } from '../../../cli/command';
 import { configOptions, ofWholeRun } from '../../../cli/common-options';
+import { exactly } from '../core/run-of-plans';
 import { usualFailures, usualRestart, usualStorage, type Ranged } from '../core/whole-run';
 
 const { tokens, price } = ofWholeRun;
@@ -35,12 +36,13 @@ export const daysCommand = defineCommand({
     const rate = given.storage === undefined ? null : parseBandwidth(given.storage);
     if (given.storage !== undefined && rate === null)
       throw usage(sentence`--storage is ${quoted(given.storage)}`, sentence`give it a rate with its unit, as 50GB/s`);
-    const exact = (value: number | null, usual: Ranged): Ranged => (value === null ? usual : { low: value, usual: value, high: value });
+    const exact = (value: number | null, usual: Ranged): Ranged => (value === null ? usual : exactly(value));
     const conditions = {
       failures: exact(number('failures'), usualFailures),
       restartMinutes: exact(number('restart'), usualRestart),
       totalStorage: rate,
       storage: usualStorage,
+      price: null,
       intervalMinutes: number('every'),
       overhead: number('overhead') ?? 1,
     };

@@ -19,7 +19,7 @@ import { firstFitting, lastFitting, type Judge } from './last-fitting';
 import { sizesFor, type LargestKind, type Sizes } from './sizes';
 
 /** The stage that decides, and the largest part of its memory. Bytes. */
-interface LargestLimit {
+export interface LargestLimit {
   readonly stage: number;
   readonly stages: number;
   /** `activations`, `optimizer state`, ... */

@@ -22,7 +22,7 @@ export interface AgainstPlan {
 }
 
 /** A change with its price. */
-export interface PricedFix {
+interface PricedFix {
   readonly label: Sentence;
   readonly sets: readonly string[];
   /** Of the stage. */
@@ -74,7 +74,7 @@ function plannedTensors({ parts }: StageMemory): number {
   return memoryParts.reduce((sum, part) => sum + parts[part], 0);
 }
 
-interface Pricing {
+export interface Pricing {
   readonly defaults: ResolveDefaults;
   readonly signal?: CancelSignal;
 }

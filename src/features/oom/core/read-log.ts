@@ -22,6 +22,13 @@ interface Unfinished {
   lines: number;
 }
 
+/** What the text of a log shows. */
+export function evidenceOfText(text: string): Evidence {
+  const reader = makeOomLogReader();
+  reader.push(text);
+  return reader.end();
+}
+
 /** Reads a log piece by piece, in bounded memory. */
 export function makeOomLogReader(): { readonly push: (piece: string) => void; readonly end: () => Evidence } {
   const readMemory = makeMemoryLineReader();

@@ -31,7 +31,8 @@ export function readPrices(text: string): ReadonlyMap<string, number> {
   );
 }
 
-function toPrices(entries: readonly (readonly [name: string, price: unknown])[]): ReadonlyMap<string, number> {
+/** Prices by name of a GPU or machine type. @throws ExpectedError `where-prices`; as `machineNamed`. */
+export function toPrices(entries: readonly (readonly [name: string, price: unknown])[]): ReadonlyMap<string, number> {
   return new Map(
     entries.map(([name, price]) => {
       if (typeof price === 'number' && price > 0 && price <= mostPrice) return [machineNamed(name).name, price];

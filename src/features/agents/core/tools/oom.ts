@@ -1,14 +1,10 @@
 import * as v from 'valibot';
 import { formatBytes } from '../../../../core/format';
-import { slowdownText } from '../../../../core/planner/explain/slower';
 import { say, sentence } from '../../../../core/sentence';
 import { ExpectedError } from '../../../../core/errors';
-import { againstPlan, priceFixes } from '../../../oom/core/against-plan';
-import { causeNames, causeSentence, firstFix } from '../../../oom/core/fixes';
-import type { Evidence } from '../../../oom/core/evidence';
-import { makeOomLogReader } from '../../../oom/core/read-log';
-import { judge, type Verdict } from '../../../oom/core/verdict';
-import { orList } from '../../../../core/text';
+import { explainOom, type OomPlan, type PlannedRun } from '../../../oom/core/answer';
+import { evidenceOfText } from '../../../oom/core/read-log';
+import { verdictSentences } from '../../../oom/core/report';
 import { boundedAnswer, gib } from '../answer';
 import { askedEntries, type ConfigQuestion } from '../input';
 import { planAsked } from '../load';
@@ -27,20 +23,14 @@ export const oomTool = defineTool({
   async run({ log, logText, ...asked }, host) {
     if ((log === undefined) === (logText === undefined))
       throw new ExpectedError('agent-question', sentence`One log is needed`, sentence`give log or logText`);
-    const reader = makeOomLogReader();
-    reader.push(log === undefined ? (logText ?? '') : (await host.open(log)).text);
-    const evidence = reader.end();
-    const verdict = judge(evidence);
-    const fix = firstFix(verdict);
+    const evidence = evidenceOfText(log === undefined ? (logText ?? '') : (await host.open(log)).text);
     const hasConfig = asked.path !== undefined || asked.text !== undefined;
-    const planned = hasConfig && verdict.cause !== 'none' ? await plannedLines(asked, evidence, verdict, host) : [];
-    const { account, also, cause, rank } = verdict;
+    const answer = explainOom(evidence, hasConfig ? await plannedRun(asked, host) : null);
+    const { account, also, cause, rank } = answer.verdict;
     return boundedAnswer(
       [
-        `${say(causeSentence(verdict, evidence))}${rank === null ? '' : ` (rank ${rank})`}.`,
-        fix === null ? null : `First: ${say(fix.fix)}. Cost: ${say(fix.cost)}.`,
-        also.length === 0 ? null : `It may also be ${orList(also.map((one) => causeNames[one]))}.`,
-        ...planned,
+        ...verdictSentences(answer).map((line) => say(line)),
+        ...(answer.plan === null || cause === 'none' ? [] : planLines(answer.plan)),
         hasConfig || cause === 'none' ? null : 'Next: give the config (path) to have fixes planned and priced.',
       ],
       {
@@ -55,20 +45,17 @@ export const oomTool = defineTool({
   },
 });
 
-async function plannedLines(asked: ConfigQuestion, evidence: Evidence, verdict: Verdict, host: ToolHost): Promise<string[]> {
-  const { run, plan, remedies = [] } = (await planAsked(asked, host)).planned;
-  const against = againstPlan(plan, evidence, verdict);
+async function plannedRun(asked: ConfigQuestion, host: ToolHost): Promise<PlannedRun> {
+  return { ...(await planAsked(asked, host)).planned, defaults: host.defaults, signal: host.signal };
+}
+
+function planLines({ against, priced }: OomPlan): string[] {
   if (against === null) return [];
   const measured = against.rows
     .filter(({ measuredBytes }) => measuredBytes !== null)
     .map(({ name, measuredBytes, plannedBytes }) => `${name} ${formatBytes(measuredBytes ?? 0)} (planned ${formatBytes(plannedBytes)})`);
-  const usual = remedies.length > 0 ? [] : priceFixes(run, plan, against.stage, { defaults: host.defaults, signal: host.signal });
   return [
     `Stage ${against.stage} of ${against.stages}${against.isOfRank ? '' : ', the fullest of the plan'}: ${measured.join(', ')}. The plan ${against.plannedFits ? 'fits' : 'does not fit'}.`,
-    ...remedies.map(({ label, slower }) => `${say(label)}: fits, ${say(slowdownText(slower))}.`),
-    ...usual.map(
-      ({ label, freesBytes, slower, sets }) =>
-        `${say(label)} (${sets.join(' ')}): frees ${formatBytes(freesBytes)}, ${say(slowdownText(slower))}.`,
-    ),
+    ...priced.map(({ text, sets }) => `${say(text)}${sets.length === 0 ? '' : ` (${sets.join(' ')})`}.`),
   ];
 }
