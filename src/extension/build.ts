@@ -26,7 +26,8 @@ import { createPrefills, prefillPlanner, type Prefills } from '../features/prefi
 import { toPagePrefill } from '../features/prefill/host/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
-import { registerCommands, reportBug, runCommand } from './commands/run-command';
+import { registerCommands } from './commands/register-commands';
+import { reportBug, runCommand } from './commands/run-command';
 import { registerScheduleView } from './views/schedule-view';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { limitSessions } from '../host/sessions/session-limit';
@@ -34,6 +35,7 @@ import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff, 
 import { createScenarios, type Scenarios } from '../host/sessions/scenarios';
 import { createShownConfig } from './sessions/shown-config';
 import { displayPath, readText, resolvePath } from './sessions/sources';
+import { createReportDocuments } from './views/report-documents';
 import { registerStatusBar } from './views/status-bar';
 import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
 
@@ -77,7 +79,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     reportBug: (error) => reportBug(log, 'what-if', error),
   });
   const prefills = keep(createPrefills(sessions, prefillPlanner(searcher, profiles.found, scenarios.resolveDefaults)));
-  const diffs = keep(createLayoutDiffs());
+  const [diffs, reports] = [keep(createLayoutDiffs()), keep(createReportDocuments())];
   const shown = keep(createShownConfig(sessions, context.workspaceState, onError, log));
   keep(followFiles(sessions, onError));
 
@@ -94,9 +96,11 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     shown,
     log,
     diffs,
+    reports,
     shell,
     torchFolder: context.asAbsolutePath('dist/torch'),
     plan: planner.plan,
+    aside: searcher,
     measured,
     profiles,
     focus,

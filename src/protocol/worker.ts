@@ -8,6 +8,8 @@ import type { Sentence } from '../core/sentence';
 import { toolJob } from '../features/agents/job';
 import { compareJob } from '../features/compare/job';
 import { elasticJob } from '../features/elastic/job';
+import { largestJob } from '../features/largest/job';
+import { oomJob } from '../features/oom/job';
 import { prefillJob } from '../features/prefill/job';
 import { rehearsalJob } from '../features/rehearsal/job';
 import { whatIfSets } from './page-schema';
@@ -46,6 +48,8 @@ const jobs = {
   },
   compare: compareJob,
   elastic: elasticJob,
+  largest: largestJob,
+  oom: oomJob,
   prefill: prefillJob,
   rehearsal: rehearsalJob,
   tool: toolJob,

@@ -1,5 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { makeCompare } from '../features/compare/worker/compare';
+import { evidenceOfText } from '../features/oom/core/read-log';
+import { readEvidence } from '../features/oom/worker/read-evidence';
 import { makePlanners } from './planners';
 import { relayPlanner } from './relay';
 import { serveThread } from './thread';
@@ -11,5 +13,9 @@ else
   serveThread(
     parentPort,
     workerData,
-    makePlanners(({ plan, against }, options) => compare(plan, against, options)),
+    makePlanners({
+      compare: ({ plan, against }, options) => compare(plan, against, options),
+      readEvidence: (source, signal) =>
+        source.kind === 'text' ? Promise.resolve(evidenceOfText(source.text)) : readEvidence(source.path, signal),
+    }),
   );

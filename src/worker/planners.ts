@@ -1,4 +1,6 @@
 import { answerElastic } from '../features/elastic/core/answer';
+import { largestThatFits } from '../features/largest/core/largest';
+import { explainOom } from '../features/oom/core/answer';
 import { answerPrefill, servedRequest } from '../features/prefill/core/answer';
 import { preparedRehearsal } from '../features/rehearsal/core/prepare';
 import { answerSearch } from '../core/layout-search/answer';
@@ -7,16 +9,26 @@ import { withSizes } from '../core/plan-request/with-sizes';
 import { makePlan } from '../core/planner/make-plan';
 import { findRemedies, planRemedy } from '../core/rules/plan/remedies';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
+import type { CancelSignal } from '../core/errors';
+import type { Evidence } from '../features/oom/core/evidence';
+import type { OomSource } from '../features/oom/job';
 import type { Planners } from './serve';
 
 /** Operations of a plan's timelines that are sent: some 40 MB in the process that gets them. */
 const drawnOperations = 1_000_000;
 
-/**
- * What answers each kind of request of the editor and of pages. @param compare compares a plan; a measured run is read where this thread
- * can.
- */
-export function makePlanners(compare: Planners['compare']): Omit<Planners, 'tool'> {
+/** Bisection ends after some dozen plans; after as many the bar has come half way. */
+const halfwayTries = 8;
+
+interface Readers {
+  /** Compares a plan; a measured run is read where this thread can. */
+  readonly compare: Planners['compare'];
+  /** Reads what a run left of its memory. */
+  readonly readEvidence: (source: OomSource, signal: CancelSignal) => Promise<Evidence>;
+}
+
+/** What answers each kind of request of the editor and of pages. */
+export function makePlanners({ compare, readEvidence }: Readers): Omit<Planners, 'tool'> {
   return {
     plan: ({ request, first }, { onFirst, ...options }) =>
       makePlan(request, { ...options, ...(first ? { onFirst } : {}), drawnOperations }),
@@ -26,6 +38,17 @@ export function makePlanners(compare: Planners['compare']): Omit<Planners, 'tool
     whatIf: ({ run, defaults, found, sets }, { signal }) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: ({ request }, { signal }) => answerElastic(request, signal),
+    largest: ({ run, defaults, what }, { signal, onProgress }) => {
+      let tries = 0;
+      return largestThatFits(run, what, { defaults, signal, onTry: () => onProgress(tries / (tries++ + halfwayTries)) });
+    },
+    oom: async ({ source, planned }, { signal }) => {
+      const evidence = await readEvidence(source, signal);
+      if (planned === null) return explainOom(evidence, null);
+      const { run, defaults, found, plan } = planned;
+      const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found, signal }), signal);
+      return explainOom(evidence, { run, plan, remedies, defaults, signal });
+    },
     prefill: ({ run, defaults, found, model, asked }, { signal }) =>
       answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),
     search: ({ problem, improvements }, watching) => answerSearch(problem, { improvements }, watching),

@@ -220,7 +220,7 @@ export const features: Readonly<Record<string, Feature>> = {
   },
   where: {
     about: 'machines and prices, and how the best layouts on them rank',
-    imports: ['cluster', 'domain', 'terapipe', 'planner'],
+    imports: ['domain', 'cluster', 'memory-model', 'run', 'terapipe', 'launchers', 'planner', 'layout-search', 'plan-request'],
   },
   days: {
     about: 'days, energy and cost of a whole run, with failures, checkpoints and restarts',
@@ -323,7 +323,7 @@ export const houses: Readonly<Record<string, House>> = {
   'src/worker/': {
     about:
       'the planner in a process of its own, so that the memory it takes goes back; there `relay` passes messages between the client and the thread that plans (`serve`); `planners` answers each kind of request',
-    files: ['src/worker/', 'src/host/planner/process', 'src/protocol/', 'src/core/'],
+    files: ['src/worker/', 'src/host/planner/process', 'src/files/read-regular', 'src/protocol/', 'src/core/'],
     packages: ['node:', 'valibot'],
   },
   'src/host/': {
@@ -351,6 +351,7 @@ export const houses: Readonly<Record<string, House>> = {
       'src/features/compare/worker/measured-file',
       'src/features/agents/worker/serve-tools',
       'src/worker/relay',
+      'src/features/oom/worker/read-evidence',
       ...profilerFaces,
       'src/files/',
       'src/core/',

@@ -67,7 +67,8 @@ export async function writeSizes(
   await setInConfig(commands, session, run === null || format === 'terapipe' ? sets : overridesForNewFile(run, sets, plan));
 }
 
-async function setInConfig(commands: ChangeCommands, session: SessionState, sets: readonly ConfigSet[]): Promise<void> {
+/** Sets values in the `terapipe.json` of a session, which is created first next to another config. @throws as `changeConfig`. */
+export async function setInConfig(commands: ChangeCommands, session: SessionState, sets: readonly ConfigSet[]): Promise<void> {
   const uri = session.format === 'terapipe' ? vscode.Uri.parse(session.file) : await createConfigCommand(commands, session.file);
   await changeConfig(
     uri,

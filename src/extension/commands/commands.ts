@@ -10,6 +10,10 @@ import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
 import { openSampleCommand } from './open-sample';
 import { planCommand } from './plan';
+import { daysCommand, type DaysCommands } from '../../features/days/vscode/command';
+import { findLargestCommand, type LargestCommands } from '../../features/largest/vscode/command';
+import { explainOomCommand, type OomCommands } from '../../features/oom/vscode/command';
+import { whereCommand, type WhereCommands } from '../../features/where/vscode/command';
 import { planPrefillCommand, type PrefillCommands } from '../../features/prefill/vscode/command';
 import { importProfileCommand } from './import-profile';
 import { profileCommand, type ProfileCommands } from './profile';
@@ -45,13 +49,28 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.cancelRehearsal': () => void;
   readonly 'terapipe.runHere': (config?: unknown, asked?: unknown) => Promise<void>;
   readonly 'terapipe.planPrefill': (config?: unknown, asked?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.findLargest': (config?: unknown, what?: unknown, act?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.where': (config?: unknown, on?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.days': (config?: unknown, tokens?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.explainOom': (log?: unknown, config?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
   readonly 'terapipe.changeKeys': () => Promise<void>;
 }
 
 interface CommandServices
-  extends ProfileCommands, ApplyCommands, ExportLayoutCommands, RehearseCommands, PrefillCommands, ScenarioCommands, CalibrateCommands {
+  extends
+    ProfileCommands,
+    ApplyCommands,
+    ExportLayoutCommands,
+    RehearseCommands,
+    PrefillCommands,
+    ScenarioCommands,
+    CalibrateCommands,
+    LargestCommands,
+    WhereCommands,
+    DaysCommands,
+    OomCommands {
   readonly context: vscode.ExtensionContext;
   readonly refreshExplorer: () => void;
   readonly focus: PageFocusKeeper;
@@ -85,6 +104,10 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.cancelRehearsal': services.rehearsals.cancel,
     'terapipe.runHere': (config, asked) => runHereCommand(services, config, asked),
     'terapipe.planPrefill': (config, asked) => planPrefillCommand(services, config, asked),
+    'terapipe.findLargest': (config, what, act) => findLargestCommand(services, config, what, act),
+    'terapipe.where': (config, on) => whereCommand(services, config, on),
+    'terapipe.days': (config, tokens) => daysCommand(services, config, tokens),
+    'terapipe.explainOom': (log, config) => explainOomCommand(services, log, config),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
     'terapipe.changeKeys': () => changeKeysCommand(services.context),

@@ -2,8 +2,6 @@ import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { showErrorMessage, showWarningMessage } from '../platform/ui';
 import { say } from '../../core/sentence';
-import type { Commands } from './commands';
-import { own } from '../../core/records';
 
 /**
  * Runs one thing a user asked for. Cancelled: silent. Expected: one message with what to do. A bug: the stack in the log, a short
@@ -32,23 +30,4 @@ export function reportBug(log: vscode.LogOutputChannel, name: string, error: unk
   void showErrorMessage(vscode.l10n.t('TeraPipe: something went wrong. The log has the details.'), showLog).then((answer) => {
     if (answer === showLog) log.show();
   });
-}
-
-/** Registers the commands of the manifest, each with the one way of failing. What they do is loaded when the first of them is run. */
-export function registerCommands(
-  extension: vscode.Extension<unknown>,
-  load: () => Promise<Commands>,
-  log: vscode.LogOutputChannel,
-): vscode.Disposable {
-  let loaded: Promise<Commands> | undefined;
-  const { contributes } = extension.packageJSON as { readonly contributes: { readonly commands: readonly { readonly command: string }[] } };
-  const registered = contributes.commands.map(({ command }) =>
-    vscode.commands.registerCommand(command, (...given: unknown[]) =>
-      runCommand(log, command, async () => {
-        const actions = (await (loaded ??= load())) as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
-        return own(actions, command)?.(...given);
-      }),
-    ),
-  );
-  return vscode.Disposable.from(...registered);
 }

@@ -7,7 +7,7 @@ const control = /[^\P{Cc}\s]/gu;
  * between words (`MarkdownString.appendText` makes them non-breaking, and words break instead); white space around a line break goes, as it
  * does in HTML.
  */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text
     .trim()
     .split(/\s*[\r\n]\s*/)

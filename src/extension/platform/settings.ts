@@ -141,6 +141,12 @@ export function trainingCost(uri: vscode.Uri | undefined): TrainingCost {
   };
 }
 
+/** Prices of an hour that a person set, by GPU (of one) or machine type (of a node); unchecked. */
+export function machinePrices(uri: vscode.Uri): readonly (readonly [name: string, price: unknown])[] {
+  const prices = vscode.workspace.getConfiguration(section, uri).get<unknown>('cost.prices');
+  return typeof prices === 'object' && prices !== null ? Object.entries(prices) : [];
+}
+
 /** Whether a change of settings can change what training costs. */
 export function affectsTrainingCost(event: vscode.ConfigurationChangeEvent): boolean {
   return event.affectsConfiguration(`${section}.cost`);

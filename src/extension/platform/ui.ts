@@ -46,26 +46,62 @@ export function withProgress<T>(
   );
 }
 
+/** The same for work that hears a signal, and reports how far it is as a fraction from 0 to 1, with what it does. */
+export function withAbort<T>(
+  title: string,
+  work: (signal: AbortSignal, report: (fraction: number, message?: string) => void) => Promise<T>,
+): Thenable<T> {
+  return withProgress(title, async (progress, token) => {
+    const controller = new AbortController();
+    const subscription = token.onCancellationRequested(() => controller.abort());
+    let reached = 0;
+    try {
+      return await work(controller.signal, (fraction, message) => {
+        progress.report({ increment: 100 * Math.max(0, fraction - reached), ...(message === undefined ? {} : { message }) });
+        reached = Math.max(reached, fraction);
+      });
+    } finally {
+      subscription.dispose();
+    }
+  });
+}
+
 /** Asks for one of the items; resolves to that very item, undefined when nothing was picked. */
 export async function showQuickPick<T extends vscode.QuickPickItem>(
   items: readonly T[] | Thenable<readonly T[]>,
-  { title, placeHolder, ...options }: vscode.QuickPickOptions & { readonly title: string },
+  options: PickOptions,
 ): Promise<T | undefined> {
-  const shown = Promise.resolve(items).then((known) =>
-    known.map((item) => ({
-      ...item,
-      label: inert(item.label),
-      ...(item.description === undefined ? {} : { description: inert(item.description) }),
-      ...(item.detail === undefined ? {} : { detail: inert(item.detail) }),
-      item,
-    })),
-  );
-  const picked = await vscode.window.showQuickPick(shown, {
-    ...options,
-    title: inert(title),
-    ...(placeHolder === undefined ? {} : { placeHolder: inert(placeHolder) }),
-  });
+  const picked = await vscode.window.showQuickPick(shownItems(items), inertOptions(options));
   return picked?.item;
+}
+
+/** Asks for any number of the items; resolves to those very items, undefined when it was closed. */
+export async function showManyPick<T extends vscode.QuickPickItem>(
+  items: readonly T[],
+  options: PickOptions,
+): Promise<readonly T[] | undefined> {
+  const picked = await vscode.window.showQuickPick(shownItems(items), { ...inertOptions(options), canPickMany: true });
+  return picked?.map(({ item }) => item);
+}
+
+interface PickOptions extends vscode.QuickPickOptions {
+  readonly title: string;
+}
+
+function inertOptions({ title, placeHolder, ...options }: PickOptions): vscode.QuickPickOptions {
+  return { ...options, title: inert(title), ...(placeHolder === undefined ? {} : { placeHolder: inert(placeHolder) }) };
+}
+
+async function shownItems<T extends vscode.QuickPickItem>(
+  items: readonly T[] | Thenable<readonly T[]>,
+): Promise<(vscode.QuickPickItem & { readonly item: T })[]> {
+  return (await items).map((item) => ({
+    ...item,
+    label: inert(item.label),
+    ...(item.description === undefined ? {} : { description: inert(item.description) }),
+    ...(item.detail === undefined ? {} : { detail: inert(item.detail) }),
+    item,
+  }));
 }
 
 /** Asks for a line of text. */

@@ -17,6 +17,8 @@ else
     remedies: () => [],
     whatIf: () => assert.fail('not scripted'),
     prefill: () => assert.fail('not scripted'),
+    largest: () => assert.fail('not scripted'),
+    oom: () => assert.fail('not scripted'),
     elastic: ({ request }) =>
       ({ plan: { request }, spans: [], steps: [{ startMs: Float64Array.from([1, 2]) }] }) as unknown as ElasticAnswer,
     search: ({ problem: { request }, improvements }, { onUpdate }) => {

@@ -17,6 +17,7 @@ export async function run(): Promise<void> {
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   await import('./activation.test');
   await import('./agents.test');
+  await import('./asks.test');
   await import('./calibrate.test');
   await import('./commands.test');
   await import('./compare.test');

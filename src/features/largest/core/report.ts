@@ -29,7 +29,9 @@ export function nextText({ what, plan, next }: Largest): Sentence | null {
 
 function headline({ what, value, next, because }: Largest): Sentence {
   if (value !== null)
-    return what === 'fewest-gpus' ? sentence`Fewest that fit: ${sizeText(value, what)}` : sentence`Most that fits: ${sizeText(value, what)}`;
+    return what === 'fewest-gpus'
+      ? sentence`Fewest that fit: ${sizeText(value, what)}`
+      : sentence`Most that fits: ${sizeText(value, what)}`;
   if (next !== null) return sentence`None fits: ${sizeText(next.value, what)} need ${formatBytes(next.overBytes)} too much`;
   return because === null ? sentence`No size can be planned` : sentence`No size can be planned: ${because}`;
 }

@@ -67,10 +67,7 @@ function planBlocks({ title, against, priced }: OomPlan): ReportBlock[] {
   const changes = priced.map(({ text, sets }) => [
     sets.length === 0 ? text : sentence`${text} (${sets.map((set) => `--set ${set}`).join(' ')})`,
   ]);
-  return [
-    ...(against === null ? [] : [againstBlock(title, against)]),
-    { title: sentence`Planned changes`, rows: changes, left: [] },
-  ];
+  return [...(against === null ? [] : [againstBlock(title, against)]), { title: sentence`Planned changes`, rows: changes, left: [] }];
 }
 
 function againstBlock(title: string, { stage, stages, isOfRank, plannedFits, rows }: AgainstPlan): ReportBlock {

@@ -1,0 +1,10 @@
+import * as v from 'valibot';
+import type { Largest } from './core/largest';
+import { largestKinds } from './core/sizes';
+import { ours, resolveAsked } from '../../protocol/thread-values';
+
+/** Asks the planner's thread for the most that fits. */
+export const largestJob = {
+  asks: v.object({ ...resolveAsked.entries, what: v.picklist(largestKinds) }),
+  answers: ours<Largest>({ what: v.picklist(largestKinds), tried: v.number() }),
+};
