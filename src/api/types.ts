@@ -187,6 +187,15 @@ export interface PrefillAnswer {
     readonly p50Ms: number;
     readonly p99Ms: number;
     readonly memory: { readonly fits: boolean; readonly usableBytes: number };
+    readonly decode: {
+      readonly capacityTokens: number;
+      readonly longestContext: number;
+      readonly rows: readonly {
+        readonly sequences: number;
+        readonly tokenMs: { readonly low: number; readonly usual: number; readonly high: number };
+        readonly tokensPerSecond: number;
+      }[];
+    };
   };
   readonly layout: Layout;
 }

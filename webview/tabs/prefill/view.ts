@@ -92,6 +92,7 @@ function prefillNotice(prefill: PrefillState | null): string {
 
 function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: PrefillAnswer): HTMLElement[] {
   const { timeToFirstTokenMs, lowerBoundMs, exact, unit, chunks, memory } = prefill;
+  const [row] = prefill.decode.rows;
   const { used, capacity, unit: bytesUnit } = bytesOfQuantity(memory.weightsBytes + memory.keyValueBytes, memory.usableBytes);
   const source = measuredOn === null ? t('From the roofline model') : t('Measured on {0}, forward only', measuredOn);
   const proof = exact ? t('Proved optimal') : t('Within {0} of the optimum', formatPercent(1 - lowerBoundMs / timeToFirstTokenMs));
@@ -114,10 +115,17 @@ function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: Prefill
         parts,
         memory.fits ? 'plain' : 'error',
       ),
+      ...(row === undefined ? [] : [figure(durationQuantity(row.tokenMs.usual), t('a token'), null, decodeHint(prefill.decode), 'plain')]),
     ),
     h('p', { class: 'hint prefill-proof' }, icon(exact ? 'check' : 'information'), ` ${sentence(proof)} ${sentence(source)}`),
     ...(remedy === null ? [] : [h('p', { role: 'alert' }, sentence(t('Does not fit: {0}', say(remedy, t))))]),
   ];
+}
+
+/** What a server holds of sequences in addition to this prompt. */
+function decodeHint({ capacityTokens, longestContext }: PrefillAnswer['prefill']['decode']): string {
+  const [capacity, longest] = [formatTokens(capacityTokens), formatTokens(longestContext)];
+  return t('Decoding one sequence; keys and values of {0} fit, a sequence may have {1}', capacity, longest);
 }
 
 function showRules(

@@ -1,5 +1,6 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../../core/format';
 import { engineLaunch, gpuNames, relativeRegret, type ServedEngine } from '../core/answer';
+import { decodeTexts } from '../core/decode';
 import { prefillRemedy, type Prefill } from '../core/prefill';
 import type { ServedCut, ServingRuntime } from '../core/serving';
 import { slowdownText } from '../../../core/planner/explain/slower';
@@ -32,7 +33,7 @@ const mostShown = 12;
 /** `terapipe prefill`: the chunks, what proves them, and what others' rules lose. */
 export function prefillAnswer(found: PrefillReport): Answer {
   const { request, prefill, times, prompts, served } = found;
-  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, chunkMs, stageMs } = prefill;
+  const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, decode, chunkMs, stageMs } = prefill;
   const { layout } = request;
   const engines = served.map((cut) => ({
     ...cut,
@@ -53,6 +54,7 @@ export function prefillAnswer(found: PrefillReport): Answer {
       rules: rules.map((rule) => ({ ...rule, name: say(rule.name), regret: relativeRegret(rule.timeToFirstTokenMs, timeToFirstTokenMs) })),
       ...times,
       memory: { ...memory, remedy: remedy === null ? null : say(remedy) },
+      decode,
       engines: engines.map(({ notes, ...engine }) => ({ ...engine, notes: notes.map((note) => say(note)) })),
     },
     layout,
@@ -74,6 +76,7 @@ function prefillText(found: PrefillReport, engines: readonly ServedEngine[]): st
     '',
     ...timesText(found),
     memoryText(prefill),
+    ...decodeTexts(prefill.decode).map((line) => say(line)),
   ].join('\n');
 }
 

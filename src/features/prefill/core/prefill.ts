@@ -1,5 +1,4 @@
 import type { CancelSignal } from '../../../core/errors';
-import { keyValueBytes } from '../../../core/memory-model/activation-memory';
 import { embeddingParameters, parameterCount } from '../../../core/model/parameters';
 import { counted, either, sentence, type Sentence } from '../../../core/sentence';
 import { solveSlicing } from '../../../core/slicing/solve';
@@ -10,6 +9,7 @@ import { buildPipeline, type Pipeline } from '../../../core/planner/predict/pipe
 import { scheduleTransfers } from '../../../core/planner/predict/transfers';
 import type { LengthShare } from '../../../core/domain/scheme';
 import { chunkTimes, firstTokenMs, servedCuts, stageTimes, type ChunkedPrompt, type ChunkMs, type Judge, type ServedCut } from './serving';
+import { decodeRates, mostTokenBytes, type Decode } from './decode';
 import { unlikeCut, unlikeStages } from './unlike-stages';
 import { memoized } from '../../../core/records';
 import type { Baselines } from '../../../core/slicing/baselines';
@@ -26,6 +26,7 @@ export interface Prefill extends ChunkedPrompt {
   readonly rules: readonly (ChunkedPrompt & { readonly name: Sentence })[];
   readonly stages: number;
   readonly memory: PrefillMemory;
+  readonly decode: Decode;
 }
 
 /** On the GPU of the largest stage, bytes: weights, and keys and values of the whole prompt. */
@@ -81,13 +82,16 @@ export function planPrefill(request: PlanRequest, capMs: number, signal?: Cancel
     unlike === null
       ? { chunks: asSlowest, timeToFirstTokenMs: latencyMs, lowerBoundMs, exact }
       : unlikeCut({ tokens, unit, judge: { ...judge, unlike }, known: [asSlowest, ...rules.map(({ chunks }) => chunks)] }, signal);
+  const memory = prefillMemory(request, pipeline);
+  const stages = pipeline.stages.map(({ contents }) => contents);
   return {
     ...timedChunks(judge, best.chunks),
     ...best,
     unit,
     rules,
     stages: pipeline.stages.length,
-    memory: prefillMemory(request, pipeline),
+    memory,
+    decode: decodeRates(request, stages, memory.mostTokens),
   };
 }
 
@@ -176,27 +180,28 @@ function prefillMemory(request: PlanRequest, pipeline: Pipeline): PrefillMemory 
   const { model, training, layout, cluster } = request;
   const { sequenceLength: tokens } = training;
   const element = elementBytes(training);
-  const tokenBytes = keyValueBytes({ ...pipeline.inputs, model }, 1);
+  const contents = pipeline.stages.map((stage) => stage.contents);
+  const tokenBytes = mostTokenBytes(request, contents);
   const ofLayers = parameterCount({ ...model, vocab: 0 }) / model.layers;
   const end = embeddingParameters(model);
   /** Weights of this many layers, with the embedding or the head of an end, or both on one stage. */
   const weightBytes = (layers: number, stages: number): number =>
     Math.ceil((element * (layers * ofLayers + (stages === 1 && !model.tiedEmbeddings ? 2 : 1) * end)) / layout.tensor);
-  const layers = maximum(pipeline.stages.map(({ contents }) => contents.layers));
+  const layers = maximum(contents.map((stage) => stage.layers));
   const usableBytes = usableShare * cluster.gpu.memoryBytes;
   const weightsBytes = weightBytes(layers, layout.pipeline);
   const fitsOn = (stages: number): boolean => {
     const most = stages === layout.pipeline ? layers : Math.ceil(model.layers / stages);
-    return weightBytes(most, stages) + most * tokens * tokenBytes <= usableBytes;
+    return weightBytes(most, stages) + (most / layers) * tokens * tokenBytes <= usableBytes;
   };
   const more = Array.from({ length: Math.max(1, model.layers - layout.pipeline + 1) }, (_, index) => layout.pipeline + index);
   return {
     weightsBytes,
-    keyValueBytes: layers * tokens * tokenBytes,
+    keyValueBytes: tokens * tokenBytes,
     capacityBytes: cluster.gpu.memoryBytes,
     usableBytes,
     fits: fitsOn(layout.pipeline),
-    mostTokens: Math.max(0, Math.floor((usableBytes - weightsBytes) / (layers * tokenBytes))),
+    mostTokens: Math.max(0, Math.floor((usableBytes - weightsBytes) / tokenBytes)),
     leastStages: more.find(fitsOn) ?? null,
   };
 }

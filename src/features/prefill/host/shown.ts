@@ -1,7 +1,8 @@
+import { decodeTexts } from '../core/decode';
 import type { PrefillAnswer } from '../core/answer';
 import { noPrefill, type PrefillState } from '../protocol';
 import { formatBytes, formatDuration, formatTokens } from '../../../core/format';
-import type { Translate } from '../../../core/sentence';
+import { say, type Translate } from '../../../core/sentence';
 import { toPageError } from '../../../host/pages/page-state';
 import type { SessionState } from '../../../host/sessions/session-state';
 import type { PrefillSession } from './prefills';
@@ -10,7 +11,7 @@ import type { PrefillSession } from './prefills';
 export function servedLines(answer: PrefillAnswer | null, t: Translate): string[] {
   if (answer === null) return [];
   const { asked, prefill } = answer;
-  const { chunks, stages, timeToFirstTokenMs, memory } = prefill;
+  const { chunks, stages, timeToFirstTokenMs, memory, decode } = prefill;
   return [
     t(
       'Time to first token for a prompt of {0}: {1}, in {2} chunks over {3} stages.',
@@ -20,6 +21,7 @@ export function servedLines(answer: PrefillAnswer | null, t: Translate): string[
       stages,
     ),
     t('Its keys and values take {0} on a GPU.', formatBytes(memory.keyValueBytes)),
+    ...decodeTexts(decode).map((line) => say(line, t).trim()),
   ];
 }
 

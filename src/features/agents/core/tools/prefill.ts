@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { decodeTexts } from '../../../prefill/core/decode';
 import { answerPrefill, servedRequest } from '../../../prefill/core/answer';
 import { servedModel, usualPrompt } from '../../../prefill/core/served-model';
 import { formatBytes, formatDuration } from '../../../../core/format';
@@ -24,12 +25,13 @@ export const prefillTool = defineTool({
     const tokens = prompt ?? usualPrompt(run);
     const request = servedRequest(run, { tokens, stages: stages ?? null }, host.defaults, [], host.signal);
     const { prefill, engines, remedy, gpu, tensor } = answerPrefill(request, servedModel(run), host.signal);
-    const { chunks, timeToFirstTokenMs, lowerBoundMs, rules, memory } = prefill;
+    const { chunks, timeToFirstTokenMs, lowerBoundMs, rules, memory, decode } = prefill;
     return boundedAnswer(
       [
         `${request.title}: a prompt of ${tokens.toLocaleString('en-US')} tokens on ${prefill.stages} stages of TP${tensor}, ${gpu}.`,
         `First token after ${formatDuration(timeToFirstTokenMs)} with ${chunks.length} chunks: ${few(chunks, 64).join(', ')}; no chunks take less than ${formatDuration(lowerBoundMs)}.`,
         `Memory: weights ${formatBytes(memory.weightsBytes)} and keys and values ${formatBytes(memory.keyValueBytes)} of ${formatBytes(memory.usableBytes)}: ${memory.fits ? 'fit' : 'do not fit'}; the longest prompt that fits has ${memory.mostTokens.toLocaleString('en-US')} tokens.`,
+        ...decodeTexts(decode).map((line) => `${say(line).trim()}.`),
         remedy === null ? null : `To fit: ${say(remedy)}.`,
         ...few(rules, 5).map((rule) => `Instead, ${say(rule.name)}: ${formatDuration(rule.timeToFirstTokenMs)}.`),
         ...engines.map(({ runtime, command, timeToFirstTokenMs: ms }) => `${runtime}: ${formatDuration(ms)} with ${command}`),
@@ -40,6 +42,7 @@ export const prefillTool = defineTool({
         lowerBoundMs: rounded(lowerBoundMs),
         fits: memory.fits,
         mostTokens: memory.mostTokens,
+        decode: decode.rows.map(({ sequences, tokenMs }) => ({ sequences, tokenMs: rounded(tokenMs.usual) })),
       },
     );
   },
