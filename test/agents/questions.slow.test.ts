@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { countTokens, mostTokens } from '../../src/features/agents/core/answer';
 import { tools } from '../../src/features/agents/core/registry';
 import { openServer, type Agent } from './over-stdio';
+import { evaluationQuestions } from './questions/evaluation';
 import { memoryQuestions } from './questions/memory';
 import { readingQuestions } from './questions/reading';
 import { runningQuestions } from './questions/running';
 import { requireFact } from './questions/question';
 
-const questions = [...readingQuestions, ...memoryQuestions, ...runningQuestions];
+const questions = [...readingQuestions, ...memoryQuestions, ...runningQuestions, ...evaluationQuestions];
 
 describe('questions of engineers, asked over standard input and output', () => {
   const server = openServer();

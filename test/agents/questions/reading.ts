@@ -1,29 +1,6 @@
 import { asConfig, countParameters, models, type ModelName } from './models';
 import type { Question } from './question';
-
-const script = (flags: string): { readonly text: string; readonly name: string } => ({
-  name: 'train.sh',
-  text: `#!/bin/bash\ntorchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\\n${flags
-    .trim()
-    .split('\n')
-    .map((line) => `  ${line.trim()}`)
-    .join(' \\\n')}\n`,
-});
-
-const llamaFlags = `--num-layers 32
-  --hidden-size 4096
-  --ffn-hidden-size 11008
-  --num-attention-heads 32
-  --seq-length 4096
-  --max-position-embeddings 4096
-  --swiglu
-  --normalization RMSNorm
-  --untie-embeddings-and-output-weights
-  --position-embedding-type rope
-  --tokenizer-type NullTokenizer
-  --vocab-size 32000
-  --bf16
-  --disable-bias-linear`;
+import { llamaFlags, script } from './script';
 
 /** How many parameters a model has: the sum by hand, which equals what its authors publish. */
 function counts(name: ModelName, asks: string, thread: string, published: number): Question {
