@@ -26,8 +26,10 @@ import { createPrefills, prefillPlanner, type Prefills } from '../features/prefi
 import { toPagePrefill } from '../features/prefill/host/shown';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
+import { registerTasks } from './commands/check-tasks';
 import { registerCommands } from './commands/register-commands';
 import { reportBug, runCommand } from './commands/run-command';
+import { registerConfigTests } from './views/config-tests';
 import { registerScheduleView } from './views/schedule-view';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { limitSessions } from '../host/sessions/session-limit';
@@ -140,6 +142,8 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: findingsDocumentation(context), onError }));
   keep(registerLanguageModelTools(context.extension, { ask: startPlanner('dist/tools.js').ask, defaults: scenarios.resolveDefaults }));
   keep(registerMcpServers(context));
+  keep(registerTasks(context));
+  keep(registerConfigTests(sessions, log));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);

@@ -246,6 +246,7 @@ export const features: Readonly<Record<string, Feature>> = {
       'terapipe',
       'launchers',
       'memory-model',
+      'time-model',
       'schedules',
       'planner',
       'layout-search',

@@ -12,14 +12,15 @@ import { walkPlans } from './walk-plans';
 import { walkRows } from './walk-rows';
 import { walkLayout } from './walk-layout';
 import { walkStart } from './walk-start';
+import { walkTests } from './walk-tests';
 import { themeSteps } from './walk-themes';
 import { walkTimeline } from './walk-timeline';
 import { chooseFix, goBehind, openWorkbench, picturesOf, retype, runFromPalette, undoUntil, type Workbench } from './workbench';
 
 /**
  * A person's walk through `npm run demo`: read, edit, undo, break, fix, take in the first glance, look around, change the theme; then, in
- * the same window, rows and keys, from a launched layout to the best, and along the sliders of a run that freezes layers; then, in a window
- * of its own, a new user's first files and what a timeline draws; leave.
+ * the same window, rows and keys, from a launched layout to the best, along the sliders of a run that freezes layers, and the configs as
+ * tests; then, in a window of its own, a new user's first files and what a timeline draws; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();
@@ -36,6 +37,7 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     await walkLayout(workbench, demo.workspace, { screenshotsDir, emit });
     await walkPlans(workbench, demo.workspace, { screenshotsDir, emit });
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
+    await walkTests(workbench, demo.workspace, { screenshotsDir, emit });
     await walkStart(browser, demo.url, { screenshotsDir, emit }, (first, workspace) =>
       walkTimeline(first, workspace, { screenshotsDir, emit }),
     );

@@ -34,6 +34,7 @@ export async function run(): Promise<void> {
   await import('./scenario.test');
   await import('./schedules.test');
   await import('./slices.test');
+  await import('./tasks.test');
   const name = (test: Mocha.Runnable) => test.fullTitle();
   await new Promise((resolve) => {
     const runner = mocha.run(resolve);

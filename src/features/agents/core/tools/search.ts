@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import type { PlanRequest } from '../../../../core/domain/request';
+import type { CostProvenance } from '../../../../core/domain/slice-cost';
 import { freeNames, searchKeys, type SearchKey } from '../../../../core/domain/layout-choices';
 import { CancelledError, ExpectedError } from '../../../../core/errors';
 import { runFindings } from '../../../../core/rules/run-findings';
@@ -6,12 +8,16 @@ import { placed } from '../../../../core/export/planned-config';
 import { settingsOfFound } from '../../../../core/export/settings-of-plan';
 import { formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../../core/format';
 import { answerSearch } from '../../../../core/layout-search/answer';
+import { createDescriber } from '../../../../core/layout-search/assemble';
+import { createEvaluator } from '../../../../core/layout-search/evaluate';
 import { layoutText, stageLayersText } from '../../../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../../../core/layout-search/launched';
 import { toSearchProblem } from '../../../../core/layout-search/problem';
-import { optimalityGap, type SearchResult } from '../../../../core/layout-search/result';
+import { optimalityGap, type FoundPlan, type SearchResult } from '../../../../core/layout-search/result';
+import type { SearchProgress } from '../../../../core/layout-search/search';
 import type { SearchProblem } from '../../../../core/layout-search/search-problem';
 import { usedText, verdictText } from '../../../../core/memory-model/verdict';
+import { costProvenance } from '../../../../core/time-model/provenance';
 import { resolveRun } from '../../../../core/plan-request/resolve';
 import { scenarioText } from '../../../../core/plan-request/scenario';
 import { say, sentence } from '../../../../core/sentence';
@@ -24,7 +30,7 @@ import { memoryData } from '../words';
 export const searchTool = defineTool({
   title: 'Best layout for a cluster',
   description:
-    'Searches tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule and recompute for the fastest step that fits, with a bound that proves it. What the file or "set" fixes stays, unless "free" names it. Use it for \'which TP/PP/DP should I use on N GPUs\'. It may take tens of seconds: it reports progress, can be cancelled, and stops after "seconds". Reads only.',
+    'Searches tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule and recompute for the fastest step that fits, with a bound that proves it. What the file or "set" fixes stays, unless "free" names it. Use it for \'which TP/PP/DP should I use on N GPUs\'. It answers after "seconds" with the best so far and how far off it may be; to end it may take tens of seconds. It reports progress and can be cancelled. Reads only.',
   input: v.object({
     ...askedEntries,
     free: v.optional(
@@ -34,7 +40,7 @@ export const searchTool = defineTool({
       ),
     ),
     schedules: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(60))), v.maxLength(20), v.description('Only these schedules'))),
-    seconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(600), v.description('Stop after this long (60)'))),
+    seconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(600), v.description('Stop after this long (2) with the best so far'))),
   }),
   example: { path: 'config.json', gpu: 'H100-80GB', gpus: 64, set: { 'training.globalBatch': 512 } },
   async run(asked, host) {
@@ -44,7 +50,7 @@ export const searchTool = defineTool({
     try {
       const free = asked.free === undefined ? null : freeKeys(asked.free);
       const problem = toSearchProblem(run, resolveRun(run, host.defaults, [], host.signal), free);
-      return searched(problem, asked.seconds ?? 60, host);
+      return searched(problem, asked.seconds ?? 2, host);
     } catch (error) {
       throw placed(error, run, () => runFindings(run, null));
     }
@@ -55,11 +61,21 @@ function freeKeys(names: readonly string[]): readonly SearchKey[] {
   return names.flatMap((name) => (Object.hasOwn(freeNames, name) ? freeNames[name as keyof typeof freeNames] : [name as SearchKey]));
 }
 
+/** Time for the first layout that fits, s: without one there is no answer. */
+const secondsToFirst = 30;
+
+/** Progress of a search that has found something. */
+interface FoundSoFar extends SearchProgress {
+  readonly best: NonNullable<SearchProgress['best']>;
+}
+
 function searched(problem: SearchProblem, seconds: number, host: ToolHost): ToolAnswer {
-  const endMs = host.clock() + 1000 * seconds;
+  const startMs = host.clock();
+  const soFar: { found: FoundSoFar | null } = { found: null };
   const signal = {
     get aborted() {
-      return host.signal.aborted || host.clock() > endMs;
+      const spent = (host.clock() - startMs) / 1000;
+      return host.signal.aborted || spent > (soFar.found === null ? Math.max(seconds, secondsToFirst) : seconds);
     },
   };
   try {
@@ -71,6 +87,7 @@ function searched(problem: SearchProblem, seconds: number, host: ToolHost): Tool
         onUpdate: (update) => {
           if (update.kind !== 'searching') return;
           const { best, counts } = update;
+          if (best !== null) soFar.found = { ...update, best };
           const found = best === null ? 'nothing fits yet' : `best ${formatDuration(best.iterationMs)}`;
           host.progress(`${found}; ${formatCount(counts.evaluated)} layouts simulated`);
         },
@@ -79,27 +96,61 @@ function searched(problem: SearchProblem, seconds: number, host: ToolHost): Tool
     return resultAnswer(result);
   } catch (error) {
     if (!(error instanceof CancelledError) || host.signal.aborted) throw error;
+    if (soFar.found !== null) return soFarAnswer(problem, soFar.found, seconds);
     throw new ExpectedError(
       'search-time',
-      sentence`The search did not end within ${seconds} s`,
+      sentence`Nothing that fits was found within ${Math.max(seconds, secondsToFirst)} s`,
       sentence`give more "seconds", fix some sizes in "set", or name fewer "schedules"`,
     );
   }
 }
 
-function resultAnswer(result: SearchResult): ToolAnswer {
-  const { request, best, cost, counts, proved, lowerBoundMs, runnersUp, notFitting } = result;
-  const { point } = best;
-  const launched = launchedAgainstBest(result);
-  const settings = settingsOfFound(result, best, {});
-  const scenario = scenarioText({ ...request, layout: { ...request.layout, ...point.layout } });
+/** What was found when the time was up. */
+function soFarAnswer(problem: SearchProblem, { best: { point }, lowerBoundMs, counts }: FoundSoFar, seconds: number): ToolAnswer {
+  const { request } = problem;
+  const evaluator = createEvaluator(request);
+  const best = createDescriber(problem, evaluator).plan(point);
+  const cost = costProvenance(request, evaluator.pipeline(best.point));
   return boundedAnswer(
     [
-      `${request.title} on ${say(scenario)}.`,
-      best.fits ? null : 'Nothing fits: this is the layout with the least memory.',
-      `Best: ${say(layoutText(point))}, ${say(best.name)}${new Set(point.stageLayers).size > 1 ? `, ${say(stageLayersText(point))}` : ''}.`,
-      `A step takes ${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)}), bubble ${formatPercent(best.bubbleRate)}, MFU ${formatPercent(best.mfu)}.`,
-      `Memory: ${usedText(best.verdict)}, ${say(verdictText(best.verdict))}.`,
+      ...bestLines(request, best, cost),
+      `The search was not done after ${seconds} s, with ${formatCount(counts.evaluated)} layouts simulated: ${
+        lowerBoundMs > 0 ? `none is faster than ${formatDuration(lowerBoundMs)}` : 'how much faster another is, is not known yet'
+      }.`,
+      'Next: the same with more "seconds" (60) ends it, with runners-up and a proof.',
+    ],
+    { ...bestData(request, best), finished: false, proved: false },
+  );
+}
+
+/** The best layout in sentences, and how sure its time is. */
+function bestLines(request: PlanRequest, best: FoundPlan, cost: CostProvenance): readonly (string | null)[] {
+  const { point } = best;
+  const cut = new Set(point.stageLayers).size > 1 ? `, ${say(stageLayersText(point))}` : '';
+  return [
+    `${request.title} on ${say(scenarioText({ ...request, layout: { ...request.layout, ...point.layout } }))}.`,
+    best.fits ? null : 'Nothing fits: this is the layout with the least memory.',
+    `Best: ${say(layoutText(point))}, ${say(best.name)}${cut}.`,
+    `A step takes ${formatDuration(best.iterationMs)} (${formatDurationRange(best.iterationMs, cost.range)}), bubble ${formatPercent(best.bubbleRate)}, MFU ${formatPercent(best.mfu)}.`,
+    `Memory: ${usedText(best.verdict)}, ${say(verdictText(best.verdict))}.`,
+  ];
+}
+
+function bestData(request: PlanRequest, best: FoundPlan): ToolAnswer['data'] {
+  return {
+    fits: best.fits,
+    stepMs: rounded(best.iterationMs),
+    memory: memoryData(best.verdict),
+    set: Object.fromEntries(few(Object.entries(settingsOfFound({ request }, best, {})), 24)),
+  };
+}
+
+function resultAnswer(result: SearchResult): ToolAnswer {
+  const { request, best, cost, counts, proved, lowerBoundMs, runnersUp, notFitting } = result;
+  const launched = launchedAgainstBest(result);
+  return boundedAnswer(
+    [
+      ...bestLines(request, best, cost),
       launched === null ? null : `As launched, ${say(layoutText(launched.launched.point))}: ${say(launched.title)}.`,
       best.fits
         ? `${proved ? 'Proved' : `Within ${formatPercent(optimalityGap(result))}`}: none of ${formatCount(counts.families)} layouts is faster than ${formatDuration(lowerBoundMs)}.`
@@ -109,12 +160,6 @@ function resultAnswer(result: SearchResult): ToolAnswer {
       `Range: ${say(cost.errorBecause)}; layouts within it are ties.`,
       'Next: terapipe_patch with these settings gives the change of the file as a diff; the person decides whether it is written.',
     ],
-    {
-      fits: best.fits,
-      proved,
-      stepMs: rounded(best.iterationMs),
-      memory: memoryData(best.verdict),
-      set: few(Object.entries(settings), 24).reduce<Record<string, unknown>>((all, [key, value]) => ({ ...all, [key]: value }), {}),
-    },
+    { ...bestData(request, best), finished: true, proved },
   );
 }
