@@ -2,14 +2,14 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
-import { torchtitanFormats } from '../formats';
+import { torchtitanFormats, withFsdp } from '../formats';
 import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
 import { titanAssignedLayers, titanTotalStages, titanStagesPerRank } from '../../launchers/torchtitan/stage-layers';
 import { listed, many, setTo, type Issue, type Rule } from '../rule';
 import { sentence } from '../../sentence';
 
-/** What TorchTitan refuses when it cuts a model into stages. */
+/** What TorchTitan refuses when it cuts a model into stages, and what is not counted of its sharding. */
 export const torchtitanRules: readonly Rule[] = [
   {
     code: 'tt-virtual-stages',
@@ -22,6 +22,12 @@ export const torchtitanRules: readonly Rule[] = [
     severity: 'error',
     formats: torchtitanFormats,
     check: stagesOfSchedule,
+  },
+  {
+    code: 'hsdp-memory',
+    severity: 'warning',
+    formats: withFsdp,
+    check: hybridShards,
   },
 ];
 
@@ -97,5 +103,23 @@ function stagesOfSchedule({ facts }: ConfigView): Issue | null {
     message: sentence`The schedule ${name} runs ${kind === 'single' ? sentence`exactly 1 stage` : sentence`at least 2 stages`} on each rank, but there ${stages === 1 ? sentence`is` : sentence`are`} ${formatNumber(stages)}`,
     remedy: sentence`use the schedule ${other}${near.length > 0 ? sentence`, or ${listed(near)} layers a stage` : ''}`,
     changes: [...setTo('schedule', [other]), ...setTo('layersPerStage', near)],
+  };
+}
+
+/**
+ * @finding hsdp-memory
+ * HSDP shards weights, gradients and optimizer state inside a group of replicas and repeats them over the groups; with one shard it is
+ * DDP. Plans shard over all replicas: memory of these states is the number of groups times what is shown, and the all-reduce between
+ * groups is left out. Activations and the time of compute are right.
+ * @source TorchTitan, `torchtitan/distributed/parallel_dims.py`, `dp_replicate` and `dp_shard`
+ * @ignore the states take little of the memory that is free.
+ */
+function hybridShards({ facts }: ConfigView): Issue | null {
+  const groups = countOf(facts, 'dataReplicate');
+  if (groups === null || groups <= 1) return null;
+  return {
+    at: ['dataReplicate'],
+    message: sentence`Memory is counted as sharded over all replicas, not inside each of ${formatNumber(groups)} groups (HSDP)`,
+    remedy: sentence`allow for ${formatNumber(groups)} times the weights, gradients and optimizer state`,
   };
 }
