@@ -6,6 +6,7 @@ import { interleavingRules } from './checks/interleaving-rules';
 import { layoutRules } from './checks/layout-rules';
 import { memoryRules } from './checks/memory-rules';
 import { modelRules } from './checks/model-rules';
+import { overlapRules } from './checks/overlap-rules';
 import { pipelineLayoutRules } from './checks/pipeline-layout-rules';
 import { recomputeRules } from './checks/recompute-rules';
 import { refusalRules } from './checks/refusal-rules';
@@ -28,6 +29,7 @@ export const rules: readonly Rule[] = [
   ...hybridRules,
   ...batchRules,
   ...sequenceRules,
+  ...overlapRules,
   ...scheduleRules,
   ...sliceRules,
   ...recomputeRules,

@@ -73,6 +73,26 @@ export const evaluationQuestions: readonly Question[] = [
     ],
   },
   {
+    asks: 'Can I overlap the collectives of tensor parallelism without sequence parallelism?',
+    thread,
+    tool: 'check',
+    input: script(`--tp-comm-overlap\n--tensor-model-parallel-size 4\n${batch}${llamaFlags}`),
+    facts: [
+      { at: 'starts', is: false, because: 'Megatron-LM asserts sequence parallelism for this overlap' },
+      { matches: /train\.sh:3: error[^\n]*sequence/i, because: 'what it needs' },
+    ],
+  },
+  {
+    asks: 'Can gathers of parameters overlap without the distributed optimizer?',
+    thread,
+    tool: 'check',
+    input: script(`--overlap-param-gather\n--overlap-grad-reduce\n--tensor-model-parallel-size 4\n${batch}${llamaFlags}`),
+    facts: [
+      { at: 'starts', is: false, because: 'Megatron-LM asserts the distributed optimizer' },
+      { matches: /train\.sh:3: error[^\n]*distributed/i, because: 'what it needs' },
+    ],
+  },
+  {
     asks: 'Which schedule is fastest for this pipeline, and what does each need of memory?',
     thread: 'AMD-AGI/Primus, skills',
     tool: 'plan',
