@@ -32,24 +32,28 @@ function metaseqSize({ flavor }: Facts): Size | null {
   return own(sizes, flavor.value) ?? null;
 }
 
-/** What `opt_baselines.py` computes of `--model-size` and the GPUs: one pass of a replica takes its whole share of the batch. */
+/**
+ * What `opt_baselines.py` computes of `--model-size` and the GPUs: one pass of a replica takes its share of the batch, rounded down to
+ * whole sequences (`ddp_bsz`, `--update-freq 1`).
+ */
 export function metaseqFacts(facts: Facts): Facts {
   const size = metaseqSize(facts);
   if (size === null) return {};
   const [, , , batchTokens, tensor] = size;
-  const globalBatch = batchTokens / tokensOfSample;
+  const wanted = batchTokens / tokensOfSample;
   const replicas = ((facts.nodes?.value ?? 1) * (facts.gpusPerNode?.value ?? 0)) / tensor;
-  const microBatch = Math.floor(globalBatch / replicas);
+  const share = Math.floor(wanted / replicas);
+  const microBatch = Number.isInteger(replicas) && replicas > 0 && share > 0 ? share : null;
   return {
     sequenceLength: byDefault(tokensOfSample, reason),
-    globalBatch: byDefault(globalBatch, reason),
+    globalBatch: byDefault(microBatch === null ? wanted : microBatch * replicas, reason),
     tensor: byDefault(tensor, reason),
     precision: byDefault('fp16', reason),
     zeroStage: byDefault(2, sentence`metaseq shards gradients and optimizer state, and keeps gathered weights`),
     recomputeGranularity: byDefault('full', reason),
     recomputeMethod: byDefault('uniform', reason),
     recomputeLayers: byDefault(1, reason),
-    ...(Number.isInteger(replicas) && replicas > 0 && microBatch > 0 && { microBatch: byDefault(microBatch, reason) }),
+    ...(microBatch !== null && { microBatch: byDefault(microBatch, reason) }),
   };
 }
 

@@ -231,7 +231,7 @@ describe("metaseq's launcher of OPT", () => {
     const facts = launcher?.facts;
     assert.deepEqual(
       [facts?.nodes?.value, facts?.gpusPerNode?.value, facts?.tensor?.value, facts?.globalBatch?.value, facts?.microBatch?.value],
-      [124, 8, 8, 1024, 8],
+      [124, 8, 8, 992, 8],
     );
     assert.deepEqual(
       findings.filter(({ severity }) => severity !== 'information'),
