@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
+import { uiSentences, templateText } from './ui-sentences';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -45,31 +46,12 @@ function phrasesOf(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node)) return;
-    const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? templateOf(node) : '';
+    const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? templateText(node) : '';
     if (/\S\s+\S/.test(text)) found.push(text);
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
   return found;
-}
-
-/** Sentences that a person reads in the editor, on a page or in a finding: of the tag `sentence`, and first arguments of `t`. */
-function sentencesOf(source: string): string[] {
-  const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isTaggedTemplateExpression(node) && ts.isIdentifier(node.tag) && node.tag.text === 'sentence')
-      found.push(ts.isTemplateExpression(node.template) ? templateOf(node.template) : node.template.text);
-    const [first] = ts.isCallExpression(node) && /(?:^|\.)t$/.test(nameOf(node.expression)) ? node.arguments : [];
-    if (first !== undefined && ts.isStringLiteralLike(first)) found.push(first.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
-  return found;
-}
-
-function nameOf(called: ts.Expression): string {
-  if (ts.isPropertyAccessExpression(called)) return `${nameOf(called.expression)}.${called.name.text}`;
-  return ts.isIdentifier(called) ? called.text : '';
 }
 
 /** A sentence is at most this long, placeholders as `{0}`. */
@@ -85,11 +67,6 @@ const longSentences: readonly (readonly [start: string, reason: string])[] = [
   ['"Automatic adjustment of ZeRO\'s optimizer state', 'what DeepSpeed prints'],
   ['optimizer state is stored in buckets of each tensor and pipeline rank: "(TP, PP) mismatch', 'what Megatron-LM prints'],
 ];
-
-/** `{0} of {1}`: a template as `sentence` writes it. */
-function templateOf({ head, templateSpans }: ts.TemplateExpression): string {
-  return templateSpans.reduce((before, { literal }, index) => `${before}{${index}}${literal.text}`, head.text);
-}
 
 describe('words that people read', () => {
   for (const folder of [
@@ -139,7 +116,7 @@ describe('words that people read', () => {
     const long = files.flatMap((file) => {
       const source = readFileSync(join(root, file), 'utf8');
       if (!/sentence`|\bt\(/.test(source)) return [];
-      return sentencesOf(source)
+      return uiSentences(source)
         .filter((text) => text.length > mostCharacters && !longSentences.some(([start]) => text.startsWith(start)))
         .map((text) => `${file}: ${text}`);
     });

@@ -237,7 +237,7 @@ function readPositions(view: GraphView, { positions, rotary }: Ends): Pick<ReadM
   return {
     positions:
       rotary === null
-        ? { value: 'none', reason: sentence`the graph has neither a position table nor rotations` }
+        ? { value: 'none', reason: sentence`the graph has neither learned nor rotary position embeddings` }
         : { value: 'rotary', reason: rotary },
     maxPositions:
       cache === null || cached === undefined
@@ -262,7 +262,7 @@ function otherDoubts({ view, linears, downs }: TracedGraph, ends: Ends): readonl
   const bits = mostFrequent(linears.flatMap(({ quantizedBits }) => quantizedBits ?? []));
   if (bits !== null) doubts.push(sentence`Weights are stored in ${bits} bits: the layer is planned and profiled as a layer of floats`);
   if (ends.positions === null && ends.rotary === null)
-    doubts.push(sentence`No position table and no rotations were found: positions are planned to cost nothing`);
+    doubts.push(sentence`No learned or rotary position embeddings were found: positions are planned to cost nothing`);
   if (view.nodes.some(({ name }) => /encoder_attn|crossattention|EncDecAttention/i.test(name)))
     doubts.push(sentence`The graph attends to an encoder as well, which is not planned`);
   if (downs.length === 0) doubts.push(sentence`No feed-forward was found between the norms`);

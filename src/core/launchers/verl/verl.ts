@@ -180,7 +180,7 @@ function packedBatch(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fac
   const batch = (globalBatch?.value ?? 0) / (actorReplicas(facts) ?? 0);
   const most = Math.floor((tokens * (context?.value ?? 1)) / (sequenceLength?.value ?? Infinity));
   const sequences = Number.isInteger(batch) ? greatestDivisor(batch, Math.min(most, mostPacked)) : 1;
-  return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz packs micro-batches by tokens, whatever their size in sequences`) };
+  return { microBatch: byDefault(sequences, sentence`use_dynamic_bsz fills micro-batches by tokens, not by sequences`) };
 }
 
 /** FSDP shards weights, gradients and optimizer; Megatron Core's optimizer is the distributed one. */

@@ -100,7 +100,7 @@ function settingsWithSlices({ facts, format }: ConfigView): readonly Issue[] {
   const withoutIt = (at: Issue['at'], what: Sentence, changes: readonly Change[]): Issue => ({
     at,
     message: sentence`${runtime.name} runs no ${what} with token slices`,
-    remedy: sentence`train without ${what}, or whole sequences`,
+    remedy: sentence`train without ${what}, or with whole sequences`,
     changes,
   });
   return runtime.limits.flatMap((limit) => issues[limit]() ?? []);

@@ -90,8 +90,8 @@ function startText(request: ElasticRequest, asked: Start, best: Start): Sentence
   const { pipelineLength } = best;
   if (best === asked)
     return pipelineLength === 1
-      ? sentence`Do not pipeline this model: one GPU a replica, as set.`
-      : sentence`Start with pipelines of ${pipelineLength} GPUs, as set.`;
+      ? sentence`Do not pipeline this model: one GPU a replica, as the config sets.`
+      : sentence`Start with pipelines of ${pipelineLength} GPUs, as the config sets.`;
   const samples = formatCount(best.batch * placePipelines(request.cluster, pipelineLength, pipelineLength).replicas);
   const gain = asked.fits
     ? sentence`${formatNumber(asked.totalMs / best.totalMs)} times as fast as with pipelines of ${asked.pipelineLength} GPUs`

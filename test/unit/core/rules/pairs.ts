@@ -148,7 +148,7 @@ const table: readonly Row[] = [
   ['slices-runtime', 'megatron-shell', 'microBatch', { sliceRuntime: 'mindspeed', slices: 4, microBatch: 2 }, { microBatch: 1 },
     'MindSpeed-LLM slices micro-batches of 1 sequence, not 2', 'use a micro-batch of 1', ['Set --microBatch to 1']],
   ['slices-runtime', 'megatron-shell', 'context', { sliceRuntime: 'mindspeed', slices: 4, context: 2 }, { context: 1 },
-    'MindSpeed-LLM runs no context parallelism with token slices', 'train without context parallelism, or whole sequences', ['Set --context to 1']],
+    'MindSpeed-LLM runs no context parallelism with token slices', 'train without context parallelism, or with whole sequences', ['Set --context to 1']],
   ['slices-runtime', 'megatron-shell', 'recomputeGranularity', { sliceRuntime: 'hcu-megatron', slices: 4, recomputeGranularity: 'selective' }, { recomputeGranularity: undefined },
     'hcu-megatron runs no recompute with token slices', 'train without recompute', ['Remove --recomputeGranularity']],
   ['slices-runtime', 'megatron-shell', 'latentAttention', { sliceRuntime: 'chunked-pipeline', slices: 4, latentAttention: true }, { latentAttention: undefined },

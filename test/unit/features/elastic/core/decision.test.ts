@@ -27,7 +27,7 @@ describe('the decision on an elastic run', () => {
   it('is the run as it was asked for where that is one GPU a replica', () => {
     const { asked, best, headline, freezing } = decideElastic(requestOf({ firstLength: 1, batch: 40 }), frozen);
     assert.equal(best, asked);
-    assert.equal(toText(headline), 'Do not pipeline this model: one GPU a replica, as set.');
+    assert.equal(toText(headline), 'Do not pipeline this model: one GPU a replica, as the config sets.');
     assert.match(toText(freezing ?? sentence``), /^Freezing layers makes it [\d.]+ times as fast: /);
   });
 
