@@ -31,6 +31,8 @@ export interface Finding {
   /** What to do, in numbers where there are any. */
   readonly remedy: Sentence;
   readonly fixes: readonly Fix[];
+  /** Asks for nothing to be done: printed by `terapipe check`, left out of the Problems of the editor. */
+  readonly isNote?: true;
 }
 
 /** No findings: one list, since a list that is another one counts as new. */

@@ -14,6 +14,7 @@ import { pageFocuses } from './page-keys';
 export const pageCommands = [
   'terapipe.openTimeline',
   'terapipe.openElastic',
+  'terapipe.beginElastic',
   'terapipe.openSample',
   'terapipe.createConfig',
   'terapipe.chooseCluster',

@@ -62,7 +62,12 @@ export function toLaunchFinding(
   const place = issuePlace(facts, issue) ?? (severity === 'information' ? null : fallback);
   if (place === null) return null;
   const { message, remedy, changes = [] } = issue;
-  return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textByFile) };
+  return { code: rule.code, severity, place, message, remedy, fixes: fixesFor(facts, changes, textByFile), ...noteMark(issue) };
+}
+
+/** The mark of what asks for nothing; absent from what does. */
+export function noteMark({ isNote }: Issue): Pick<Finding, 'isNote'> {
+  return isNote === true ? { isNote } : {};
 }
 
 export function issuePlace(facts: ViewFacts, { at }: Issue): Place | null {

@@ -22,6 +22,8 @@ export interface Issue {
   readonly severity?: Severity;
   readonly message: Sentence;
   readonly remedy: Sentence;
+  /** Asks for nothing to be done. */
+  readonly isNote?: true;
   /** Appended to a remedy that is generated from the changes: `, or another schedule`. */
   readonly remedySuffix?: Sentence;
   /** Best first. */

@@ -2,7 +2,7 @@ import type { Run } from '../run/run';
 import { mostSevereFirst, type Finding, type Fix, type TextEdit } from '../findings';
 import { formatNumber } from '../format';
 import type { Plan } from '../planner/plan';
-import { issuesWithFixes, issuePlace } from './launch-findings';
+import { issuesWithFixes, issuePlace, noteMark } from './launch-findings';
 import { formatFindings } from './plan/format-findings';
 import { memoryFindings } from './plan/memory-findings';
 import type { Remedy } from './plan/remedy';
@@ -28,7 +28,7 @@ function toRunFinding(run: Run, { facts }: ConfigView, { code, ...rule }: Rule, 
   const { message, changes = [] } = issue;
   const severity = issue.severity ?? rule.planSeverity ?? rule.severity;
   const fixes = changes.flatMap((change, index) => terapipeFix(run, change, index === 0));
-  return { code, severity, place: issuePlace(facts, issue) ?? run.place, message, remedy: remedyText(issue), fixes };
+  return { code, severity, place: issuePlace(facts, issue) ?? run.place, message, remedy: remedyText(issue), fixes, ...noteMark(issue) };
 }
 
 /** `set layout.data to 4 or set cluster.nodes to 96` where numbers of settings mend it; the rule's own words otherwise. */

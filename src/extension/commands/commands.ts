@@ -5,10 +5,11 @@ import { acceptLayoutCommand, applyLayoutCommand, type ApplyCommands } from './a
 import { calibrateCommand, type CalibrateCommands } from '../../features/compare/vscode/calibrate';
 import { changeScenarioCommand, type ScenarioCommands } from './change-scenario';
 import { chooseClusterCommand } from './choose-cluster';
+import { beginElasticCommand } from '../../features/elastic/vscode/begin';
 import { compareWithCommand } from '../../features/compare/vscode/command';
 import { createConfigCommand } from './create-config';
 import { exportLayoutCommand, type ExportLayoutCommands } from './export-layout';
-import { openSampleCommand } from './open-sample';
+import { openSampleCommand, startModelCommand } from './open-sample';
 import { planCommand } from './plan';
 import { daysCommand, type DaysCommands } from '../../features/days/vscode/command';
 import { findLargestCommand, type LargestCommands } from '../../features/largest/vscode/command';
@@ -28,6 +29,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.plan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openTimeline': (config?: unknown) => Promise<void>;
   readonly 'terapipe.openElastic': (config?: unknown) => Promise<void>;
+  readonly 'terapipe.beginElastic': (config?: unknown, asked?: unknown) => Promise<void>;
   readonly 'terapipe.openLayout': (config?: unknown) => Promise<void>;
   readonly 'terapipe.searchLayout': (config?: unknown) => Promise<void>;
   readonly 'terapipe.cancelSearch': (config?: unknown) => Promise<void>;
@@ -41,6 +43,7 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.changeScenario': (config?: unknown, wanted?: unknown) => Promise<void>;
   readonly 'terapipe.calibrate': (config?: unknown, measured?: unknown) => Promise<void>;
   readonly 'terapipe.openSample': (folder?: unknown) => Promise<void>;
+  readonly 'terapipe.startModel': (model?: unknown) => Promise<void>;
   readonly 'terapipe.exportPlan': (config?: unknown) => Promise<void>;
   readonly 'terapipe.profile': (config?: unknown) => Promise<void>;
   readonly 'terapipe.cancelProfile': () => void;
@@ -83,6 +86,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.openTimeline': async (config) => services.panels.open(await findTimelineTarget(services.shown, config)),
     'terapipe.openElastic': async (config) =>
       services.panels.open(await findTarget(services.shown, config), { tab: 'elastic', candidate: null }),
+    'terapipe.beginElastic': (config, asked) => beginElasticCommand(services, config, asked),
     'terapipe.openLayout': (config) => openLayoutCommand(services, config),
     'terapipe.searchLayout': (config) => searchLayoutCommand(services, config),
     'terapipe.cancelSearch': (config) => cancelSearchCommand(services, config),
@@ -96,6 +100,7 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.changeScenario': (config, wanted) => changeScenarioCommand(services, config, wanted),
     'terapipe.calibrate': (config, measured) => calibrateCommand(services, config, measured),
     'terapipe.openSample': (folder) => openSampleCommand(services.context, folder),
+    'terapipe.startModel': (model) => startModelCommand(services, model),
     'terapipe.exportPlan': (config) => exportPlanCommand(services, config),
     'terapipe.profile': (config) => profileCommand(services, config),
     'terapipe.cancelProfile': services.profiles.cancel,

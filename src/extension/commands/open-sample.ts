@@ -4,7 +4,7 @@ import { CancelledError } from '../../core/errors';
 import { hubModel } from '../../core/huggingface/hub-models';
 import { notWritten, systemCode } from '../../files/system-reason';
 import { writeWhole } from '../../files/write-whole';
-import type { KnownModel } from '../../protocol/known-models';
+import { knownModelNames, knownModels, type KnownModel } from '../../protocol/known-models';
 import { planDefaults } from '../platform/settings';
 import { showQuickPick } from '../platform/ui';
 import { newConfigText } from '../../host/sessions/new-config';
@@ -99,6 +99,21 @@ const published: Readonly<Record<Exclude<KnownModel, 'gpt3-175b'>, { readonly na
   'qwen3-32b': { name: 'Qwen/Qwen3-32B', nodes: 4 },
   'deepseek-v3': { name: 'deepseek-ai/DeepSeek-V3', nodes: 64 },
 };
+
+/** As `startModel`; without the id of a known model it is asked for. */
+export async function startModelCommand(
+  { context, log }: { readonly context: vscode.ExtensionContext; readonly log: vscode.LogOutputChannel },
+  model?: unknown,
+): Promise<void> {
+  const named = knownModels.find((each) => each === model);
+  const items = knownModels.map((each) => ({ label: knownModelNames[each], model: each }));
+  const picked =
+    named === undefined
+      ? await showQuickPick(items, { title: vscode.l10n.t('Start with a known model'), placeHolder: vscode.l10n.t('Model') })
+      : { model: named };
+  if (picked === undefined) throw new CancelledError();
+  await startModel(context, log, picked.model);
+}
 
 /**
  * Opens a first plan of a known model: its sizes and a `terapipe.json` in a folder of its own in the workspace, else in the extension's

@@ -40,7 +40,7 @@ export async function cancelSearchCommand({ layouts, shown }: LayoutCommands, ar
   layouts.cancel(await findTarget(shown, argument));
 }
 
-/** Under a second nothing is shown; longer work gets a notification with the best so far, which can cancel it. */
+/** Under a second nothing is shown; longer work gets the best so far in the status bar: the Layout tab has the button to cancel. */
 export async function withSearchProgress<T>(commands: Pick<LayoutCommands, 'layouts'>, file: string, work: Promise<T>): Promise<T> {
   const quick = await Promise.race([
     work.then((value) => ({ value })),
@@ -51,24 +51,28 @@ export async function withSearchProgress<T>(commands: Pick<LayoutCommands, 'layo
 }
 
 async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: string, work: Promise<T>): Promise<T> {
-  return withProgress(vscode.l10n.t('Searching layouts'), async (progress, token) => {
-    let reached = 0;
-    const subscriptions = vscode.Disposable.from(
-      token.onCancellationRequested(() => layouts.cancel(file)),
-      layouts.onDidChange((changed) => {
-        const running = changed === file ? layouts.state(file)?.running : undefined;
-        if (running === null || running === undefined) return;
-        const fraction = running.kind === 'helping' ? running.index / running.count : 0;
-        progress.report({ message: updateText(running), increment: 100 * Math.max(0, fraction - reached) });
-        reached = Math.max(reached, fraction);
-      }),
-    );
-    try {
-      return await work;
-    } finally {
-      subscriptions.dispose();
-    }
-  });
+  return withProgress(
+    vscode.l10n.t('Searching layouts'),
+    async (progress, token) => {
+      let reached = 0;
+      const subscriptions = vscode.Disposable.from(
+        token.onCancellationRequested(() => layouts.cancel(file)),
+        layouts.onDidChange((changed) => {
+          const running = changed === file ? layouts.state(file)?.running : undefined;
+          if (running === null || running === undefined) return;
+          const fraction = running.kind === 'helping' ? running.index / running.count : 0;
+          progress.report({ message: updateText(running), increment: 100 * Math.max(0, fraction - reached) });
+          reached = Math.max(reached, fraction);
+        }),
+      );
+      try {
+        return await work;
+      } finally {
+        subscriptions.dispose();
+      }
+    },
+    'status bar',
+  );
 }
 
 /** How far a search is, in a line. */

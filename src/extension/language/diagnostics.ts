@@ -56,7 +56,8 @@ function toDiagnostics(
   layouts: LayoutSearches,
   documentation: vscode.Uri,
 ): (readonly [file: string, diagnostic: vscode.Diagnostic])[] {
-  const found = [...state.findings, ...layouts.findings(state.file)].map((finding): readonly [string, vscode.Diagnostic] => [
+  const problems = [...state.findings, ...layouts.findings(state.file)].filter(({ isNote }) => isNote !== true);
+  const found = problems.map((finding): readonly [string, vscode.Diagnostic] => [
     finding.place.file,
     toDiagnostic(state, finding, documentation),
   ]);

@@ -94,7 +94,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
       const { data } = plan.request.layout;
       const { tokensPerSecond } = chosenCandidate(plan);
       return [
-        t('{0} on each of {1}.', plural(globalBatch / data, 'sequence'), plural(data, 'replica')),
+        data === 1 ? t('All on one replica.') : t('{0} on each of {1}.', plural(globalBatch / data, 'sequence'), plural(data, 'replica')),
         t('{0} a second.', formatTokens(Math.round(tokensPerSecond))),
       ];
     },

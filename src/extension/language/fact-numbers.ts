@@ -49,7 +49,10 @@ const batch: NumberLine = (from, t) => (launcherTraits(from.format).batchOfRepli
 
 const layersPerStage: NumberLine = ({ facts, format }, t) => {
   const [each, pipeline] = [equalLayersPerStage(facts, format), parallelSize(facts, format, 'pipeline')];
-  return each === null || pipeline === null ? null : t('{0} on each of {1}.', plural(each, 'layer'), plural(pipeline, 'stage'));
+  if (each === null || pipeline === null) return null;
+  return pipeline === 1
+    ? t('{0} on one stage.', plural(each, 'layer'))
+    : t('{0} on each of {1}.', plural(each, 'layer'), plural(pipeline, 'stage'));
 };
 
 const layersPerChunk: NumberLine = ({ facts, format }, t) => {

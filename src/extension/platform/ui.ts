@@ -26,12 +26,14 @@ interface Report {
   readonly increment?: number;
 }
 
-/** A notification with progress and a button to cancel. */
+/** A notification with progress and a button to cancel; in the status bar it covers nothing, and what is on screen has the button. */
 export function withProgress<T>(
   title: string,
   work: (progress: vscode.Progress<Report>, token: vscode.CancellationToken) => Thenable<T>,
+  where: 'notification' | 'status bar' = 'notification',
 ): Thenable<T> {
-  const options = { location: vscode.ProgressLocation.Notification, title: inert(title), cancellable: true };
+  const location = where === 'notification' ? vscode.ProgressLocation.Notification : vscode.ProgressLocation.Window;
+  const options = { location, title: inert(title), cancellable: true };
   return vscode.window.withProgress(options, (progress, token) =>
     work(
       {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { until } from '../until';
+import { timelineTabs } from './timeline-tabs';
 
 const folder = vscode.workspace.workspaceFolders![0]!.uri;
 const target = vscode.Uri.joinPath(folder, 'vit-elastic');
@@ -29,6 +30,21 @@ describe('a run that freezes layers', () => {
       vscode.languages.getDiagnostics(run).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
       [],
     );
+  });
+
+  it('is begun from a model config by a command, as one edit, and opens its tab', async () => {
+    const config = vscode.Uri.joinPath(folder, 'vit-begun', 'config.json');
+    await vscode.workspace.fs.copy(vscode.Uri.joinPath(target, 'config.json'), config, { overwrite: true });
+    await vscode.commands.executeCommand('terapipe.beginElastic', config, { dataset: 'cifar-100', epochs: 4 });
+    const written = vscode.Uri.joinPath(folder, 'vit-begun', 'terapipe.json');
+    const document = await vscode.workspace.openTextDocument(written);
+    assert.match(document.getText(), /"elastic": \{\s*"dataset": "cifar-100",\s*"epochs": 4\s*\}/);
+    await until('its lens', async () => {
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', written, 10);
+      return lenses.find(({ command }) => /^Elastic: .* over 4 epochs$/.test(command?.title ?? ''));
+    });
+    await until('its tab', () => timelineTabs()[0]);
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
   });
 
   it('opens the Elastic tab from the lens', async () => {

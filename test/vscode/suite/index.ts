@@ -28,6 +28,7 @@ export async function run(): Promise<void> {
   await import('./launchers.test');
   await import('./layouts.test');
   await import('./prefill.test');
+  await import('./problems.test');
   await import('./profile.test');
   await import('./rehearse.test');
   await import('./run-here.test');

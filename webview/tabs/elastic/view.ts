@@ -20,8 +20,6 @@ import { cacheBytes, cacheWord } from './labels';
 import { say } from '../../../src/core/sentence';
 
 /** What a terapipe.json needs for this tab. */
-const example = '"elastic": { "epochs": 10, "datasetSize": 50000, "alpha": 0.33 }';
-
 /** The elastic tab: what freezing layers gains, its epochs over the GPUs, and the details of one. */
 export function makeElasticView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let boxes: readonly SpanBox[] = [];
@@ -56,12 +54,9 @@ export function makeElasticView(store: Store): { readonly element: HTMLElement; 
     { class: 'empty elastic-empty' },
     picture('elastic'),
     h('p', {}, t('Layers that converge early can freeze; the rest need fewer GPUs, and free GPUs run more replicas.')),
-    h('p', {}, t('Add a section like this to the terapipe.json to plan such a run:')),
-    h('code', {}, example),
     button({
-      label: t('Open sample workspace'),
-      appearance: 'secondary',
-      onClick: () => store.host.post({ type: 'command', command: 'terapipe.openSample' }),
+      label: t('Begin an elastic run'),
+      onClick: () => store.host.post({ type: 'command', command: 'terapipe.beginElastic' }),
     }),
   );
   const content = h(

@@ -231,5 +231,6 @@ function estimateIgnores({ facts, format, launcher }: ConfigView): Issue | null 
     at: [...(context > 1 ? (['context'] as const) : []), 'experts', 'expert'],
     message: sentence`Megatron's own memory report ${reasons.reduce((a, b) => sentence`${a} and ${b}`)}`,
     remedy: sentence`compare with the memory that is counted here`,
+    isNote: true,
   };
 }

@@ -170,5 +170,6 @@ function vocabPadding(view: ConfigView): Issue | null {
     remedy: isLauncher(format)
       ? sentence`nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`
       : sentence`planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`,
+    ...(isLauncher(format) ? { isNote: true } : {}),
   };
 }

@@ -102,5 +102,6 @@ function apartFromLoss(view: ConfigView): Issue | null {
     at: ['pipelineLayout'],
     message: sentence`Stage ${formatNumber(at)} of the layout has multi-token prediction without the loss; the plan puts both together`,
     remedy: sentence`nothing needs to be done`,
+    isNote: true,
   };
 }
