@@ -124,7 +124,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
       }),
   };
   const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
-  keep(registerScheduleView(pages, shown, onError));
+  keep(registerScheduleView(pages, shown, panels, onError));
   const explorer = keep(registerExplorer(sessions, log));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(sessions, file)));
 

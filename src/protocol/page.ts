@@ -40,6 +40,8 @@ export interface ProfileState {
   readonly running: { readonly profile: Profile; readonly doing: string; readonly fraction: number } | null;
   /** Why the last measurement stopped; null when it ended well or none was made. */
   readonly error: PageError | null;
+  /** False where this machine is known to have no GPU. */
+  readonly mayHaveGpu?: boolean;
 }
 
 /** A run that freezes layers, stated once for epochs that run alike. */
@@ -60,7 +62,7 @@ export interface TrainingCost {
 
 /**
  * What tabs show in addition to the plan; a part is undefined before the host has sent it. The file that declares the state of a tab adds
- * its part to this interface; its source is a row of `parts` in `src/extension/build.ts`. The side view has only `layout`.
+ * its part to this interface; its source is a row of `parts` in `src/extension/build.ts`. The side view has only `layout` and `history`.
  */
 export interface TabParts {
   /** Null while the host has not looked for profiles. */
@@ -82,6 +84,8 @@ export interface PageState extends TabParts {
    * again.
    */
   readonly document?: string | null;
+  /** Whether the tab of the config is in view too, so that the side view need not repeat it; only in the side view. */
+  readonly tabInView?: boolean;
   readonly trusted: boolean;
   /** Display path of the config, null when nothing is open. */
   readonly file: string | null;

@@ -150,32 +150,28 @@ async function activationMs(page: Page): Promise<{ readonly counted: number; rea
   throw new Error('VS Code lists no activation of the extension');
 }
 
-/** From a key to both pages redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor next to its timeline. */
+/** From a key to the tab redrawn and to the squiggle: the sample of GPT-3 with 96 stages, in the editor next to its timeline. */
 async function typing(browser: Browser, tools: Tools): Promise<void> {
   const server = await startCodeServer(tools, { extensions: [root, path.join(root, 'test/harness/demo-driver')] });
   try {
     const folder = path.join(temporaryFolder('terapipe-bench'), 'gpt3-175b');
     cpSync(path.join(root, 'media/samples/gpt3-175b'), folder, { recursive: true });
     const { page } = await openWorkbench(browser, server.url(folder));
-    await figures(page, 'side');
     await figures(page, 'tab');
-    const [side, tab] = [await pageFrame(page, 'side'), await pageFrame(page, 'tab')];
-    for (const frame of [side, tab]) await frame.evaluate(watch('numbers', 'dl.figures dd', figuresText));
+    const tab = await pageFrame(page, 'tab');
+    await tab.evaluate(watch('numbers', 'dl.figures dd', figuresText));
     await page.evaluate(watch('squiggles', '.squiggly-error', 'String(found.length)'));
     await page.waitForTimeout(4000);
     await goBehind(page, '"globalBatch": 2');
-    const times: Record<'side' | 'tab', number[]> = { side: [], tab: [] };
+    const times: number[] = [];
     for (let edit = 0; edit < edits; edit += 1) {
       await page.keyboard.press('Shift+ArrowLeft');
       const began = await clock(page);
       await page.keyboard.type(edit % 2 === 0 ? '4' : '2');
-      const [ofSide, ofTab] = await Promise.all([waitedMs(side, 'numbers', began), waitedMs(tab, 'numbers', began)]);
-      times.side.push(ofSide);
-      times.tab.push(ofTab);
+      times.push(await waitedMs(tab, 'numbers', began));
       await page.waitForTimeout(1500);
     }
-    print('Key to side view redrawn, 96 stages', times.side, 400);
-    print('Key to tab redrawn, 96 stages', times.tab, 400);
+    print('Key to tab redrawn, 96 stages', times, 400);
     const squiggles: number[] = [];
     await goBehind(page, '"tensor": 4');
     for (let edit = 0; edit < edits; edit += 1) {
@@ -190,7 +186,7 @@ async function typing(browser: Browser, tools: Tools): Promise<void> {
     await page.keyboard.press('Shift+ArrowLeft');
     await page.keyboard.type('4');
     await goBehind(page, '"globalBatch": 4');
-    await manyEdits(page, [side, tab], server.folder);
+    await manyEdits(page, [tab], server.folder);
   } finally {
     await server.stop();
   }

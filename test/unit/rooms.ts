@@ -286,6 +286,7 @@ const profilerFaces = [
   'src/profiler/profile-run',
   'src/features/rehearsal/profiler/run',
   'src/profiler/store',
+  'src/profiler/device',
   'src/profiler/onnx-file/run-of-onnx',
 ];
 

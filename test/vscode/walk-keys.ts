@@ -59,11 +59,7 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
         await focusOn(tab, '.lanes-region');
         await runFromPalette(page, 'TeraPipe: Focus on Schedule View');
         const side = await pageFrame(page, 'side');
-        await pressUntil(page, 'n', () => focusOn(side, '.glance', 2000));
-        await page.keyboard.press('n');
-        await focusOn(side, '.side-numbers');
-        await page.keyboard.press('n');
-        await focusOn(side, '.strip-name');
+        await pressUntil(page, 'n', () => focusOn(side, '.side-foot', 2000));
         await look('side');
       },
     },

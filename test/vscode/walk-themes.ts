@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Step } from '../harness/tier-result';
 import { injectAxe, runAxe } from '../webview/axe';
-import { closeSettings, figuresOnBoth, pageFrame, timelineFrame, type Figures } from './plan-page';
+import { closeSettings, figuresOfTab, pageFrame, timelineFrame, type Figures } from './plan-page';
 import { until } from './until';
 import { chooseTheme } from './workbench';
 
@@ -30,7 +30,7 @@ export function themeSteps(
         act: async () => {
           await chooseTheme(page, theme.name, theme.workbench);
           for (const kind of bothPages) await (await pageFrame(page, kind)).locator(`body.${theme.page}`).waitFor();
-          await figuresOnBoth(page, same);
+          await figuresOfTab(page, same);
           await look(`theme-${theme.page.replace('vscode-', '')}`);
           await memoryPartsDiffer(page, theme.page.includes('high-contrast'));
         },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
-import { figures, figuresOnBoth, openSettings, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
+import { figures, figuresOfTab, openSettings, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
@@ -74,9 +74,9 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
   };
   return [
     {
-      name: 'the demo shows the plan in the side view and the timeline in a tab, without a click',
+      name: 'the demo shows the plan in a tab, and the side view what is wrong, without a click',
       act: async () => {
-        before = await figuresOnBoth(page, () => true);
+        before = await figuresOfTab(page, () => true);
         note(`demo: started and plan shown in ${((performance.now() - startMs) / 1000).toFixed(1)} s: ${JSON.stringify(before)}`);
         assert.match(before.step, /^[\d.]+ s$/);
         assert.match(before.memory, /\/ 14\.3 GiB$/);
@@ -92,13 +92,13 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       },
     },
     {
-      name: 'another slice unit changes the numbers on both pages, and undo brings them back',
+      name: 'another slice unit changes the numbers, and undo brings them back',
       act: async () => {
         await retype(page, '"unit": 8', '8', '1024');
-        const after = await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        const after = await figuresOfTab(page, (shown) => shown.step !== before.step);
         note(`slices of 1,024 tokens: ${JSON.stringify(after)}`);
         await undoUntil(page, '"unit": 8 }');
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
       },
     },
     {
@@ -107,14 +107,14 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
         // A text that does not start has no plan of its own: the last one stays, and its age is shown.
-        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^\d edits? ago: Fits/);
-        await figuresOnBoth(page, same);
+        await verdict(page, 'tab', /^\d edits? ago: Fits/);
+        await figuresOfTab(page, same);
         await look('squiggle');
         await page.keyboard.press('ArrowLeft');
         await chooseFix(page, 'pipeline', () => look('quick-fix'));
         await page.locator('.monaco-editor .squiggly-error').first().waitFor({ state: 'detached' });
         await undoUntil(page, /\b96,/);
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
       },
     },
     {
@@ -122,13 +122,13 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
       act: async () => {
         await retype(page, '"unit": 8 }', '}', '');
         await errorShown(true);
-        await figures(page, 'side', same);
-        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^\d edits? ago: Fits/);
+        await figures(page, 'tab', same);
+        await verdict(page, 'tab', /^\d edits? ago: Fits/);
         await look('broken');
         await page.keyboard.press('Control+Z');
         await errorShown(false);
-        await figuresOnBoth(page, same);
-        for (const kind of ['side', 'tab'] as const) await verdict(page, kind, /^Fits/);
+        await figuresOfTab(page, same);
+        await verdict(page, 'tab', /^Fits/);
       },
     },
     {
@@ -151,14 +151,14 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
           .getByText(/^Schedule TeraPipe to 1F1B$/)
           .waitFor();
         await tab.getByRole('button', { name: 'Write to the config' }).click();
-        const { step } = await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        const { step } = await figuresOfTab(page, (shown) => shown.step !== before.step);
         const whilePlanning = await tab.evaluate<readonly string[]>('globalThis.whilePlanning');
         const steps = new Set(whilePlanning.map((text) => text.replace(/\s+/g, ' ').trim()));
         assert.ok(steps.has(step), `${step} was not shown before all were planned: ${[...steps].join(', ')}`);
         await goBehind(page, '"schedule": "1F1B"');
         await look('schedule-1f1b');
         await page.keyboard.press('Control+Z');
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
       },
     },
     {
@@ -173,12 +173,12 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         await look('what-if');
         await figures(page, 'tab', same);
         await tab.getByRole('button', { name: 'Write to the config' }).click();
-        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await figuresOfTab(page, (shown) => shown.step !== before.step);
         await goBehind(page, '"pipeline": 48');
         await tab.locator('.history-summary', { hasText: 'since saved' }).click();
         await look('history');
         await tab.getByRole('button', { name: 'Undo' }).click();
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
         // The text is that of the disk again, and the file is not marked as changed.
         await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
       },
@@ -195,12 +195,12 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
     {
       name: 'the palette opens the timeline again after it was closed',
       act: async () => {
-        before = await figuresOnBoth(page, () => true);
+        before = await figuresOfTab(page, () => true);
         const timeline = page.locator('.tabs-container .tab', { hasText: 'Timeline' });
         await timeline.locator('.tab-actions .action-label').first().click();
         await timeline.first().waitFor({ state: 'detached' });
         await runFromPalette(page, 'TeraPipe: Open timeline');
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
       },
     },
     {
@@ -233,10 +233,10 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
           .getByText(/^Schedule TeraPipe to 1F1B$/)
           .waitFor();
         await tab.getByRole('button', { name: 'Write to the config' }).click();
-        await figuresOnBoth(page, (shown) => shown.step !== before.step);
+        await figuresOfTab(page, (shown) => shown.step !== before.step);
         await page.locator('.tabs-container .tab.dirty').waitFor();
         await tab.getByRole('button', { name: 'Undo' }).click();
-        await figuresOnBoth(page, same);
+        await figuresOfTab(page, same);
         await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached' });
         await page.locator('.tabs-container .tab.active', { hasText: 'Timeline' }).waitFor();
       },

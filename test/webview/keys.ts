@@ -64,7 +64,7 @@ export const keyCases: readonly Case[] = [
     options: { kind: 'side', width: 320 },
     state: () => stateOf('side', plan()),
     steps: async (open) => {
-      const parts = ['Verdict', 'Figures', 'Timeline', 'Slices', 'Memory', 'Reasons and findings', 'Verdict'];
+      const parts = ['Verdict', 'Figures', 'Timeline', 'Reasons and findings', 'Verdict'];
       assert.deepEqual(await walked(open, 'n', parts.length), parts);
       await open.page.keyboard.press('Shift+?');
       const list = open.page.getByRole('dialog', { name: 'Keys' });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { ensureChromium, root } from '../harness/setup.mjs';
 import { startDemo } from '../vscode/demo';
-import { figuresOnBoth, pageFrame, timelineFrame } from '../vscode/plan-page';
+import { figuresOfTab, pageFrame, timelineFrame } from '../vscode/plan-page';
 import { chooseTheme, launchBrowser, openWorkbench } from '../vscode/workbench';
 import { approve } from './approved';
 import { openStage, type Stage } from './browser';
@@ -57,7 +57,7 @@ async function demoPicture(chromiumPath: string): Promise<Buffer> {
   const browser = await launchBrowser(chromiumPath);
   try {
     const { page } = await openWorkbench(browser, demo.url);
-    await figuresOnBoth(page, () => true);
+    await figuresOfTab(page, () => true);
     await chooseTheme(page, 'Dark Modern', 'vs-dark');
     for (const kind of ['side', 'tab'] as const) await (await pageFrame(page, kind)).locator('body.vscode-dark').waitFor();
     await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();

@@ -102,6 +102,11 @@ const states = (kind: Surface['kind']): readonly Surface[] => {
 export const surfaces: readonly Surface[] = [
   { name: 'side', kind: 'side', state: () => stateOf('side', gpt3(), { findings: findings.slice(1) }) },
   { name: 'side-over', kind: 'side', state: () => over('side') },
+  {
+    name: 'side-with-tab',
+    kind: 'side',
+    state: () => ({ ...worked(), page: 'side', tabInView: true, findings: over('side').findings }),
+  },
   { name: 'side-elastic', kind: 'side', state: () => stateOf('side', null, { elastic: elasticOf() }) },
   { name: 'side-empty', kind: 'side', state: () => emptyPage('side', true) },
   tabs('timeline'),

@@ -39,6 +39,12 @@ const budgets: readonly Budget[] = [
   { tab: 'compare', what: 'of two models', most: 250, state: () => comparedState(comparisonOf(unlike())) },
   { tab: 'compare', what: 'with a trace', most: 250, state: () => comparedState(comparisonOf(traceCompared())) },
   { tab: 'compare', what: 'with step times', most: 250, state: () => comparedState(comparisonOf(timesCompared())) },
+  {
+    tab: 'profile',
+    what: 'without a GPU',
+    most: 60,
+    state: () => stateOf('tab', planOf({ unit: 56 }), { profile: profilesOf([], { mayHaveGpu: false }) }),
+  },
   { tab: 'profile', what: 'without a profile', most: 60, state: () => stateOf('tab', planOf({ unit: 56 }), { profile: profilesOf([]) }) },
 ];
 

@@ -33,13 +33,15 @@ export interface Change {
 /** Saving notifies the host, which a drag must not do in every frame. */
 const saveDelayMs = 150;
 
-/** Pages too narrow for details next to the timeline; as in `tab.css`. */
-const narrowPage = '(max-width: 640px)';
+/** Whether the page is too narrow for details next to the timeline: `tab.css` decides. */
+function isNarrow(): boolean {
+  return getComputedStyle(document.documentElement).getPropertyValue('--is-narrow') !== '';
+}
 
 /** An empty page of the given kind, looked at as it was before the last reload. */
 export function makeStore(host: Host, page: PageState['page']): Store {
   let state = emptyPage(page, true);
-  let view = readViewState(host.saved(), matchMedia(narrowPage).matches);
+  let view = readViewState(host.saved(), isNarrow());
   let documentId: string | null = null;
   let saving: ReturnType<typeof setTimeout> | null = null;
   const save = (): void => {

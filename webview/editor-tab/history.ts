@@ -5,7 +5,7 @@ import type { HistoryState, PastPlan } from '../../src/protocol/what-if';
 import { fill, h, icon } from '../base/dom';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
-import { differenceText } from '../shared/past-plan';
+import { changeTexts, differenceText } from '../shared/past-plan';
 
 const fullId = 'history-full';
 
@@ -79,8 +79,8 @@ interface RowPlace {
 
 function row(store: Store, plan: PastPlan, { before, isCurrent, isFull }: RowPlace): HTMLElement {
   const { host } = store;
-  const { id, figures, changes, isSaved, isPinned } = plan;
-  const texts = changes.map(({ key, a, b }) => t('{0} {1} to {2}', key.replace(/^(?:layout|training|cluster)\./, ''), a, b));
+  const { id, figures, isSaved, isPinned } = plan;
+  const texts = changeTexts(plan);
   const tags = [isCurrent ? t('now') : null, isSaved ? t('saved') : null].filter((tag) => tag !== null);
   const act = (name: 'pin' | 'unpin' | 'compare', label: string): HTMLElement => {
     const isRefused = name === 'pin' && isFull;

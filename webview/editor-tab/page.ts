@@ -32,8 +32,11 @@ import { own } from '../../src/core/records';
 export function tabPage(root: HTMLElement, store: Store): void {
   const help = makeHelp(store.host, 'tab');
   const { element: status, say: announce } = makeStatus();
-  const inspector = makeInspector(store, (operation) =>
-    store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
+  const inspector = makeInspector(
+    store,
+    () => shownTab(store) === 'timeline',
+    (operation) =>
+      store.setView({ selection: { type: 'operation', chunk: operation.chunk, kind: operation.kind, unit: operation.unitIndex } }),
   );
   const toolbar = makeToolbar(store);
   const actions = makeViewActions(store, exportItems(store, announce), toolbar.opener);
@@ -189,7 +192,7 @@ function planHeader(store: Store, plan: Plan): Child[] {
         ...setting(plan, formatCount, store.host).map((part) => h('span', {}, part)),
         h(
           'span',
-          {},
+          { class: 'setting-schedule' },
           capitalised(candidate.id === plan.chosen ? say(candidate.name, t) : t('{0}, not the chosen plan', say(candidate.name, t))),
         ),
         staleness(state),

@@ -25,8 +25,10 @@ export interface SchedulePage {
 export function makeSchedulePage(store: Store, onHelp: () => void): SchedulePage {
   const status = h('div', { class: 'visually-hidden', role: 'status' });
   const timeline = makeTimelineView(store, true);
-  const inspector = makeInspector(store, ({ chunk, kind, unitIndex }) =>
-    store.setView({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
+  const inspector = makeInspector(
+    store,
+    () => true,
+    ({ chunk, kind, unitIndex }) => store.setView({ selection: { type: 'operation', chunk, kind, unit: unitIndex } }),
   );
   const ofTimeline = makeTimelineActions(store, { fit: timeline.fitAll, find: timeline.openFind, help: onHelp });
   const exports = exportItems(store, (message) => (status.textContent = message), true);

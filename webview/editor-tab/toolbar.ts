@@ -30,7 +30,7 @@ export function makeToolbar(store: Store): Toolbar {
   const history = makeHistory(store);
   const kept = h(
     'p',
-    { class: 'toolbar-kept hint' },
+    { class: 'hint' },
     t('The search chose schedule, slices, micro-batch and recompute. To change them, go back to the config.'),
   );
   const more = h('button', {

@@ -30,9 +30,13 @@ const kindClasses = ['forward', 'backward', 'weight'] as const;
 
 type Pair = readonly [name: string, value: string];
 
-/** Details of what is selected, else of the step; below it why this plan, the findings and the assumptions. */
+/**
+ * Details of what is selected, else of the step; below it why this plan, the findings and the assumptions.
+ * @param isSelecting whether what is on screen has the selection; other tabs have the step
+ */
 export function makeInspector(
   store: Store,
+  isSelecting: () => boolean,
   goTo: (operation: Operation) => void,
 ): { readonly element: HTMLElement; readonly update: () => void } {
   const selection = h('section', { class: 'inspector-selection', 'aria-live': 'polite' });
@@ -44,7 +48,8 @@ export function makeInspector(
     const state = store.state();
     const drawn = shownDrawn(state, store.view());
     if (drawn === null) return;
-    fill(selection, ...(selectionDetails(drawn, store.view().selection, goTo) ?? wholeDetails(state, store.view())));
+    const selected = isSelecting() ? selectionDetails(drawn, store.view().selection, goTo) : null;
+    fill(selection, ...(selected ?? wholeDetails(state, store.view())));
     if (described === state) return;
     described = state;
     fill(rest, ...restSections(state, store, disclosure));

@@ -26,16 +26,20 @@ import { amountText, pricedRun } from './training-cost';
 /**
  * The numbers of a step: time, bubble, memory; then smaller how fast and how well it trains, and what that takes. The tooltip of each
  * explains what it is based on.
+ * @param which three: the first ones, and the cost where a person set what to train on or a price
  */
-export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | undefined): HTMLElement {
+export function figures(plan: Plan, candidate: Candidate, cost: TrainingCost | undefined, which: 'all' | 'three' = 'all'): HTMLElement {
+  const isPriced = (cost?.tokens ?? cost?.gpuHourPrice ?? null) !== null;
   return h(
     'dl',
     { class: 'figures' },
     stepFigure(plan, candidate),
     bubbleFigure(candidate.bubbleRate, t('Share of the step that stages idle, mean over stages')),
     memoryFigure(candidate),
-    ...speedFigures(candidate).map((each) => withClass(each, 'figure-minor')),
-    ...costFigures(plan, candidate, cost).map((each) => withClass(each, 'figure-minor', 'figure-cost')),
+    ...(which === 'all' ? speedFigures(candidate) : []).map((each) => withClass(each, 'figure-minor')),
+    ...(which === 'all' || isPriced ? costFigures(plan, candidate, cost) : []).map((each) =>
+      withClass(each, 'figure-minor', 'figure-cost'),
+    ),
   );
 }
 

@@ -55,8 +55,8 @@ export function provenance(plan: Plan): HTMLElement {
   );
 }
 
-/** What is wrong or worth knowing, each line a jump to its place. */
-export function findingList(state: PageState, host: Host): HTMLElement | null {
+/** What is wrong or worth knowing, each line a jump to its place; with its first fixes as buttons where they are asked for. */
+export function findingList(state: PageState, host: Host, withFixes = false): HTMLElement | null {
   if (state.findings.length === 0) return null;
   return h(
     'ul',
@@ -79,11 +79,35 @@ export function findingList(state: PageState, host: Host): HTMLElement | null {
             'span',
             { class: 'finding-text' },
             h('span', {}, capitalised(say(finding.message, t))),
-            h('span', { class: 'finding-remedy' }, capitalised(say(finding.remedy, t))),
+            withFixes && hasFix(finding) ? null : h('span', { class: 'finding-remedy' }, capitalised(say(finding.remedy, t))),
           ),
         ),
+        ...(withFixes ? fixButtons(finding, host, index) : []),
         isOfSearch(finding.code, state) ? layoutsButton(host, index) : null,
       ),
+    ),
+  );
+}
+
+/** Whether a fix is the remedy itself. */
+function hasFix({ remedy, fixes }: PageState['findings'][number]): boolean {
+  return fixes.slice(0, listedFixes).some(({ title }) => capitalised(say(title)) === capitalised(say(remedy)));
+}
+
+/** Fixes of a finding that are listed; the editor's quick fixes are all. */
+const listedFixes = 2;
+
+function fixButtons({ code, fixes }: PageState['findings'][number], host: Host, index: number): HTMLElement[] {
+  return fixes.slice(0, listedFixes).map(({ title }, nth) =>
+    h(
+      'button',
+      {
+        class: 'link finding-more',
+        type: 'button',
+        'data-focus': `finding-fix-${index}-${nth}`,
+        onclick: () => host.post({ type: 'fix', code, title: say(title) }),
+      },
+      say(title, t),
     ),
   );
 }

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatNumber, plural } from '../../src/core/format';
+import { formatCount, formatNumber, plural } from '../../src/core/format';
 import { chosenCandidate, type Candidate, type Plan } from '../../src/core/planner/plan';
 import type { PageElastic, PageState, TabId } from '../../src/protocol/page';
 import { onAction } from '../base/actions';
@@ -7,8 +7,6 @@ import { partAttributes, partFocusAttributes, goToPart } from '../base/parts';
 import { elasticFigures, elasticSetting } from '../tabs/elastic/head';
 import { makeEpochStrip } from '../tabs/elastic/strip';
 import { elasticVerdict } from '../tabs/elastic/verdict';
-import { makeBars } from '../charts/memory/bars';
-import { worstStage } from '../charts/memory/summary';
 import { makeProfileButton } from '../tabs/profile/actions';
 import { makeDisclosures } from '../shared/disclosures';
 import { figures, setting } from '../shared/figures';
@@ -17,8 +15,6 @@ import { capitalised } from '../shared/sentence';
 import { assumptionList, planAssumptions, findingCount, findingList, provenance, reasonList } from '../shared/reasons';
 import { makeHelp } from '../shared/help';
 import { makeGlance, planVerdict } from '../shared/verdict';
-import { makeSliceBar, sliceAt } from '../tabs/slices/bar';
-import { busiestStage, groupScheme, sliceLines, sliceRows, type SliceRow } from '../tabs/slices/groups';
 import { t } from '../base/strings';
 import { candidateOperations, tailOfCandidate, type Store } from '../base/store';
 import { tailAt } from '../../src/core/planner/explain/tail';
@@ -29,8 +25,9 @@ import { hit } from '../base/operations';
 import { operationName } from '../charts/lanes/labels';
 import { button } from '../base/ui';
 import { say } from '../../src/core/sentence';
+import { planList } from './plans';
 
-/** The side view: the three numbers, the step in miniature, slices, memory, why, and what to look at. */
+/** The side view: the three numbers, the step in miniature, why, and what to look at. */
 export function sidePage(root: HTMLElement, store: Store): void {
   const planned = plannedPage(store);
   const elastic = elasticPage(store);
@@ -69,6 +66,17 @@ function pageHead(title: string, parts: readonly (HTMLElement | string)[], state
   ];
 }
 
+/** The head while the tab is in view, which has the rest. */
+function briefHead(title: string, state: PageState, store: Store): HTMLElement[] {
+  return [progressBar(state), h('h1', { title }, title), ...notices(state, store.host)];
+}
+
+/** What is wrong, with its fixes. */
+function foundWithFixes(state: PageState, { host }: Store): (HTMLElement | null)[] {
+  const count = state.findings.length > 0 ? findingCount(state) : state.error === null ? t('No findings') : null;
+  return [count === null ? null : h('h2', {}, count), findingList(state, host, true)];
+}
+
 /** The page of a run that freezes layers and has no other plan. */
 function elasticPage(store: Store): { readonly element: HTMLElement; readonly update: (elastic: PageElastic, state: PageState) => void } {
   const head = h('div', { class: 'side-head' });
@@ -82,18 +90,20 @@ function elasticPage(store: Store): { readonly element: HTMLElement; readonly up
   const epochsText = h('span', { class: 'strip-note' });
   hoverText(epochs.canvas, epochsText, epochs.textAt);
   epochs.canvas.addEventListener('click', openTab);
+  const strips = h('div', { class: 'side-strips' }, strip(t('Epochs'), epochsText, epochs.element, openTab));
+  const actions = h('div', { class: 'side-actions' }, open);
   return {
-    element: h(
-      'div',
-      { class: 'page page-side page-side-elastic' },
-      verdict.element,
-      head,
-      numbers,
-      h('div', { class: 'side-strips' }, strip(t('Epochs'), epochsText, epochs.element, openTab)),
-      h('div', { class: 'side-actions' }, open),
-      foot,
-    ),
+    element: h('div', { class: 'page page-side page-side-elastic' }, verdict.element, head, numbers, strips, actions, foot),
     update: (elastic, state) => {
+      const { tabInView = false } = state;
+      for (const element of [numbers, strips, actions]) element.hidden = tabInView;
+      if (tabInView) {
+        verdict.show(null, state);
+        fill(head, ...briefHead(elastic.plan.request.title, state, store));
+        fill(numbers);
+        fill(foot, ...foundWithFixes(state, store));
+        return;
+      }
       verdict.show(elasticVerdict(elastic), state);
       fill(head, ...pageHead(elastic.plan.request.title, elasticSetting(elastic), state, store));
       fill(numbers, elasticFigures(elastic));
@@ -125,13 +135,24 @@ function pipelinesNote({ spans }: PageElastic): string {
   return first === last ? pipelines : t('{0}, then {1}', pipelines, formatCount(last));
 }
 
-/** The page of a plan. */
+/**
+ * The page of a plan: the verdict, three numbers and the step in miniature. While the tab of the config is in view, which has them, what is
+ * wrong with its fixes, and the plans that there were.
+ */
 function plannedPage(store: Store): { readonly element: HTMLElement; readonly update: (plan: Plan, state: PageState) => void } {
   const open = opener(store);
-  const strips = makeStrips(() => {
-    const { plan } = store.state();
-    return plan === null ? null : chosenCandidate(plan);
-  }, open);
+  const miniature = miniTimeline(
+    () => {
+      const { plan } = store.state();
+      return plan === null ? null : chosenCandidate(plan);
+    },
+    () => open('timeline'),
+  );
+  const strips = h(
+    'div',
+    { class: 'side-strips' },
+    strip(t('Timeline'), miniature.note, miniature.element, () => open('timeline')),
+  );
   const verdict = makeGlance();
   const head = h('div', { class: 'side-head' });
   const numbers = h('div', { class: 'side-numbers', ...partAttributes, role: 'group', 'aria-label': t('Figures') });
@@ -141,16 +162,25 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   const actions = h('div', { class: 'side-actions' }, openTimeline, profiling.element);
   const disclosure = makeDisclosures();
   return {
-    element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips.element, actions, foot),
+    element: h('div', { class: 'page page-side' }, verdict.element, head, numbers, strips, actions, foot),
     update: (plan, state) => {
+      const { elastic, history = null, tabInView = false } = state;
+      for (const element of [numbers, strips, actions]) element.hidden = tabInView;
+      if (tabInView) {
+        verdict.show(null, state);
+        fill(head, ...briefHead(plan.request.title, state, store));
+        fill(numbers);
+        const past = history === null ? null : planList(history, store.host);
+        fill(foot, ...foundWithFixes(state, store), past === null ? null : disclosure('plans', t('Plans'), past, true));
+        return;
+      }
       const chosen = chosenCandidate(plan);
       fill(head, ...pageHead(plan.request.title, setting(plan, formatCount, store.host), state, store));
       verdict.show(planVerdict(plan, chosen, state, store.host), state);
-      fill(numbers, figures(plan, chosen, state.trainingCost));
-      strips.update(chosen);
+      fill(numbers, figures(plan, chosen, state.trainingCost, 'three'));
+      miniature.redraw();
       profiling.update(state.trusted);
       const assumptions = planAssumptions(plan, state, store.host);
-      const { elastic } = state;
       fill(
         foot,
         state.findings.length === 0 ? null : disclosure('findings', findingCount(state), findingList(state, store.host), true),
@@ -171,52 +201,6 @@ function plannedPage(store: Store): { readonly element: HTMLElement; readonly up
   };
 }
 
-/** Timeline, slices and memory of the chosen candidate in miniature, each a way to its tab. */
-function makeStrips(
-  candidate: () => Candidate | null,
-  open: (tab: TabId) => void,
-): { readonly element: HTMLElement; readonly update: (chosen: Candidate) => void } {
-  const miniature = miniTimeline(candidate, () => open('timeline'));
-  let rows: readonly SliceRow[] = [];
-  const slices = makeSliceBar(() => rows);
-  const slicesText = h('span', { class: 'strip-note' });
-  hoverText(slices.canvas, slicesText, (x, width) => {
-    const slice = sliceAt(rows, x, width);
-    return slice === null ? null : sliceLines(slice).slice(0, 2).join(' · ');
-  });
-  slices.canvas.addEventListener('click', () => open('slices'));
-  const memoryText = h('span', { class: 'strip-note' });
-  const bars = makeBars({
-    axis: false,
-    profile: () => candidate()?.memory ?? null,
-    stage: () => null,
-    onPoint: (stage) => {
-      const pointed = candidate()?.memory.stages.find((memory) => memory.stage === stage);
-      memoryText.textContent =
-        pointed === undefined ? (memoryText.dataset['rest'] ?? '') : t('stage {0}: {1}', pointed.stage, formatBytes(pointed.peakBytes));
-    },
-    onPick: () => open('memory'),
-  });
-  return {
-    element: h(
-      'div',
-      { class: 'side-strips' },
-      strip(t('Timeline'), miniature.note, miniature.element, () => open('timeline')),
-      strip(t('Slices'), slicesText, h('div', { class: 'strip-canvas strip-slices' }, slices.canvas), () => open('slices')),
-      strip(t('Memory'), memoryText, h('div', { class: 'strip-canvas strip-memory' }, bars.canvas), () => open('memory')),
-    ),
-    update: (chosen) => {
-      rows = firstGroupRows(chosen);
-      rest(slicesText, slicesNote(chosen));
-      const worst = worstStage(chosen.memory);
-      rest(memoryText, worst === null ? '' : t('stage {0}: {1}', worst.stage, formatBytes(worst.peakBytes)));
-      miniature.redraw();
-      slices.redraw();
-      bars.redraw();
-    },
-  };
-}
-
 function strip(title: string, note: HTMLElement, content: HTMLElement, onOpen: () => void): HTMLElement {
   const name = h(
     'button',
@@ -224,21 +208,6 @@ function strip(title: string, note: HTMLElement, content: HTMLElement, onOpen: (
     title,
   );
   return h('section', { class: 'strip', ...partAttributes, 'aria-label': title }, h('div', { class: 'strip-head' }, name, note), content);
-}
-
-function firstGroupRows(candidate: Candidate): readonly SliceRow[] {
-  const first = groupScheme(candidate.scheme)[0];
-  if (first === undefined) return [];
-  return sliceRows(candidate.scheme, candidate.timeline, busiestStage(candidate.busyMs)).slice(0, first.chunk.tokens.length);
-}
-
-function slicesNote(candidate: Candidate): string {
-  const groups = groupScheme(candidate.scheme);
-  const first = groups[0];
-  if (first === undefined) return '';
-  const count = first.chunk.tokens.length;
-  const what = count === 1 ? t('whole sequence') : t('{0} slices', formatCount(count));
-  return groups.length > 1 ? t('{0}, 1 of {1} kinds', what, groups.length) : t('{0} × {1}', what, formatCount(candidate.scheme.length));
 }
 
 function rest(note: HTMLElement, text: string): void {

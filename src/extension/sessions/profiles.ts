@@ -4,6 +4,7 @@ import type { PlanRequest } from '../../core/domain/request';
 import { profileMismatch } from '../../core/measured-profile/match';
 import type { NamedProfile, Profile } from '../../core/domain/profile';
 import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
+import { mayHaveGpu } from '../../profiler/device';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { ProfileState } from '../../protocol/page';
 import type { PlanSessions } from '../../host/sessions/plan-sessions';
@@ -188,6 +189,7 @@ function profileState(
       })),
     used: request?.profile?.file ?? null,
     running,
+    mayHaveGpu: mayHaveGpu(),
     error: error === undefined ? null : { code: error.code, message: error.what, remedy: error.remedy, place: null, placeText: null },
   };
 }

@@ -21,6 +21,8 @@ interface PageSource {
   /** The session to show now. */
   readonly session: () => SessionState | null;
   readonly isVisible: () => boolean;
+  /** Of the side view: whether the tab of a config is in view too. */
+  readonly isTabInView?: (file: string) => boolean;
 }
 
 export interface Page {

@@ -1,11 +1,17 @@
 import * as vscode from 'vscode';
 import { attachPage, type PageServices } from './page-host';
 import type { ShownConfig } from '../sessions/shown-config';
+import type { TimelinePanels } from './timeline-panels';
 
 export const scheduleViewId = 'terapipe.schedule';
 
-/** The side view: the schedule of the shown config, live. */
-export function registerScheduleView(services: PageServices, shown: ShownConfig, onError: (error: unknown) => void): vscode.Disposable {
+/** The side view: the plan of the shown config, live. */
+export function registerScheduleView(
+  services: PageServices,
+  shown: ShownConfig,
+  panels: TimelinePanels,
+  onError: (error: unknown) => void,
+): vscode.Disposable {
   return vscode.window.registerWebviewViewProvider(scheduleViewId, {
     resolveWebviewView: (view) => {
       const page = attachPage(view.webview, services, {
@@ -13,8 +19,13 @@ export function registerScheduleView(services: PageServices, shown: ShownConfig,
         title: vscode.l10n.t('Schedule'),
         session: shown.session,
         isVisible: () => view.visible,
+        isTabInView: panels.isInView,
       });
-      const subscriptions = vscode.Disposable.from(shown.onDidChange(page.refresh), view.onDidChangeVisibility(page.visibilityChanged));
+      const subscriptions = vscode.Disposable.from(
+        shown.onDidChange(page.refresh),
+        panels.onDidChangeView(page.refresh),
+        view.onDidChangeVisibility(page.visibilityChanged),
+      );
       view.onDidDispose(() => {
         subscriptions.dispose();
         page.dispose();

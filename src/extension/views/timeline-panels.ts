@@ -18,11 +18,15 @@ export interface TimelinePanels {
   /** Opens the editor tab of a config or schedule, or brings it forward. */
   readonly open: (file: string, at?: { readonly tab: TabId; readonly candidate: CandidateId | null }) => void;
   readonly has: (file: string) => boolean;
+  readonly isInView: (file: string) => boolean;
+  /** Hears that a tab came into view, or went out of it. */
+  readonly onDidChangeView: vscode.Event<void>;
 }
 
 /** One editor tab a config or schedule, restored with the window. */
 export function createTimelinePanels(services: PageServices, shown: ShownConfig): TimelinePanels {
   const panels = new Map<string, Panel>();
+  const viewChanged = new vscode.EventEmitter<void>();
   const { sessions } = services;
 
   function adopt(panel: vscode.WebviewPanel, file: string): Panel {
@@ -43,6 +47,7 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
     const adopted = { panel, page };
     panels.set(file, adopted);
     retitle();
+    viewChanged.fire();
     const subscriptions = vscode.Disposable.from(
       page,
       sessions.onDidChange(retitle),
@@ -52,11 +57,13 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       }),
       panel.onDidChangeViewState(() => {
         page.visibilityChanged();
+        viewChanged.fire();
         if (panel.active) shown.show(file);
       }),
     );
     panel.onDidDispose(() => {
       panels.delete(file);
+      viewChanged.fire();
       subscriptions.dispose();
     });
     return adopted;
@@ -87,9 +94,12 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       if (at !== undefined) page.showTab(at.tab, at.candidate);
     },
     has: (file) => panels.has(file),
+    isInView: (file) => panels.get(file)?.panel.visible === true,
+    onDidChangeView: viewChanged.event,
     dispose: () => {
       serializer.dispose();
       for (const { panel } of [...panels.values()]) panel.dispose();
+      viewChanged.dispose();
     },
   };
 }

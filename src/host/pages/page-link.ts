@@ -1,5 +1,5 @@
 import type { CandidateId } from '../../core/planner/plan';
-import type { HostMessage, PageKind, PageMessage, TabId, TrainingCost } from '../../protocol/page';
+import type { HostMessage, PageKind, PageMessage, TabId, TabParts, TrainingCost } from '../../protocol/page';
 import { parsePageMessage } from '../../protocol/page-schema';
 import type { LayoutSearches } from '../sessions/layout-searches';
 import type { PlanSessions } from '../sessions/plan-sessions';
@@ -14,6 +14,9 @@ import { allTabParts, type TabPartSources } from './tab-parts';
 const postEveryMs = 100;
 /** What changes while a plan is made waits for it this long: most plans are ready by then, and each message has the page drawn again. */
 const waitForPlanMs = 200;
+
+/** Parts of tabs that the side view has too. */
+const sideNames = new Set<string>(['layout', 'history'] satisfies readonly (keyof TabParts)[]);
 
 /** What all pages of a host share. */
 export interface LinkServices {
@@ -41,6 +44,8 @@ interface LinkedPage {
   /** The session to show now. */
   readonly session: () => SessionState | null;
   readonly isVisible: () => boolean;
+  /** Of the side view: whether the tab of a config is in view too. */
+  readonly isTabInView?: (file: string) => boolean;
   /** Hands one part of a message to the page; resolves when it arrived, rejects when the page is gone. */
   readonly post: (part: PagePart) => PromiseLike<unknown>;
   readonly report: (report: PageReport) => void;
@@ -95,11 +100,15 @@ export function linkPage(services: LinkServices, source: LinkedPage): PageLink {
       page: source.page,
       trusted: services.isWorkspaceTrusted(),
       displayPath: services.displayPath,
-      parts:
-        own === null ? {} : source.page === 'side' ? sideParts(own, layouts.state(own.file)) : allTabParts(parts, own, sync.comparison()),
+      parts: own === null ? {} : source.page === 'side' ? ofSide(own) : allTabParts(parts, own, sync.comparison()),
+      tabInView: own !== null && source.isTabInView?.(own.file) === true,
       layoutFindings: own === null ? [] : layouts.findings(own.file),
       trainingCost: services.trainingCost(own?.file ?? null),
     };
+  }
+
+  function ofSide(own: SessionState): TabParts {
+    return { ...sideParts(own, layouts.state(own.file)), history: parts.history.of(own, null) };
   }
 
   function receive(raw: unknown): void {
@@ -122,8 +131,9 @@ export function linkPage(services: LinkServices, source: LinkedPage): PageLink {
   };
   const subscriptions = [
     sessions.onDidChange((state) => refreshIf(isShown(state.file))),
-    layouts.onDidChange((file) => refreshIf(source.page === 'side' && isShown(file))),
-    ...Object.values(parts).map(({ changed }) => changed((file) => refreshIf(source.page === 'tab' && isShown(file)))),
+    ...Object.entries(parts).map(([name, { changed }]) =>
+      changed((file) => refreshIf((source.page === 'tab' || sideNames.has(name)) && isShown(file))),
+    ),
   ];
   return {
     receive,

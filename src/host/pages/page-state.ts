@@ -23,8 +23,10 @@ export interface PageContext {
   readonly trusted: boolean;
   /** A file's path as people name it: relative to the workspace. */
   readonly displayPath: (file: string) => string;
-  /** What tabs show in addition to the plan; the side view has only `layout`. */
+  /** What tabs show in addition to the plan; the side view has only `layout` and `history`. */
   readonly parts?: TabParts;
+  /** Of the side view: whether the tab of the config is in view too. */
+  readonly tabInView?: boolean;
   /** Findings of a layout search on the files, in addition to the session's own. */
   readonly layoutFindings?: readonly Finding[];
   readonly trainingCost?: TrainingCost;
@@ -35,7 +37,7 @@ export interface PageContext {
 /** The whole state of a page; `session` null when no config is shown. Arrays are shared with the session. */
 export function toPageState(
   session: SessionState | null,
-  { page, trusted, displayPath, parts = {}, layoutFindings = [], timelines = [], trainingCost }: PageContext,
+  { page, trusted, displayPath, parts = {}, layoutFindings = [], timelines = [], trainingCost, tabInView = false }: PageContext,
 ): PageState {
   if (session === null) return { ...emptyPage(page, trusted), document: null };
   const { error } = session;
@@ -45,6 +47,7 @@ export function toPageState(
     page,
     document: session.file,
     trusted,
+    ...(page === 'side' ? { tabInView } : {}),
     file: displayPath(session.file),
     plan: session.plan === null ? null : page === 'side' ? withoutOthers(session.plan) : withoutTimelines(session.plan, withheld),
     withheld,

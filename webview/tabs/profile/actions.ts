@@ -52,26 +52,25 @@ export function importLink(host: Host): HTMLElement {
   );
 }
 
+/** What a profile is, and what one of a CPU serves. */
+function whatItMeasures(mayHaveGpu: boolean, precision: string): string {
+  if (mayHaveGpu) return t('Measures slices of one layer on this machine and plans with them. Keeps the GPU busy for minutes.');
+  const cpu = t('This machine has no GPU. A profile of its CPU takes minutes and serves only plans in fp32.');
+  return precision === 'fp32' ? cpu : `${cpu} ${t('This plan is in {0}: profile where its GPU is, and import the times here.', precision)}`;
+}
+
 /** The tab before any measurement: what profiling is and one button. */
 export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; readonly update: (state: PageState) => void } {
   const error = h('div');
   const start = makeProfileButton(host);
   const hint = restrictedHint();
-  const what = t('Measures slices of one layer on this machine and plans with them. Keeps the GPU busy for minutes.');
-  const content = h(
-    'div',
-    { class: 'empty profile-empty' },
-    error,
-    picture('profile'),
-    h('p', {}, what),
-    start.element,
-    hint,
-    importLink(host),
-  );
+  const what = h('p');
+  const content = h('div', { class: 'empty profile-empty' }, error, picture('profile'), what, start.element, hint, importLink(host));
   const element = h('div', { class: 'profile-none' }, content);
   return {
     element,
-    update: ({ profile, trusted }) => {
+    update: ({ profile, plan, trusted }) => {
+      what.textContent = whatItMeasures(profile?.mayHaveGpu ?? true, plan?.request.training.precision ?? 'fp32');
       const stopped = profile?.error ?? null;
       error.hidden = stopped === null;
       fill(error, stopped === null ? null : stoppedNotice(stopped, null, host));
