@@ -109,7 +109,7 @@ describe('every candidate of a plan', () => {
           assertWhole(candidate, wanted.model.layers);
         }
       }),
-      { numRuns: cases(32, 300), seed: 7 },
+      { numRuns: cases(64, 300), seed: 7 },
     );
     assert.deepEqual([...met].sort(), [...namedSchedules].sort());
   });

@@ -14,13 +14,15 @@ import type { SearchProblem } from '../../src/core/layout-search/search-problem'
 import { searchKeys, type SearchKey } from '../../src/core/domain/layout-choices';
 import { workFor } from '../../src/core/schedules/zero-bubble/automatic-search';
 import { runsStacks } from '../../src/core/planner/refusals';
-import { namedSchedules as allSchedules } from '../../src/core/domain/schedule-names';
+import { namedSchedules as allSchedules, type ScheduleName } from '../../src/core/domain/schedule-names';
 import { deepseek, gpt, llama3, mixtral, request } from '../golden/requests';
 import { modelOf, whisper } from '../unit/core/planner/stacks';
 import { cases } from './cases';
 
 /** All but those that searches leave out. */
-const namedSchedules = allSchedules.filter((name) => scheduleKind(name).exchangesAttention !== true);
+const searched = allSchedules.filter((name) => scheduleKind(name).exchangesAttention !== true);
+const hasGroupsOrCopies = (name: ScheduleName): boolean => scheduleKind(name).grouped === true || scheduleKind(name).copies !== undefined;
+const namedSchedules = searched.filter((name) => !hasGroupsOrCopies(name));
 const problems = cases(24, 1000);
 /** Larger spaces get more keys fixed. */
 const mostPoints = 90;
@@ -126,7 +128,8 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
   return pointsOf(problem).flatMap((point) => {
     const predicted = evaluator.evaluate(point);
     if (predicted === 'unmet') {
-      assert.ok(scheduleKind(point.schedule).planned, point.schedule);
+      // copies between stages need two of them on a node
+      assert.ok(scheduleKind(point.schedule).planned || scheduleKind(point.schedule).copies !== undefined, point.schedule);
       return [];
     }
     assert.ok(predicted !== 'too-large' && predicted !== 'slower');
@@ -199,7 +202,7 @@ describe('best-first search', () => {
         evaluated += found.counts.evaluated;
         withBest += best === undefined ? 0 : 1;
       }),
-      { numRuns: problems, seed: 189 },
+      { numRuns: problems, seed: 15 },
     );
     console.log(
       `      ${points} points, ${solved} of them with slices solved for, ${evaluated} predicted by the search, ${withBest} problems with a layout that fits`,
@@ -210,4 +213,25 @@ describe('best-first search', () => {
     const rare = namedSchedules.filter((schedule) => (seen.get(schedule) ?? 0) <= problems / 20);
     assert.deepEqual(rare, [], 'met too rarely: another list of schedules draws other problems, so draw with another seed');
   });
+
+  for (const schedule of searched.filter(hasGroupsOrCopies))
+    it(`finds what predicting every layout finds of ${schedule}`, () => {
+      let points = 0;
+      fc.assert(
+        fc.property(problem, ({ request: wanted, fixed }) => {
+          const { model, layout } = wanted;
+          fc.pre(model.stacks === undefined && layout.virtualStages === 1);
+          const asked = small({ request: { ...wanted, schedule }, fixed: new Set([...fixed, 'schedule' as const]), triesHost: true });
+          fc.pre(!candidateGroups(asked).next().done);
+          const evaluator = createEvaluator(asked.request);
+          const all = predictAll(asked, evaluator);
+          const found = bestFirst(asked, {}, evaluator);
+          const [best] = all.filter(({ fits }) => fits).toSorted(byTime);
+          assert.deepEqual(found.best && pair(found.best), best === undefined ? null : pair(best));
+          points += all.length;
+        }),
+        { numRuns: cases(4, 100), seed: 3 },
+      );
+      assert.ok(points > 4, `${points} points`);
+    });
 });

@@ -11,7 +11,9 @@ export const otherSchedules = [
  * Those that are planned and searched only where they are asked for by name: no launcher runs them, and choosing their slices or groups
  * takes long.
  */
-export const askedSchedules = ['Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB', 'BPipe'] as const;
+export const askedSchedules = [
+  'Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB', 'BPipe', 'GIS', 'PO-H', 'PO-F',
+] as const; // prettier-ignore
 
 /** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;

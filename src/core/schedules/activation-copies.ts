@@ -1,7 +1,9 @@
-import { operationKind, type ActivationCopies, type Schedule } from './schedule';
+import { host, operationKind, type ActivationCopies, type OperationKind, type Schedule } from './schedule';
+import type { PassStarts } from './uniform-blocks';
 
 /** One copy of a stage. */
 interface Copy {
+  readonly chunk: number;
   readonly after: number;
   readonly before: number;
   readonly unit: number;
@@ -30,13 +32,13 @@ export function pairedCopies(schedule: Schedule, limit: number, partner: (stage:
 function columns({ stages }: Schedule, byStage: readonly (readonly Copy[])[], to: Int32Array): ActivationCopies {
   const start = new Uint32Array(stages + 1);
   byStage.forEach((copies, stage) => (start[stage + 1] = (start[stage] ?? 0) + copies.length));
-  const all = byStage.flatMap((copies, stage) => copies.map((copy) => ({ ...copy, stage })));
-  const column = (value: (copy: (typeof all)[number]) => number): Uint32Array => Uint32Array.from(all, value);
+  const all = byStage.flat();
+  const column = (value: (copy: Copy) => number): Uint32Array => Uint32Array.from(all, value);
   return {
     start,
     after: column(({ after }) => after),
     before: column(({ before }) => before),
-    chunk: column(({ stage }) => stage),
+    chunk: column(({ chunk }) => chunk),
     unit: column(({ unit }) => unit),
     back: Uint8Array.from(all, ({ back }) => back),
     to,
@@ -59,12 +61,12 @@ function stageCopies({ rowStart, kind, unit }: Schedule, stage: number, limit: n
     const [which, since] = newest;
     own.delete(which);
     lent.push(which);
-    copies.push({ after: since, before: row, unit: which, back: 0 });
+    copies.push({ chunk: stage, after: since, before: row, unit: which, back: 0 });
   };
   const bringBack = (which: number, after: number, before: number): void => {
     lent.splice(lent.indexOf(which), 1);
     returned.add(which);
-    copies.push({ after, before, unit: which, back: 1 });
+    copies.push({ chunk: stage, after, before, unit: which, back: 1 });
   };
   for (let row = rowStart[stage] ?? 0; row < end; row++) {
     const which = unit[row] ?? 0;
@@ -92,6 +94,72 @@ function stageCopies({ rowStart, kind, unit }: Schedule, stage: number, limit: n
       }
     }
   }
+}
+
+/**
+ * What PipeOffload copies (arXiv 2503.01328, section 4.2): the first chunks of every stage leave for the host after their forward and come
+ * back before their backward, as these have longest between the two. Copies go one at a time, out and back in turn. Slots are as long as
+ * fill the time of all passes, a backward taking two forwards. What leaves takes the first slot after its forward, what comes back the last
+ * one before its backward; a micro-batch that would be back at once stays.
+ *
+ * @param offloaded chunks of each stage.
+ * @param starts that slots follow.
+ */
+export function hostCopies(schedule: Schedule, offloaded: number, starts: PassStarts): ActivationCopies {
+  const { stages } = schedule;
+  const byStage = Array.from({ length: stages }, (_, stage) => slottedCopies(schedule, stage, offloaded, starts));
+  return columns(schedule, byStage, new Int32Array(stages).fill(host));
+}
+
+/** The copies of one stage, in slots. */
+function slottedCopies(schedule: Schedule, stage: number, offloaded: number, starts: PassStarts): Copy[] {
+  const { rowStart, kind, chunk, unit, stages, stageOfChunk } = schedule;
+  const [from = 0, to = 0] = rowStart.subarray(stage, stage + 2);
+  const slot = (3 * stageOfChunk.length) / stages / (2 * offloaded);
+  const rows = Array.from({ length: to - from }, (_, index) => from + index);
+  const at = Float64Array.from(rows, (row) => starts((kind[row] ?? 0) as OperationKind, chunk[row] ?? 0, unit[row] ?? 0));
+  const rowAt = (time: number): number => from + lowerBound(at, time);
+  const rowBefore = (time: number): number => rowAt(time - 1 + rounding) - 1;
+  const offloads = rows.filter((row) => (chunk[row] ?? 0) < offloaded * stages);
+  const cell = (row: number): number => (chunk[row] ?? 0) * schedule.units.length + (unit[row] ?? 0);
+  const left = new Map<number, { readonly row: number; readonly turn: number }>();
+  let turn = 0;
+  for (const row of offloads) {
+    if (kind[row] !== operationKind.forward) continue;
+    turn = Math.max(turn, Math.ceil(((at[row - from] ?? 0) + 1) / (2 * slot)));
+    left.set(cell(row), { row, turn: turn++ });
+  }
+  const copies: (Copy & { readonly time: number })[] = [];
+  let last = Infinity;
+  for (const row of offloads.reverse()) {
+    if (kind[row] !== operationKind.backwardInput) continue;
+    const out = left.get(cell(row));
+    const back = Math.min(last, Math.floor((at[row - from] ?? 0) / (2 * slot)) - 1);
+    if (out === undefined || back <= out.turn) continue;
+    last = back - 1;
+    const what = { chunk: chunk[row] ?? 0, unit: unit[row] ?? 0 };
+    const [leaves, returns] = [2 * slot * out.turn, 2 * slot * back + slot];
+    const returnsAfter = rowBefore(returns);
+    const gone = Math.min(returnsAfter, rowAt(leaves + slot));
+    if (gone <= out.row) continue;
+    copies.push({ ...what, after: Math.max(out.row, rowBefore(leaves)), before: gone, back: 0, time: leaves });
+    copies.push({ ...what, after: returnsAfter, before: row, back: 1, time: returns });
+  }
+  return copies.sort((a, b) => a.after - b.after || a.time - b.time);
+}
+
+/** Slots are half passes. */
+const rounding = 1e-6;
+
+/** Index of the first of ascending numbers that is not below `wanted`. */
+function lowerBound(ascending: Float64Array, wanted: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**

@@ -126,4 +126,19 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     runtimes: [],
     elsewhere: sentence`a runtime that copies activations between stages (no public one does)`,
   },
+  GIS: {
+    text: sentence`Interleaved 1F1B in smaller groups: down to half of its memory (PipeOffload, 2025).`,
+    runtimes: [],
+    elsewhere: sentence`sail-sg's zero-bubble Megatron-LM`,
+  },
+  'PO-H': {
+    text: sentence`Evenly repeated chunks, half of them on the host: about a quarter of the memory (PipeOffload, 2025).`,
+    runtimes: [],
+    elsewhere: sentence`sail-sg's zero-bubble Megatron-LM`,
+  },
+  'PO-F': {
+    text: sentence`Evenly repeated chunks, all of them on the host: a few layers on the GPU (PipeOffload, 2025).`,
+    runtimes: [],
+    elsewhere: sentence`sail-sg's zero-bubble Megatron-LM`,
+  },
 };

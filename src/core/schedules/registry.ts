@@ -6,12 +6,14 @@ import type { Emit, PassMemory, PassTimes, Placement, ScheduleKind, ScheduleProb
 import { scheduleDescriptions } from './descriptions';
 import { bpipe } from './kinds/bpipe';
 import { dualPipeV } from './kinds/dualpipe-v';
+import { gis } from './kinds/gis';
 import { gpipe } from './kinds/gpipe';
 import { interleaved1F1B } from './kinds/interleaved-1f1b';
 import { interleavedZeroBubble } from './kinds/interleaved-zero-bubble';
 import { kForwardKBackward } from './kinds/k-f-k-b';
 import { loopedBFS } from './kinds/looped-bfs';
 import { oneForwardOneBackward } from './kinds/one-forward-one-backward';
+import { pipeOffloadFull, pipeOffloadHalf } from './kinds/pipe-offload';
 import { seq1f1b } from './kinds/seq1f1b';
 import { seq1f1bInterleaved } from './kinds/seq1f1b-interleaved';
 import { seq1f1bZb } from './kinds/seq1f1b-zb';
@@ -53,6 +55,9 @@ export const scheduleKinds: readonly ScheduleKind[] = [
   slimPipeInterleaved,
   kForwardKBackward,
   bpipe,
+  gis,
+  pipeOffloadHalf,
+  pipeOffloadFull,
 ];
 
 const kindsByName: ReadonlyMap<string, ScheduleKind> = new Map(scheduleKinds.map((kind) => [kind.name, kind]));

@@ -42,8 +42,8 @@ export const runRules: readonly Rule[] = [
  *
  * @finding schedule-virtual-stages
  * The schedule has another number of chunks on each stage than `layout.virtualStages`: one in TeraPipe, GPipe, kFkB, BPipe, ZB-H1, ZB-H2
- * and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Seq1F1B, Interleaved1F1B, LoopedBFS and InterleavedZeroBubble run
- * any number. Choose the schedule's number, or another schedule.
+ * and ZeroBubble, two in ZBVZeroBubble, DualPipeV and ZeroBubbleV. 1F1B, Seq1F1B, Interleaved1F1B, LoopedBFS, InterleavedZeroBubble, GIS,
+ * PO-H and PO-F run any number. Choose the schedule's number, or another schedule.
  * @source [docs/model/schedules.md](model/schedules.md): what each schedule is.
  * @ignore never: the plan is of another schedule then.
  */

@@ -1,4 +1,4 @@
-import type { Schedule } from '../schedule';
+import { host, type Schedule } from '../schedule';
 
 /** Copies of activations while a schedule runs. */
 export interface RunningCopies {
@@ -11,14 +11,14 @@ export interface RunningCopies {
 const none = -1;
 
 /**
- * The copies of a schedule, each as soon as its row has ended and the link is free; null without any. Links carry both directions at once,
- * a GPU's to the host too.
+ * The copies of a schedule, each as soon as its row has ended and the link is free; null without any. The links of a node carry
+ * both directions at once; to and from the host copies go one at a time.
  *
  * @param copyMs of each copy; absent: they take no time.
  */
 export function runningCopies({ copies, kind }: Schedule, copyMs?: Float64Array): RunningCopies | null {
   if (copies === undefined) return null;
-  const { start, after, before, back } = copies;
+  const { start, after, before, back, to } = copies;
   const doneMs = new Float64Array(before.length);
   const next = start.slice();
   const freeMs = [new Float64Array(start.length), new Float64Array(start.length)] as const;
@@ -40,8 +40,9 @@ export function runningCopies({ copies, kind }: Schedule, copyMs?: Float64Array)
         const copy = next[stage] ?? 0;
         if ((after[copy] ?? 0) > row) return;
         const isBack = back[copy] === 1;
-        const link = freeMs[isBack ? 1 : 0];
-        const fromMs = isBack ? endMs : Math.max(endMs, readyMs(row + 1));
+        const toHost = to[stage] === host;
+        const link = freeMs[isBack || toHost ? 1 : 0];
+        const fromMs = isBack || toHost ? endMs : Math.max(endMs, readyMs(row + 1));
         link[stage] = doneMs[copy] = Math.max(fromMs, link[stage] ?? 0) + (copyMs?.[copy] ?? 0);
       }
     },
