@@ -55,6 +55,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'a step that is compared with a formula or a slower algorithm': [
     'src/core/export/launchers/launch-settings#toLaunchSettings',
     'src/core/layout-search/cuts#stageCuts',
+    'src/core/memory-model/activation-memory#keyValueBytes',
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',

@@ -136,7 +136,7 @@ function layersWith({ model }: MemoryInputs, stage: StageContents, has: (kind: L
 }
 
 /** Keys and values of `tokens` tokens in one layer. */
-function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
+export function keyValueBytes({ model, training, layout }: MemoryInputs, tokens: number): number {
   const { key, value } = attentionWidths(model, layout.tensor);
   return elementBytes(training) * (key + value) * tokens;
 }
