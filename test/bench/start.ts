@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { median } from '../../src/core/numbers';
+import { root } from '../harness/setup.mjs';
 import { freshMs, terminal } from './fresh';
 
 const rounds = 11;
@@ -14,6 +15,7 @@ const starts: readonly (readonly [name: string, args: readonly string[]])[] = [
   ['--version', [terminal, '--version']],
   ['--help', [terminal, '--help']],
   ['inspect', inspect],
+  ['check of one file', [terminal, 'check', path.join(root, 'media/samples/llama3-8b/config.json')]],
 ];
 
 function main(): void {
