@@ -4,7 +4,7 @@ import { chunkMemories } from '../../../../src/core/memory-model/chunk-memory';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { fitsMemory } from '../../../../src/core/memory-model/verdict';
 import { liveCurve } from '../../../../src/core/memory-model/curve';
-import { keyValueBytes, layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
+import { layerOperations, savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import type { MemoryInputs, TrainingSpec } from '../../../../src/core/domain/request';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { memoryParts } from '../../../../src/core/memory-model/profile';
@@ -228,7 +228,8 @@ describe('peak memory', () => {
     );
     const { parts } = countMemory(flash, generateSchedule('Seq1F1B', toScheduleProblem(scheme, 4)), evenStageContents(4, 4), 2 ** 40)
       .stages[0]!;
-    const keysValues = keyValueBytes(flash, 2048);
+    // Keys and values of 2,048 tokens in one layer of width 1,024, 2 bytes each.
+    const keysValues = 2048 * (1024 + 1024) * 2;
     assert.equal(parts.activations, (savedBytes(flash, middle, whole, false).activations * (each + 3)) / each);
     assert.equal(parts.keysValues, (keysValues * (each + 3)) / each + keysValues);
   });
