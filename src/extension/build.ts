@@ -52,12 +52,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const profilerFile = context.asAbsolutePath('dist/profiler.js');
   const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
   const rehearsals = keep(createRehearsals(profilerFile));
-  const startPlanner = (bundle = 'dist/worker.js'): PlannerClient =>
-    keep(
-      createPlannerClient(plannerProcess(context.asAbsolutePath(bundle)), {
-        onLost: (why) => log.warn(`A planner's process ended: ${why}`),
-      }),
-    );
+  const startPlanner = (bundle = 'dist/worker.js'): PlannerClient => keep(plannerFrom(context.asAbsolutePath(bundle), log));
   const planner = startPlanner();
   // Plans are waited for: a search never delays one, nor does a measured run that is read.
   const [searcher, comparer] = [startPlanner(), startPlanner()];
@@ -140,13 +135,19 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   };
   keep(registerCommands(context.extension, commands, log));
   keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: findingsDocumentation(context), onError }));
-  keep(registerLanguageModelTools(context.extension, { ask: startPlanner('dist/tools.js').ask, defaults: scenarios.resolveDefaults }));
-  keep(registerMcpServers(context));
-  keep(registerTasks(context));
-  keep(registerConfigTests(sessions, log));
+  const tools = registerLanguageModelTools(context.extension, {
+    ask: startPlanner('dist/tools.js').ask,
+    defaults: scenarios.resolveDefaults,
+  });
+  keep(vscode.Disposable.from(tools, registerMcpServers(context), registerTasks(context), registerConfigTests(sessions, log)));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
+}
+
+/** A planner in a process of its own, from a bundle. */
+function plannerFrom(file: string, log: vscode.LogOutputChannel): PlannerClient {
+  return createPlannerClient(plannerProcess(file), { onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
 }
 
 /** What each tab shows of a session in addition to its plan, and when that changes. */
