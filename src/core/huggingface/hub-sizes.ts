@@ -92,7 +92,7 @@ export function hubSizes(name: string): string | null {
     });
   }
   const ranked = own(latents, name);
-  if (ranked !== undefined) return latentConfigJson(...ranked);
+  if (ranked !== undefined) return latentConfigJson(...ranked, latentPositions(name));
   if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(own(hubConfigs, name));
   return (
     denseConfigJson('mistral', own(mistral, name), { rope_theta: 1_000_000, rms_norm_eps: 1e-5 }) ??
@@ -121,6 +121,25 @@ function llamaPositions(name: string): object {
   return positions.find(([names]) => names.test(name))?.[1] ?? {};
 }
 
+/** Positions of DeepSeek-V3 and R1, as their config.json has them (deepseek-ai on the hub). */
+function latentPositions(name: string): object {
+  if (name !== 'deepseek-v3' && name !== 'deepseek-r1') return {};
+  return {
+    max_position_embeddings: 163_840,
+    rope_theta: 10_000,
+    rms_norm_eps: 1e-6,
+    rope_scaling: {
+      type: 'yarn',
+      factor: 40,
+      original_max_position_embeddings: 4096,
+      beta_fast: 32,
+      beta_slow: 1,
+      mscale: 1,
+      mscale_all_dim: 1,
+    },
+  };
+}
+
 /** Qwen2 and 2.5 have a base of 1,000,000, Qwen2.5-Math and what was distilled from it 10,000 (Qwen and deepseek-ai on the hub). */
 function qwen2Positions(name: string): object {
   const isMath = /-math-|^deepseek-r1-distill-qwen-(?:1\.5b|7b)$/.test(name);
@@ -134,6 +153,7 @@ function denseConfigJson(type: string, sizes: Dense | undefined, also: object = 
 function latentConfigJson(
   type: string,
   [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent,
+  positions: object,
 ): string {
   return JSON.stringify({
     ...latent,
@@ -151,5 +171,6 @@ function latentConfigJson(
     q_lora_rank: queryRank,
     first_k_dense_replace: dense,
     num_nextn_predict_layers: 0,
+    ...positions,
   });
 }
