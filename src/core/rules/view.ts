@@ -38,6 +38,8 @@ export interface ConfigView {
   readonly launcher: LauncherTraits;
   /** What it refuses with such settings, or the runtime of a run that no launcher starts. */
   readonly refusesWith: (facts: Facts) => readonly Refusal[];
+  /** What the file sets and a plan leaves out, by its own names: absent facts may be set by these. */
+  readonly leftOut: readonly string[];
   /** No file names a launcher or a runtime. */
   readonly assumesRuntime: boolean;
   /** What the model has beyond sizes: kinds of its layers, its second stack. */
@@ -56,14 +58,14 @@ export interface ConfigView {
 const unevenNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
 /** A launcher's file as rules see it. */
-export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program'>): ConfigView {
-  const { facts, format } = file;
+export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'leftOut'>): ConfigView {
+  const { facts, format, leftOut = [] } = file;
   const launcher = programTraits(file);
   const mayBeUneven = !launcher.refusesUnevenLayers || unevenNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? readModelTraits(facts) : {};
   const refusesWith: ConfigView['refusesWith'] = (given) => launchedCapabilities({ ...file, facts: given })?.refuses ?? [];
   const known = { traits, mayBeUneven, gpus: [], nvlinkDomain: 0, planned: null };
-  return { facts, format, launcher, refusesWith, assumesRuntime: false, ...known };
+  return { facts, format, launcher, refusesWith, leftOut, assumesRuntime: false, ...known };
 }
 
 /** The key of terapipe.json with the same meaning as a fact, by the name of the fact. */
@@ -141,6 +143,7 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
     format: run.format,
     launcher: launcherTraits(run.format),
     refusesWith: () => (planned?.capabilities ?? runAbilities(run, 'megatron').capabilities).refuses,
+    leftOut: run.leftOut ?? [],
     assumesRuntime: !namesRuntime(run),
     traits,
     mayBeUneven,

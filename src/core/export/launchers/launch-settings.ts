@@ -150,6 +150,7 @@ function effective(training: TrainingSpec, { tensor, context }: Layout, { expert
     ...(experts === null ? ['expertDispatcher', 'overlapExpertComm'] : []),
     ...(training.gemmPrecision === 'fp8' ? [] : ['fp8Recipe']),
     ...(isAsync ? [] : ['asyncTensorParallel']),
+    ...(training.zeroStage > 0 ? [] : ['overlapParamGather']),
   ]);
   return Object.fromEntries(Object.entries(training).filter(([name]) => !dropped.has(name))) as unknown as Effective;
 }

@@ -45,7 +45,7 @@ export function megatronSettings(
     precisionSetting(plan, traits),
     ...narrowFormatSettings(plan.gemmPrecision, dialect.narrow, sentence`set the format and its recipe yourself`),
     ...orderSettings(plan),
-    ...overlapSettings(plan),
+    ...overlapSettings(plan, traits),
     shardingSetting(plan, traits),
     switchSetting(
       sentence`sequence parallelism`,
@@ -160,15 +160,19 @@ function orderSettings({ order }: LaunchSettings): readonly DesiredSetting[] {
   return [{ ...setting, carries: ['order'] }];
 }
 
-/** Exchanges overlapped with compute, where the plan assumes that. */
-function overlapSettings({ overlapGradReduce = false, overlapParamGather = false }: LaunchSettings): readonly DesiredSetting[] {
+/** Exchanges overlapped with compute, where the plan assumes that. Gathers of weights are refused without the distributed optimizer. */
+function overlapSettings(
+  { overlapGradReduce = false, overlapParamGather = false, zeroStage }: LaunchSettings,
+  { leavesOpen: isOpen }: LauncherTraits,
+): readonly DesiredSetting[] {
+  const gathers = sentence`weight all-gathers overlapped with forward`;
+  const isDistributed = zeroStage === 1 || (isOpen && zeroStage > 1);
   return [
     ...(overlapGradReduce
       ? [switchSetting(sentence`gradient reduction overlapped with backward`, 'overlapGradReduce', true, false, () => true)]
       : []),
-    ...(overlapParamGather
-      ? [switchSetting(sentence`weight all-gathers overlapped with forward`, 'overlapParamGather', true, false, () => true)]
-      : []),
+    ...(overlapParamGather && isDistributed ? [switchSetting(gathers, 'overlapParamGather', true, false, () => true)] : []),
+    ...(zeroStage === 0 ? [switchSetting(gathers, 'overlapParamGather', false, false, () => true)] : []),
   ];
 }
 

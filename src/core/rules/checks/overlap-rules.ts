@@ -43,14 +43,15 @@ function tensorOverlapWithoutSequence({ facts, launcher }: ConfigView): Issue | 
 
 /**
  * @finding param-gather-without-distributed-optimizer
- * Megatron: "--overlap-param-gather only supported with distributed optimizer". Without it each replica has all weights, and nothing is
- * gathered.
+ * Megatron: "--overlap-param-gather only supported with distributed optimizer or megatron fsdp". Without them each replica has all weights,
+ * and nothing is gathered.
  * @source Megatron-LM, `megatron/training/arguments.py`, `validate_args`
  */
-function gatherWithoutSharding({ facts, launcher }: ConfigView): Issue | null {
+function gatherWithoutSharding({ facts, launcher, leftOut }: ConfigView): Issue | null {
   const { overlapParamGather, distributedOptimizer, zeroStage } = facts;
   const isSharded = distributedOptimizer?.value === true || (zeroStage?.value ?? 0) > 0;
-  if (overlapParamGather?.value !== true || launcher.leavesOpen || isSharded) return null;
+  const hasFsdp = leftOut.some((name) => /fsdp/i.test(name));
+  if (overlapParamGather?.value !== true || launcher.leavesOpen || isSharded || hasFsdp) return null;
   return {
     at: ['overlapParamGather'],
     message: sentence`Gathers of weights can overlap only with the distributed optimizer, which is off`,
