@@ -111,7 +111,7 @@ const inputsDrawn: fc.Arbitrary<MemoryInputs> = fc
   );
 const slices = fc.array(fc.constantFrom(128, 256, 512, 1024), { minLength: 1, maxLength: 4 });
 
-/** A schedule of any kind without copies (BPipe has its own test), as it is or split, with random times. */
+/** A schedule of any kind without copies (BPipe, PO-H and PO-F have their own tests), as it is or split, with random times. */
 const timelines: fc.Arbitrary<Timeline> = fc
   .record({
     kind: fc.constantFrom(...scheduleKinds.filter(({ copies }) => copies === undefined)),

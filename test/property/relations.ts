@@ -80,8 +80,13 @@ const slicedRounds: Exception = {
 };
 
 const copied: Exception = {
-  why: 'activations that are not recomputed are copied to the host',
-  of: ({ training }) => (training.activationOffloadLayers ?? 0) > 0,
+  why: 'activations that are not recomputed are copied to the host or to another stage',
+  of: ({ training }, { schedule }) => (training.activationOffloadLayers ?? 0) > 0 || scheduleKind(schedule).copies !== undefined,
+};
+
+const exchanged: Exception = {
+  why: 'SlimPipe exchanges attention where the slowest pass of a time gets faster, so faster links move it elsewhere',
+  of: (_, { schedule, scheme }) => schedule.startsWith('SlimPipe') && scheme.some(({ tokens }) => tokens.length > 1),
 };
 
 /** All relations; `times` is how many times faster or larger what is changed becomes. */
@@ -112,12 +117,18 @@ export function relations(times: number): readonly Relation[] {
     {
       name: 'faster links inside a node',
       ...faster,
+      except: exchanged,
       changed: (run) =>
         withLinks(run, ({ intraNodeBusGBps: { 2: two, 4: four, 8: eight } }) => ({
           intraNodeBusGBps: { 2: times * two, 4: times * four, 8: times * eight },
         })),
     },
-    { name: 'faster network', ...faster, changed: (run) => withLinks(run, ({ nicGBps }) => ({ nicGBps: times * nicGBps })) },
+    {
+      name: 'faster network',
+      ...faster,
+      except: exchanged,
+      changed: (run) => withLinks(run, ({ nicGBps }) => ({ nicGBps: times * nicGBps })),
+    },
     {
       name: 'lower latency of collectives',
       ...faster,

@@ -3,15 +3,15 @@ import { sentence } from '../../sentence';
 import type { Pipeline } from '../predict/pipeline';
 import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
 
-/** Largest groups that a plan tries: k micro-batches take k times the memory of one. */
+/** Largest groups that a plan tries: in kFkB k micro-batches take k times the memory of one. */
 const mostInGroup = 16;
 
 /** Sums of the same times in another order differ by no more than this share: of two alike the smaller group is better. */
 const rounding = 1e-9;
 
 /**
- * A schedule that runs micro-batches in groups (kFkB), with the size that files set, or else the one with which its step is shortest, of
- * all up to 16 that fit; 1 where none does. Other schedules as they are.
+ * A schedule that runs micro-batches in groups (kFkB, GIS), with the size that files set, or else the one with which its step is
+ * shortest, of all up to 16 that fit; 1 where none does. Other schedules as they are.
  * @throws ExpectedError `schedule-unmet`; CancelledError.
  */
 export function withBestGroup(pipeline: Pipeline, spec: CandidateSpec, signal?: CancelSignal): CandidateSpec {
@@ -23,9 +23,10 @@ export function withBestGroup(pipeline: Pipeline, spec: CandidateSpec, signal?: 
   for (let size = 1; size <= Math.min(mostInGroup, scheme.length); size++) {
     const tried = inGroups(spec, size);
     const measured = measure(pipeline, tried, signal);
-    if (best === null || (measured.fits && measured.iterationMs < best.measured.iterationMs * (1 - rounding)))
-      best = { spec: tried, measured };
-    if (!measured.fits) break;
+    // Memory does not always grow with the group (GIS), so sizes after one that does not fit are tried too.
+    const isBetter =
+      best === null || (measured.fits && (!best.measured.fits || measured.iterationMs < best.measured.iterationMs * (1 - rounding)));
+    if (isBetter) best = { spec: tried, measured };
   }
   return best?.spec ?? spec;
 }
