@@ -170,8 +170,14 @@ def newest_checkpoint(folder: str) -> Path:
 
 
 def is_unsaved(folder: str, save: str | None) -> bool:
-    """Whether a run that saves into the folder it resumes from was ended before its first checkpoint: it begins again."""
-    return save is not None and Path(folder).resolve() == Path(save).resolve() and _newest(folder) is None
+    """
+    Whether a run that saves into the folder it resumes from was ended before its first checkpoint was whole: it begins again. A damaged
+    one is left for a person to look at.
+    """
+    root = Path(folder)
+    if save is None or root.resolve() != Path(save).resolve() or _newest(folder) is not None:
+        return False
+    return not any((each / "index.json").exists() for each in [root, *root.glob("step-*")])
 
 
 def _newest(folder: str) -> Path | None:
