@@ -48,6 +48,13 @@ export function offersMcpServer(): boolean {
   return vscode.workspace.getConfiguration(section).get<unknown>('mcpServer') === true;
 }
 
+/** Calls when that may have changed. */
+export function onMcpServerSetting(listener: () => void): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((event) => {
+    if (event.affectsConfiguration(`${section}.mcpServer`)) listener();
+  });
+}
+
 /** How a layer is measured on this machine. Machine settings: a workspace must not choose which libraries are loaded. */
 export function profilerSettings(uri: vscode.Uri): {
   readonly provider: ProviderName | null;

@@ -27,11 +27,11 @@ const mostFiles = 200;
  */
 export async function callTool({ ask, defaults }: ToolCalls, name: string, input: unknown, signal: AbortSignal): Promise<ToolAnswer> {
   const sources = openSources();
-  const { path: file, name: textName, gpu, nodes, gpus, set, other } = isRecord(input) ? input : {};
+  const { path: file, name: textName, text, what, gpu, nodes, gpus, set, other } = isRecord(input) ? input : {};
   const title = [file, textName].find((given) => typeof given === 'string');
   const held = defaults(sources.identity(title ?? ''));
   // What its panel keeps of the last plan holds for the question about that plan, and for no other.
-  const isAsPlanned = [gpu, nodes, gpus, set, other].every((given) => given === undefined);
+  const isAsPlanned = what !== 'fewest-gpus' && [text, gpu, nodes, gpus, set, other].every((given) => given === undefined);
   const files: FileContent[] = [];
   while (files.length <= mostFiles) {
     const answer = await ask('tool', { name, input, defaults: isAsPlanned ? held : without(held, 'kept'), files }, { signal });

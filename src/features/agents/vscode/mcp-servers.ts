@@ -1,13 +1,16 @@
 import process from 'node:process';
 import * as vscode from 'vscode';
-import { offersMcpServer } from '../../../extension/platform/settings';
+import { offersMcpServer, onMcpServerSetting } from '../../../extension/platform/settings';
 
 /** What VS Code has for MCP servers since 1.101, of which the oldest version that we run in has nothing. */
 interface McpApi {
   readonly lm: {
     readonly registerMcpServerDefinitionProvider?: (
       id: string,
-      provider: { readonly provideMcpServerDefinitions: () => readonly unknown[] },
+      provider: {
+        readonly onDidChangeMcpServerDefinitions: vscode.Event<void>;
+        readonly provideMcpServerDefinitions: () => readonly unknown[];
+      },
     ) => vscode.Disposable;
   };
   readonly McpStdioServerDefinition?: new (
@@ -27,7 +30,9 @@ export function registerMcpServers(context: vscode.ExtensionContext): vscode.Dis
   const { lm, McpStdioServerDefinition: Definition } = vscode as unknown as McpApi;
   if (lm.registerMcpServerDefinitionProvider === undefined || Definition === undefined) return vscode.Disposable.from();
   const { version } = context.extension.packageJSON as { readonly version: string };
-  return lm.registerMcpServerDefinitionProvider('terapipe', {
+  const changed = new vscode.EventEmitter<void>();
+  const provider = lm.registerMcpServerDefinitionProvider('terapipe', {
+    onDidChangeMcpServerDefinitions: changed.event,
     provideMcpServerDefinitions: () =>
       vscode.workspace.isTrusted && offersMcpServer()
         ? (vscode.workspace.workspaceFolders ?? [])
@@ -44,4 +49,11 @@ export function registerMcpServers(context: vscode.ExtensionContext): vscode.Dis
             )
         : [],
   });
+  return vscode.Disposable.from(
+    changed,
+    provider,
+    onMcpServerSetting(() => changed.fire()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
+  );
 }

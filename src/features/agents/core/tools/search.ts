@@ -30,7 +30,7 @@ import { memoryData } from '../words';
 export const searchTool = defineTool({
   title: 'Best layout for a cluster',
   description:
-    'Searches tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule and recompute for the fastest step that fits, with a bound that proves it. What the file or "set" fixes stays, unless "free" names it. Use it for \'which TP/PP/DP should I use on N GPUs\'. It answers after "seconds" with the best so far and how far off it may be; to end it may take tens of seconds. It reports progress and can be cancelled. Reads only.',
+    'Searches tensor, pipeline, data, context and expert sizes, stages, micro-batch, schedule and recompute for the fastest step that fits, with a bound that proves it. What the file or "set" fixes stays, unless "free" names it. Use it for \'which TP/PP/DP should I use on N GPUs\'. It answers after "seconds", or up to 30 until something fits, with the best so far and a bound where one is known; to end it may take tens of seconds. It reports progress and can be cancelled. Reads only.',
   input: v.object({
     ...askedEntries,
     free: v.optional(
@@ -96,7 +96,7 @@ function searched(problem: SearchProblem, seconds: number, host: ToolHost): Tool
     return resultAnswer(result);
   } catch (error) {
     if (!(error instanceof CancelledError) || host.signal.aborted) throw error;
-    if (soFar.found !== null) return soFarAnswer(problem, soFar.found, seconds);
+    if (soFar.found !== null) return soFarAnswer(problem, soFar.found, (host.clock() - startMs) / 1000);
     throw new ExpectedError(
       'search-time',
       sentence`Nothing that fits was found within ${Math.max(seconds, secondsToFirst)} s`,
@@ -114,10 +114,10 @@ function soFarAnswer(problem: SearchProblem, { best: { point }, lowerBoundMs, co
   return boundedAnswer(
     [
       ...bestLines(request, best, cost),
-      `The search was not done after ${seconds} s, with ${formatCount(counts.evaluated)} layouts simulated: ${
+      `The search was not done after ${seconds.toPrecision(2)} s, with ${formatCount(counts.evaluated)} layouts simulated: ${
         lowerBoundMs > 0 ? `none is faster than ${formatDuration(lowerBoundMs)}` : 'how much faster another is, is not known yet'
       }.`,
-      'Next: the same with more "seconds" (60) ends it, with runners-up and a proof.',
+      'Next: the same with more "seconds" (60 ends most searches), for runners-up and a proof.',
     ],
     { ...bestData(request, best), finished: false, proved: false },
   );
