@@ -139,7 +139,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     ask: startPlanner('dist/tools.js').ask,
     defaults: scenarios.resolveDefaults,
   });
-  keep(vscode.Disposable.from(tools, registerMcpServers(context), registerTasks(context), registerConfigTests(sessions, log)));
+  keep(vscode.Disposable.from(tools, registerMcpServers(context), registerTasks(context), registerConfigTests(sessions, log, onError)));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);

@@ -110,7 +110,7 @@ export function requireTrustToWrite(): void {
 export async function pickedLayout(commands: LayoutCommands, file: string, point: LayoutPoint | null): Promise<PickedLayout> {
   const { layouts } = commands;
   if (point === null) {
-    const { result } = await withSearchProgress(commands, file, layouts.current(file));
+    const { result } = await withSearchProgress(commands, file, layouts.current(file), 'notification');
     return { result, found: result.best };
   }
   const answer = layouts.state(file)?.answer ?? null;

@@ -40,17 +40,30 @@ export async function cancelSearchCommand({ layouts, shown }: LayoutCommands, ar
   layouts.cancel(await findTarget(shown, argument));
 }
 
-/** Under a second nothing is shown; longer work gets the best so far in the status bar: the Layout tab has the button to cancel. */
-export async function withSearchProgress<T>(commands: Pick<LayoutCommands, 'layouts'>, file: string, work: Promise<T>): Promise<T> {
+/**
+ * Under a second nothing is shown; longer work gets the best so far. @param where the status bar where the Layout tab is shown, which has a
+ * button to cancel.
+ */
+export async function withSearchProgress<T>(
+  commands: Pick<LayoutCommands, 'layouts'>,
+  file: string,
+  work: Promise<T>,
+  where: 'notification' | 'status bar' = 'status bar',
+): Promise<T> {
   const quick = await Promise.race([
     work.then((value) => ({ value })),
     new Promise<null>((resolve) => setTimeout(() => resolve(null), quickMs)),
   ]);
   if (quick !== null) return quick.value;
-  return notified(commands, file, work);
+  return notified(commands, file, work, where);
 }
 
-async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: string, work: Promise<T>): Promise<T> {
+async function notified<T>(
+  { layouts }: Pick<LayoutCommands, 'layouts'>,
+  file: string,
+  work: Promise<T>,
+  where: 'notification' | 'status bar',
+): Promise<T> {
   return withProgress(
     vscode.l10n.t('Searching layouts'),
     async (progress, token) => {
@@ -71,7 +84,7 @@ async function notified<T>({ layouts }: Pick<LayoutCommands, 'layouts'>, file: s
         subscriptions.dispose();
       }
     },
-    'status bar',
+    where,
   );
 }
 

@@ -13,10 +13,14 @@ import { memoryText, planSummary, planText } from './summary';
  * Every config of the workspace as tests of VS Code: its launcher starts it, and it fits. They appear with the first config that is
  * planned, since VS Code shows its view of tests in every workspace that has some.
  */
-export function registerConfigTests(sessions: PlanSessions, log: vscode.LogOutputChannel): vscode.Disposable {
+export function registerConfigTests(
+  sessions: PlanSessions,
+  log: vscode.LogOutputChannel,
+  onError: (error: unknown) => void,
+): vscode.Disposable {
   let tests: vscode.Disposable | null = null;
   const first = sessions.onDidChange(() => {
-    tests ??= createConfigTests(sessions, log);
+    tests ??= createConfigTests(sessions, log, onError);
     first.dispose();
   });
   return new vscode.Disposable(() => {
@@ -25,11 +29,12 @@ export function registerConfigTests(sessions: PlanSessions, log: vscode.LogOutpu
   });
 }
 
-function createConfigTests(sessions: PlanSessions, log: vscode.LogOutputChannel): vscode.Disposable {
+function createConfigTests(sessions: PlanSessions, log: vscode.LogOutputChannel, onError: (error: unknown) => void): vscode.Disposable {
   const controller = vscode.tests.createTestController('terapipe.configs', 'TeraPipe');
   const formats = new Map<string, FoundConfig['format']>();
   const find = async (token?: vscode.CancellationToken): Promise<void> => {
     const found = await findConfigs(log, token);
+    if (token?.isCancellationRequested === true) return;
     formats.clear();
     for (const { file, format } of found) formats.set(file, format);
     controller.items.replace(found.map(({ file }) => toItem(controller, file)));
@@ -39,20 +44,26 @@ function createConfigTests(sessions: PlanSessions, log: vscode.LogOutputChannel)
   const runAll = async (request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> => {
     if (formats.size === 0) await find(token);
     const run = controller.createTestRun(request);
-    for (const config of askedConfigs(controller, request)) {
-      const format = formats.get(config.id);
-      if (token.isCancellationRequested || format === undefined) break;
-      const startedMs = performance.now();
-      config.children.forEach((test) => run.started(test));
-      report(run, config, await sessions.ensure(config.id, format), performance.now() - startedMs);
+    try {
+      for (const config of askedConfigs(controller, request)) {
+        const format = formats.get(config.id);
+        if (token.isCancellationRequested) break;
+        if (format === undefined) continue;
+        const startedMs = performance.now();
+        config.children.forEach((test) => run.started(test));
+        // An edit of a moment ago may not be planned yet.
+        const state = await (sessions.get(config.id) === undefined ? sessions.ensure(config.id, format) : sessions.replan(config.id));
+        report(run, config, state, performance.now() - startedMs);
+      }
+    } finally {
+      run.end();
     }
-    run.end();
   };
   /** Until the token ends it, again for the configs that read what is saved. */
   const follow = (request: vscode.TestRunRequest, token: vscode.CancellationToken): void => {
     const saved = vscode.workspace.onDidSaveTextDocument(({ uri }) => {
       const changed = askedConfigs(controller, request).filter(({ id }) => sessions.reads(id).has(uri.toString()));
-      if (changed.length > 0) void runAll(new vscode.TestRunRequest(changed, request.exclude, request.profile), token);
+      if (changed.length > 0) runAll(new vscode.TestRunRequest(changed, request.exclude, request.profile), token).catch(onError);
     });
     token.onCancellationRequested(() => {
       saved.dispose();
@@ -122,9 +133,9 @@ function report(run: vscode.TestRun, config: vscode.TestItem, state: SessionStat
 }
 
 /** What keeps the launcher from starting a config, or us from reading it. */
-function startProblems({ findings, error, run, launcher, file }: SessionState): readonly Finding[] {
+function startProblems({ findings, error, run, file }: SessionState): readonly Finding[] {
   const errors = startErrors(findings);
-  if (errors.length > 0 || error === null || (launcher !== null && isOfAnotherKind(error))) return errors;
+  if (errors.length > 0 || error === null || isOfAnotherKind(error)) return errors;
   return [findingOfError(error, run?.place ?? { file, range: { start: 0, end: 0 } })];
 }
 

@@ -85,6 +85,7 @@ describe('tools for agents', () => {
       assert.match(text, /outside the folders/, asked);
     }
     const named = await call('terapipe_inspect', { text: JSON.stringify({ ...run, model: elsewhere }), name: 'terapipe.json' });
+    assert.match(named.text, /outside the folders/);
     assert.doesNotMatch(JSON.stringify(named), /512/);
   });
 
