@@ -18,7 +18,7 @@ export function launcherCanExpress([key]: WhatIfSet): boolean {
  */
 export function overridesForNewFile(
   { format, layout, training, batchPerReplica, nodes }: Run,
-  sets: readonly WhatIfSet[],
+  sets: readonly ConfigSet[],
   plan: Plan,
 ): readonly ConfigSet[] {
   const { request } = plan;

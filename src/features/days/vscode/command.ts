@@ -23,7 +23,8 @@ export async function daysCommand(commands: DaysCommands, argument: unknown, ask
   const { t } = vscode.l10n;
   const file = await findTarget(commands.shown, argument);
   const { plan, error } = await settled(commands, file);
-  if (plan === null) throw error ?? new ExpectedError('no-plan', sentence`There is no plan`, sentence`fix the config first`);
+  if (plan === null || error !== null)
+    throw error ?? new ExpectedError('no-plan', sentence`There is no plan`, sentence`fix the config first`);
   const settings = trainingCost(vscode.Uri.parse(file));
   const given = typeof asked === 'number' ? asked : (plan.request.training.tokens ?? settings.tokens);
   const { found, fits } = runOfPlans([], plan, given ?? (await askTokens()), {

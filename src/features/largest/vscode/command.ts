@@ -14,6 +14,7 @@ import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
 import type { ReportDocuments } from '../../../extension/views/report-documents';
 import type { TimelinePanels } from '../../../extension/views/timeline-panels';
 import type { PlannerClient } from '../../../host/planner/client';
+import { overridesForNewFile } from '../../../host/sessions/written-sizes';
 import type { ChosenKey } from '../../../host/sessions/scenarios';
 import type { WhatIfs } from '../../../host/sessions/what-ifs';
 import type { Largest } from '../core/largest';
@@ -27,6 +28,13 @@ export interface LargestCommands extends ChangeCommands, ScenarioCommands {
   readonly reports: ReportDocuments;
   readonly panels: TimelinePanels;
   readonly whatIfs: WhatIfs;
+}
+
+/** A size that was found for a run. */
+interface FoundSize {
+  readonly file: string;
+  readonly run: Run;
+  readonly found: Largest;
 }
 
 /** What is done with a size that was found. */
@@ -55,8 +63,8 @@ export async function findLargestCommand(
   const found = await withAbort(vscode.l10n.t('Finding what fits'), (signal, report) =>
     commands.aside.ask('largest', asked, { signal, report: (reply) => reply.type === 'progress' && report(reply.fraction) }),
   );
-  if (act === 'try' || act === 'write') await apply(commands, file, found, act);
-  else offer(commands, file, found);
+  if (act === 'try' || act === 'write') await apply(commands, { file, run, found }, act);
+  else offer(commands, { file, run, found });
   return foundSentences(found);
 }
 
@@ -91,7 +99,8 @@ function foundSentences(found: Largest): string[] {
 }
 
 /** A notification, with what can be done with the size. */
-function offer(commands: LargestCommands, file: string, found: Largest): void {
+function offer(commands: LargestCommands, asked: FoundSize): void {
+  const { file, found } = asked;
   const { t } = vscode.l10n;
   const [details, attempt] = [t('Details'), t('Plan with it')];
   const write = t('Write into {0}', targetName(commands, file));
@@ -100,8 +109,8 @@ function offer(commands: LargestCommands, file: string, found: Largest): void {
   const answers = [...(isTried ? [attempt] : []), ...(sets === null ? [] : [write]), details];
   void showInformationMessage(`${foundSentences(found).join('. ')}.`, ...answers).then((answer) =>
     runCommand(commands.log, 'terapipe.findLargest', async () => {
-      if (answer === attempt) await apply(commands, file, found, 'try');
-      if (answer === write) await apply(commands, file, found, 'write');
+      if (answer === attempt) await apply(commands, asked, 'try');
+      if (answer === write) await apply(commands, asked, 'write');
       if (answer === details) await commands.reports.show(t('The most that fits'), file, largestReport(found));
     }),
   );
@@ -112,12 +121,15 @@ function targetName({ sessions }: LargestCommands, file: string): string {
 }
 
 /** Tries a size, or writes it. @throws ExpectedError `largest-no-key` where no key sets it, or it cannot be tried. */
-async function apply(commands: LargestCommands, file: string, found: Largest, act: Act): Promise<void> {
-  const session = commands.sessions.get(file);
+async function apply(commands: LargestCommands, { file, run, found }: FoundSize, act: Act): Promise<void> {
+  const session = await settled(commands, file);
   const sets = numberSets(found);
-  if (sets === null || session === undefined) throw noKey();
+  if (sets === null) throw noKey();
+  if (JSON.stringify(session.run) !== JSON.stringify(run))
+    throw new ExpectedError('what-if-outdated', sentence`The config changed since this size was found`, sentence`find it again`);
   if (act === 'write') {
-    await setInConfig(commands, session, sets);
+    const { format, plan } = session;
+    await setInConfig(commands, session, format === 'terapipe' || plan === null ? sets : overridesForNewFile(run, sets, plan));
     return;
   }
   const tried = tryable(commands, file, sets);

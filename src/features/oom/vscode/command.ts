@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { say, sentence } from '../../../core/sentence';
-import { activeUri, settled, toUri, type ConfigCommands } from '../../../extension/commands/target';
+import { activeUri, findTarget, settled, toUri, type ConfigCommands } from '../../../extension/commands/target';
 import { showQuickPick, withAbort } from '../../../extension/platform/ui';
 import type { Profiles } from '../../../extension/sessions/profiles';
 import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
@@ -62,7 +62,7 @@ async function sourceFrom(uri: vscode.Uri): Promise<OomSource> {
 async function configOfRun({ shown }: OomCommands, config: unknown): Promise<string | null> {
   const { t } = vscode.l10n;
   const named = toUri(config);
-  if (named !== null && config !== 'none') return shown.findConfig(named);
+  if (named !== null && config !== 'none') return findTarget(shown, named);
   const known = shown.file();
   if (config === 'none' || known === null) return null;
   const items = [
@@ -76,7 +76,7 @@ async function configOfRun({ shown }: OomCommands, config: unknown): Promise<str
 
 async function plannedConfig(commands: OomCommands, file: string) {
   const { run, plan, error } = await settled(commands, file);
-  if (run === null || plan === null)
+  if (run === null || plan === null || error !== null)
     throw error ?? new ExpectedError('no-plan', sentence`The config of the run has no plan`, sentence`fix the config first`);
   const candidates = plan.candidates.map((candidate) => ({ ...candidate, timeline: null }));
   return {

@@ -27,11 +27,11 @@ interface DecodeTime {
 export interface Decode {
   /** Keys and values of one token on a GPU of the stage that has most, bytes. */
   readonly tokenBytes: number;
-  /** Tokens of all sequences together whose keys and values fit. */
+  /** Tokens of all sequences together whose keys and values fit; Infinity: the model keeps none, and its states are not counted. */
   readonly capacityTokens: number;
   /** The longest sequence: what fits, and the model has positions for. */
   readonly longestContext: number;
-  /** For one sequence, and for as many as fit; empty: not one fits. */
+  /** For one sequence, and for as many as fit; empty: not one fits, or the model keeps no keys and values. */
   readonly rows: readonly DecodeRow[];
 }
 
@@ -59,7 +59,7 @@ export function decodeRates(request: PlanRequest, stages: readonly StageContents
   const { model, training } = request;
   const tokens = training.sequenceLength;
   const most = Math.floor(capacityTokens / tokens);
-  const counts = most === 0 ? [] : [...new Set([1, most])];
+  const counts = most === 0 || most === Infinity ? [] : [...new Set([1, most])];
   return {
     tokenBytes: mostTokenBytes(request, stages),
     capacityTokens,
@@ -118,6 +118,7 @@ function readParameters(model: ModelSpec, kind: LayerKind, batch: number): numbe
 
 /** Capacity for keys and values, and the time of a token, a sentence each. */
 export function decodeTexts({ capacityTokens, longestContext, tokenBytes, rows }: Decode): Sentence[] {
+  if (tokenBytes === 0) return [sentence`Decode: the model keeps no keys and values; what its states take, and their time, is not counted`];
   return [
     sentence`Decode: keys and values of ${formatTokens(capacityTokens)} fit, ${formatBytes(tokenBytes)} a token on a GPU; a sequence may have ${formatTokens(longestContext)}`,
     ...rows.map(({ sequences, tokenMs: { low, usual, high }, tokensPerSecond }) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { decodeRates } from '../../../../src/features/prefill/core/decode';
 import { planPrefill } from '../../../../src/features/prefill/core/prefill';
 import { llama3, request } from '../../../golden/requests';
 
@@ -68,5 +69,10 @@ describe('decoding', () => {
     const expert = 3 * 8192 * 3584;
     const [two, four] = [rows(2)[0]!, rows(4)[0]!];
     near(four.tokenMs.usual - two.tokenMs.usual, (1e3 * 2 * 80 * 2 * expert) / 8 / (3.35e12 * 0.65), 1e-6);
+  });
+
+  it('has no times where a model keeps no keys and values', () => {
+    const asked = served('H100-80GB', 8192, { tensor: 8, pipeline: 1 });
+    assert.deepEqual(decodeRates(asked, [], Infinity).rows, []);
   });
 });
