@@ -117,22 +117,22 @@ export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescrip
     elsewhere: sentence`a runtime that redistributes attention across stages (no public one does)`,
   },
   kFkB: {
-    text: sentence`1F1B over groups of k micro-batches: hides slow sends, k times the memory (Ada-Grouper, 2023).`,
+    text: sentence`1F1B over groups of k micro-batches: hides slow sends, k times the activations (Ada-Grouper, 2023).`,
     runtimes: [],
     elsewhere: sentence`TorchTitan, from a CSV`,
   },
   BPipe: {
-    text: sentence`1F1B whose early stages lend activations to late ones: about half the memory (ICML 2023).`,
+    text: sentence`1F1B whose early stages lend activations to late ones: about half of them are held (ICML 2023).`,
     runtimes: [],
     elsewhere: sentence`a runtime that copies activations between stages (no public one does)`,
   },
   GIS: {
-    text: sentence`Interleaved 1F1B in smaller groups: down to half of its memory (PipeOffload, 2025).`,
+    text: sentence`Interleaved 1F1B in smaller groups: down to half of its activations (PipeOffload, 2025).`,
     runtimes: [],
     elsewhere: sentence`sail-sg's zero-bubble Megatron-LM`,
   },
   'PO-H': {
-    text: sentence`Evenly repeated chunks, half of them on the host: about a quarter of the memory (PipeOffload, 2025).`,
+    text: sentence`Evenly repeated chunks, half of them on the host: a quarter of the activations (PipeOffload).`,
     runtimes: [],
     elsewhere: sentence`sail-sg's zero-bubble Megatron-LM`,
   },

@@ -19,7 +19,6 @@ import { makeStudy } from './study';
 import { cacheBytes, cacheWord } from './labels';
 import { say } from '../../../src/core/sentence';
 
-/** What a terapipe.json needs for this tab. */
 /** The elastic tab: what freezing layers gains, its epochs over the GPUs, and the details of one. */
 export function makeElasticView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let boxes: readonly SpanBox[] = [];

@@ -99,10 +99,10 @@ export const batch = {
     type: integer(1, 1_000_000),
     meaning: sentence`Pending backwards per stage in planned zero-bubble schedules: more memory, less bubble.`,
   },
-  /** Of kFkB; absent: the number with the shortest step that fits. */
+  /** Of kFkB and GIS; absent: the number with the shortest step that fits. */
   groupedMicroBatches: {
     key: integer(1, 100_000),
-    meaning: sentence`Micro-batches of a group of kFkB. Default: the number with the shortest step that fits.`,
+    meaning: sentence`Micro-batches of a group of kFkB and GIS. Default: up to 16, with the shortest step that fits.`,
   },
   /** Id of the runtime that cuts sequences (`slice-runtimes`), at the flag that turns it on. */
   sliceRuntime: { read: text, meaning: sentence`Sequences are cut into token slices, which run in the order of Seq1F1B.` },
