@@ -29,6 +29,10 @@ describe('a model that a file only names', () => {
 
   it('leaves open what only its class in transformers would give', async () => {
     assert.deepEqual(await positionsFor('Qwen/Qwen3-8B'), { base: undefined, epsilon: undefined, scaling: undefined });
-    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V3'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V2'), { base: undefined, epsilon: undefined, scaling: undefined });
+  });
+
+  it('has what the config.json of DeepSeek-V3 has', async () => {
+    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V3'), { base: 10_000, epsilon: 1e-6, scaling: 40 });
   });
 });
