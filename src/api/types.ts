@@ -188,8 +188,10 @@ export interface PrefillAnswer {
     readonly p99Ms: number;
     readonly memory: { readonly fits: boolean; readonly usableBytes: number };
     readonly decode: {
-      readonly capacityTokens: number;
-      readonly longestContext: number;
+      /** Null: the model keeps no keys and values. */
+      readonly capacityTokens: number | null;
+      /** Null: nothing limits it. */
+      readonly longestContext: number | null;
       readonly rows: readonly {
         readonly sequences: number;
         readonly tokenMs: { readonly low: number; readonly usual: number; readonly high: number };

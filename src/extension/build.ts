@@ -97,7 +97,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     shell,
     torchFolder: context.asAbsolutePath('dist/torch'),
     plan: planner.plan,
-    aside: searcher,
+    searcher,
     measured,
     profiles,
     focus,

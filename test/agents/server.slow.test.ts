@@ -73,16 +73,6 @@ describe('terapipe mcp, over standard input and output', () => {
     }
   });
 
-  it('searches as long as it is given, with the best so far and a bound', async () => {
-    const asked = { path: 'media/samples/gpt3-175b/config.json', gpus: 384, seconds: 1 };
-    const { text, data } = await agent.call('terapipe_search', asked);
-    assert.equal(data['finished'], false);
-    assert.equal(data['fits'], true);
-    assert.match(text, /not done after [\d.]+ s.*(none is faster than|not known yet)/);
-    const planned = await agent.call('terapipe_plan', { path: asked.path, set: data['set'] });
-    assert.equal(planned.data['stepMs'], data['stepMs'], planned.text);
-  });
-
   it('cancels a call that is underway, and answers the next', async () => {
     const stop = new AbortController();
     const underway = agent.call(

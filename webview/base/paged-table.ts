@@ -34,6 +34,9 @@ export interface TableContent {
 /** Rows of a page. */
 const usualRows = 50;
 
+/** Rows of a page below a picture that shows all of them. */
+export const rowsBelowPicture = 6;
+
 /** What fills each table that is on screen, and the rows that it shows of that. */
 const contents = new WeakMap<HTMLTableElement, { readonly content: TableContent; readonly pageSize: number }>();
 

@@ -1,5 +1,19 @@
-import type { Emit, ScheduleProblem } from './kind';
+import type { Emit, ScheduleKind, ScheduleProblem } from './kind';
 import { operationKind, type OperationKind } from './schedule';
+
+/** What all schedules of these blocks are. */
+export const uniformTraits = {
+  placement: 'loop',
+  chunksPerStage: 'several',
+  slices: false,
+  sliced: false,
+  planned: false,
+  splitsBackward: true,
+  splitIn: ['megatron'],
+  postValidated: false,
+  bound: 'work',
+  unmet: () => null,
+} as const satisfies Partial<ScheduleKind>;
 
 /** When a pass of a unit on a chunk starts, in passes that all take as long: a weight gradient right after its input gradient. */
 export type PassStarts = (kind: OperationKind, chunk: number, unit: number) => number;

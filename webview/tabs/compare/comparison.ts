@@ -1,7 +1,7 @@
 import { fullAnswer, type ComparisonAnswer, type PageComparison } from '../../../src/features/compare/protocol';
 import type { ComparisonAct } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';
-import { makePagedTable, type TableContent } from '../../base/paged-table';
+import { makePagedTable, type TableContent, rowsBelowPicture } from '../../base/paged-table';
 import { errorNotice } from '../../shared/notices';
 import { whenChanged } from '../../shared/when-changed';
 import { makeRunningStrip } from '../../shared/running-strip';
@@ -55,13 +55,10 @@ export function makeComparison(store: Store): ComparisonView {
   return { element, update, act: (action) => ((store.state().comparison ?? null) === null ? undefined : lanes.act(action)) };
 }
 
-/** Stages at a time: both timelines show them all. */
-const rowsOfPage = 6;
-
 /** What a comparison found: sentences, both timelines and tables. */
 function makeAnswerView(store: Store, lanes: ComparedLanes) {
   const passes = makePassTable((side, operation) => lanes.goTo(side, operation));
-  const [stages, transfers] = [makePagedTable(rowsOfPage), makePagedTable()];
+  const [stages, transfers] = [makePagedTable(rowsBelowPicture), makePagedTable()];
   const sentences = h('ul', { class: 'reasons compared-sentences' });
   const figures = h('div', { class: 'compared-figures' });
   const undrawn = h('p', { class: 'hint' });

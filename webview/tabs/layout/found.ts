@@ -3,7 +3,7 @@ import type { LayoutAnswer, LayoutState } from '../../../src/protocol/layout';
 import { makeChart } from '../../charts/chart';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
-import { makePagedTable } from '../../base/paged-table';
+import { makePagedTable, rowsBelowPicture } from '../../base/paged-table';
 import { makeDisclosures } from '../../shared/disclosures';
 import { pricedRun } from '../../shared/training-cost';
 import { whenChanged } from '../../shared/when-changed';
@@ -20,9 +20,6 @@ import { searchButton } from './states';
 import { layoutTable } from './table';
 
 const everySchedule = '';
-
-/** Layouts at a time: the plot has them all. */
-const rowsOfPage = 6;
 
 /** The layouts of an answer. */
 interface FoundView {
@@ -42,7 +39,7 @@ export function makeFoundView(store: Store): FoundView {
     pick: (dot) => pick(dot === null || findLayoutRow(dot.id) === null ? null : dot.id),
     open: (dot) => open(findLayoutRow(dot.id)),
   });
-  const table = makePagedTable(rowsOfPage);
+  const table = makePagedTable(rowsBelowPicture);
   const disclosure = makeDisclosures();
   const filters = makeFilters(set);
   const controls = makeControls(store, set);

@@ -2,7 +2,7 @@ import { column, formatBytes } from '../../../src/core/format';
 import type { MemoryProfile, StageMemory } from '../../../src/core/memory-model/profile';
 import { fill, h } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
-import { makePagedTable } from '../../base/paged-table';
+import { makePagedTable, rowsBelowPicture } from '../../base/paged-table';
 import { capitalised } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { comparedCandidate, selectedOperation, shownCandidate, shownDrawn, type Store } from '../../base/store';
@@ -15,9 +15,6 @@ import { partName, peakPartName, presentParts, findStage, worstStage } from '../
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { own } from '../../../src/core/records';
-
-/** Stages at a time: the bars show them all. */
-const rowsOfPage = 6;
 
 /**
  * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
@@ -43,7 +40,7 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
   const other = makeChart(store, { profile: otherProfile, compared: profile, stage });
   const charts = h('div', { class: 'memory-charts' }, chart.element);
   const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
-  const table = makePagedTable(rowsOfPage);
+  const table = makePagedTable(rowsBelowPicture);
   const element = h(
     'div',
     { class: 'memory-view' },

@@ -1,25 +1,16 @@
 import { hostCopies } from '../activation-copies';
 import type { ScheduleKind } from '../kind';
 import type { ActivationCopies, Schedule } from '../schedule';
-import { emitUniform, uniformStarts } from '../uniform-blocks';
+import { emitUniform, uniformStarts, uniformTraits } from '../uniform-blocks';
 
 /**
  * PipeOffload (arXiv 2503.01328): micro-batches repeat one building block evenly, and activations of the chunks whose backward comes last
  * wait in the memory of the host: half of the chunks of a stage, rounded up.
  */
 export const pipeOffloadHalf: ScheduleKind = {
+  ...uniformTraits,
   name: 'PO-H',
-  placement: 'loop',
-  chunksPerStage: 'several',
-  slices: false,
-  sliced: false,
-  planned: false,
-  splitsBackward: true,
-  splitIn: ['megatron'],
-  postValidated: false,
-  bound: 'work',
   slicesInFlight: () => 0,
-  unmet: () => null,
   copies: (schedule) => offloadedCopies(schedule, Math.ceil(schedule.stageOfChunk.length / schedule.stages / 2)),
   order: (problem) => emitUniform(problem, 1),
 };

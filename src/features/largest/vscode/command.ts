@@ -22,8 +22,8 @@ import { largestReport, limitText, nextText } from '../core/report';
 import { largestKinds, type LargestKind } from '../core/sizes';
 
 export interface LargestCommands extends ChangeCommands, ScenarioCommands {
-  /** A planner for which no plan waits. */
-  readonly aside: PlannerClient;
+  /** The planner of searches: no plan waits for it. */
+  readonly searcher: PlannerClient;
   readonly profiles: Profiles;
   readonly reports: ReportDocuments;
   readonly panels: TimelinePanels;
@@ -61,7 +61,7 @@ export async function findLargestCommand(
   const defaults = kind === 'fewest-gpus' ? without(kept, 'kept') : kept;
   const asked = { run, defaults, found: await commands.profiles.found(run.file), what: kind };
   const found = await withAbort(vscode.l10n.t('Finding what fits'), (signal, report) =>
-    commands.aside.ask('largest', asked, { signal, report: (reply) => reply.type === 'progress' && report(reply.fraction) }),
+    commands.searcher.ask('largest', asked, { signal, report: (reply) => reply.type === 'progress' && report(reply.fraction) }),
   );
   if (act === 'try' || act === 'write') await apply(commands, { file, run, found }, act);
   else offer(commands, { file, run, found });

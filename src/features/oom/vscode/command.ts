@@ -12,8 +12,8 @@ import type { OomSource } from '../job';
 import { oomReport, verdictSentences } from '../core/report';
 
 export interface OomCommands extends ConfigCommands {
-  /** A planner for which no plan waits. */
-  readonly aside: PlannerClient;
+  /** The planner of searches: no plan waits for it. */
+  readonly searcher: PlannerClient;
   readonly profiles: Profiles;
   readonly scenarios: Scenarios;
   readonly reports: ReportDocuments;
@@ -31,7 +31,7 @@ export async function explainOomCommand(commands: OomCommands, log: unknown, con
   const file = await configOfRun(commands, config);
   const planned = file === null ? null : await plannedConfig(commands, file);
   const answer = await withAbort(t('Reading {0}', uriBaseName(uri)), (signal) =>
-    commands.aside.ask('oom', { source, planned }, { signal }),
+    commands.searcher.ask('oom', { source, planned }, { signal }),
   );
   await commands.reports.show(t('Out of memory'), uri.toString(), oomReport(answer));
   return verdictSentences(answer).map((one) => say(one, t));

@@ -21,8 +21,8 @@ import { rankMachines } from '../core/rank';
 import { whereReport } from '../core/report';
 
 export interface WhereCommands extends ConfigCommands {
-  /** A planner for which no plan waits. */
-  readonly aside: PlannerClient;
+  /** The planner of searches: no plan waits for it. */
+  readonly searcher: PlannerClient;
   readonly profiles: Profiles;
   readonly scenarios: Scenarios;
   readonly reports: ReportDocuments;
@@ -35,7 +35,7 @@ export interface WhereCommands extends ConfigCommands {
  */
 export async function whereCommand(commands: WhereCommands, argument: unknown, on: unknown): Promise<readonly string[]> {
   const { t } = vscode.l10n;
-  const { aside, profiles, reports, scenarios, shown } = commands;
+  const { searcher, profiles, reports, scenarios, shown } = commands;
   const file = await findTarget(shown, argument);
   const { run, error } = await settled(commands, file);
   if (run === null) throw error ?? new ExpectedError('no-plan', sentence`There is no model to plan`, sentence`fix the config first`);
@@ -48,8 +48,8 @@ export async function whereCommand(commands: WhereCommands, argument: unknown, o
     planMachines(run, machines, {
       free: null,
       search: async (placed, free) => {
-        const request = await aside.resolve({ run: placed, defaults, found }, { signal });
-        return aside.search(toSearchProblem(placed, request, free), { signal });
+        const request = await searcher.resolve({ run: placed, defaults, found }, { signal });
+        return searcher.search(toSearchProblem(placed, request, free), { signal });
       },
       onMachine: ({ name }, index) => report(index / machines.length, t('{0}, {1} of {2}', name, index + 1, machines.length)),
     }),

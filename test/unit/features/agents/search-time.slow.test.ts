@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'mocha';
+import { usualDefaults } from '../../../../src/features/agents/core/load';
+import { runTool } from '../../../../src/features/agents/core/run-tool';
+import type { ToolHost } from '../../../../src/features/agents/core/tool';
+
+const samples = path.join(import.meta.dirname, '../../../../media/samples');
+
+/** A host whose clock advances by `tickMs` at each look: the same on every machine. */
+function hostTicking(tickMs: number): ToolHost {
+  let now = 0;
+  return {
+    open: (file) => Promise.resolve({ file, text: readFileSync(path.join(samples, file), 'utf8') }),
+    read: () => Promise.reject(new Error('a config.json refers to nothing')),
+    shell: () => Promise.reject(new Error('no script is read')),
+    defaults: usualDefaults,
+    signal: { aborted: false },
+    progress: () => undefined,
+    clock: () => (now += tickMs),
+  };
+}
+
+describe('a search of agents', () => {
+  const asked = { path: 'gpt3-175b/config.json', gpus: 384 };
+
+  it('answers with the best so far and a bound when its time is up, and that is what a plan of it predicts', async () => {
+    const { text, data } = await runTool('terapipe_search', { ...asked, seconds: 1 }, hostTicking(0.1));
+    assert.equal(data['finished'], false, text);
+    assert.equal(data['fits'], true);
+    assert.match(text, /not done after [\d.]+ s.*(none is faster than|not known yet)/);
+    const planned = await runTool('terapipe_plan', { path: asked.path, set: data['set'] }, hostTicking(0));
+    assert.equal(planned.data['stepMs'], data['stepMs'], planned.text);
+  });
+
+  it('reports that nothing that fits was found when its time is up long before', async () => {
+    const { text, isError } = await runTool('terapipe_search', asked, hostTicking(1e6));
+    assert.equal(isError, true);
+    assert.match(text, /Nothing that fits was found within 30 s/);
+  });
+});
