@@ -7,6 +7,7 @@ import { megatronTraits, type LauncherTraits } from './traits';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
+import { llmFoundry } from './llm-foundry';
 import { mlperf } from './mlperf';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
@@ -20,6 +21,7 @@ import { torchtitan, torchtitanPython } from './torchtitan';
 import { torchtune } from './torchtune';
 import { trainerShell } from './trainer-shell';
 import { veomni } from './veomni';
+import { areal } from './areal';
 import { arcticTraining } from './arctic-training';
 import { lingua } from './lingua';
 import { primeRl } from './prime-rl';
@@ -38,8 +40,10 @@ export const launchers = {
   veomni,
   lingua,
   roll,
+  areal,
   'prime-rl': primeRl,
   'arctic-training': arcticTraining,
+  'llm-foundry': llmFoundry,
   'hf-trainer': hfTrainer,
   accelerate,
   'megatron-yaml': megatronYaml,

@@ -28,6 +28,8 @@ export interface LauncherTraits {
    * Sequences that one replica takes in a step where no global batch is given: a local batch, or as many micro-batches as it accumulates.
    */
   readonly batchOfReplica: 'local' | 'accumulated' | null;
+  /** A micro-batch that is larger than a rank's share of the batch is lowered to it, not refused. */
+  readonly capsMicroBatch?: true;
   /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
 }

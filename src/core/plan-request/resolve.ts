@@ -24,6 +24,7 @@ import { withTrainerTimes } from './trainer-times';
 import { batchFallback } from './assumed-batch';
 import { calibrated, type MeasuredStep } from './calibrate';
 import { defaultsRecorder, type ValueOrDefault } from './defaults-recorder';
+import { formatCount } from '../format';
 import { requestedGpus, type PlannedModel, type TrainingDraft } from './first-layout';
 import { withLayoutGiven } from './layout-given';
 import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
@@ -193,13 +194,27 @@ function trainingOn(
   kept: Scenario | undefined,
 ): TrainingSpec {
   const given = run.training;
+  const globalBatch = valueOrDefault('training.globalBatch', given.globalBatch, () => batchFallback(run, draft, layout, kept));
   return {
     ...draft,
+    ...cappedMicroBatch(run, draft, globalBatch / layout.data, valueOrDefault),
     sequenceParallel: valueOrDefault('training.sequenceParallel', given.sequenceParallel, () =>
       usualSequenceParallel(draft, layout.tensor),
     ),
-    globalBatch: valueOrDefault('training.globalBatch', given.globalBatch, () => batchFallback(run, draft, layout, kept)),
+    globalBatch,
   };
+}
+
+/** The micro-batch that a launcher takes which lowers one that is larger than the share of a replica, in whole sequences. */
+function cappedMicroBatch(
+  { format }: Run,
+  { microBatch }: TrainingDraft,
+  share: number,
+  valueOrDefault: ValueOrDefault,
+): Partial<Pick<TrainingSpec, 'microBatch'>> {
+  if (launcherTraits(format).capsMicroBatch !== true || microBatch <= share || !Number.isInteger(share) || share < 1) return {};
+  const reason = sentence`micro-batches of ${formatCount(microBatch)} are lowered to the share of a rank`;
+  return { microBatch: valueOrDefault('training.microBatch', undefined, () => ({ value: share, reason })) };
 }
 
 /** With the constants of the machine corrected by measured steps that the files give; measured layer times need none. */

@@ -31,6 +31,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   veomni: 'veomni.yaml',
   lingua: 'lingua.yaml',
   roll: 'roll.yaml',
+  areal: 'areal.yaml',
+  'llm-foundry': 'llm-foundry.yaml',
   'prime-rl': 'prime-rl.toml',
   'arctic-training': 'arctic-training.yml',
   nxdt: 'nxdt.yaml',

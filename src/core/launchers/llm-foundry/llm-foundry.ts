@@ -1,0 +1,169 @@
+import { byDefault } from '../../domain/located';
+import { count, fixed, names, on, positiveNumber, share } from '../../languages/reads';
+import { createResolver } from '../../languages/yaml/references';
+import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
+import type { GivenAdapters } from '../../run/adapters';
+import type { Facts, LauncherFile, Program } from '../../run/facts';
+import { sentence } from '../../sentence';
+import { fsdpStage } from '../accelerate/accelerate';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, attentionRows, knownWord, pathWord, sizeUnlessOpen, word } from '../tables/reads';
+import { joined, lenient, row, rows, type Table } from '../tables/table';
+
+const precisions = { amp_bf16: 'bf16', bf16: 'bf16', amp_fp16: 'fp16', fp16: 'fp16', amp_fp8: 'fp8', fp8: 'fp8', fp32: 'fp32' } as const;
+
+/** Fields of `TrainConfig`, and of Composer's `FSDPConfig` and `TPConfig`. */
+const keys: Table = {
+  flavor: [row('model.pretrained_model_name_or_path', pathWord)],
+  sequenceLength: [row('max_seq_len', count(1))],
+  globalBatch: [row('global_train_batch_size', count(1))],
+  microBatch: [row('device_train_microbatch_size', lenient(count(1)))],
+  precision: [row('precision', knownWord(precisions))],
+  optimizer: [row('optimizer.name', word)],
+  tensor: [row('tp_config.tensor_parallel_degree', count(1))],
+  zeroStage: [row('fsdp_config.sharding_strategy', fsdpStage)],
+  dataReplicate: rows(sizeUnlessOpen, 'fsdp_config.data_parallel_replicate_degree'),
+  recomputeGranularity: [row('fsdp_config.activation_checkpointing', lenient(fixed('full')))],
+  cpuCheckpointing: [row('fsdp_config.activation_cpu_offload', on(true))],
+};
+
+/** Keys of the platform's own part. */
+const platformKeys: Table = { world: [row('compute.gpus', count(1))] };
+
+/** `HuggingFaceCausalLM`: a config.json of the hub, of which some values are replaced. */
+const hubKeys: Table = joined(
+  {
+    attention: [row('model.use_flash_attention_2', fixed('flash'))],
+    attentionKernel: [row('model.use_flash_attention_2', fixed('flash2'))],
+  },
+  attentionRows('model.attn_implementation'),
+);
+
+const override = 'model.config_overrides';
+const overriddenKeys: Table = {
+  layers: [row(`${override}.num_hidden_layers`, count(1))],
+  hidden: [row(`${override}.hidden_size`, count(1))],
+  heads: [row(`${override}.num_attention_heads`, count(1))],
+  kvHeads: [row(`${override}.num_key_value_heads`, count(1))],
+  ffn: [row(`${override}.intermediate_size`, count(1))],
+  vocab: [row(`${override}.vocab_size`, count(1))],
+  maxPositions: [row(`${override}.max_position_embeddings`, count(1))],
+};
+
+/** Fields of `MPTConfig`. */
+const mptKeys: Table = {
+  layers: [row('model.n_layers', count(1))],
+  hidden: [row('model.d_model', count(1))],
+  heads: [row('model.n_heads', count(1))],
+  kvHeads: [row('model.attn_config.kv_n_heads', count(1)), row('model.attn_config.attn_type', knownWord({ multiquery_attention: 1 }))],
+  ffn: [row('model.ffn_config.ffn_hidden_size', count(1))],
+  gatedMlp: [
+    row(
+      'model.ffn_config.ffn_type',
+      anyOf((name) => (name.endsWith('glu') ? true : undefined)),
+    ),
+  ],
+  experts: [row('model.ffn_config.moe_num_experts', count(1))],
+  activeExperts: [row('model.ffn_config.moe_top_k', count(1))],
+  vocab: [row('model.vocab_size', count(1))],
+  maxPositions: [row('model.max_seq_len', count(1))],
+  tiedEmbeddings: [row('model.tie_word_embeddings', on(true))],
+  bias: [row('model.no_bias', on(false))],
+  norm: [
+    row(
+      'model.norm_type',
+      anyOf((name) => (name.includes('rmsnorm') ? 'rmsnorm' : 'layernorm')),
+    ),
+  ],
+  qkNorm: [row('model.attn_config.qk_ln', on(true))],
+  slidingWindow: [row('model.attn_config.sliding_window_size', sizeUnlessOpen)],
+  rotaryBase: [row('model.attn_config.rope_theta', positiveNumber)],
+  alibi: [row('model.attn_config.alibi', on(true))],
+  attention: [row('model.attn_config.attn_impl', knownWord({ flash: 'flash', flex: 'flash', torch: 'unfused' }))],
+  attentionKernel: [row('model.attn_config.attn_impl', knownWord({ flash: 'flash2' }))],
+  fusedCrossEntropy: [row('model.loss_fn', knownWord({ fused_crossentropy: true, torch_crossentropy: false }))],
+};
+
+/** Without `fsdp_config` Composer wraps the model in DDP. */
+const onDdp: Program = { name: 'LLM Foundry with DDP', traits: { runtime: 'ddp' } };
+
+/**
+ * A YAML of LLM Foundry (`scripts/train/train.py`, `TrainConfig`, read by OmegaConf), or of MosaicML's platform, which holds one under
+ * `parameters` and the GPUs under `compute`. A rank takes its share of the batch in micro-batches.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
+ */
+export function readLlmFoundry(file: string, text: string): LauncherFile {
+  const whole = parseYaml(file, text);
+  const document = parametersIn(whole);
+  const reader = createKeyReader(document, createResolver(document.root));
+  const platform = createKeyReader(whole, createResolver(whole.root));
+  const isMpt = (reader.one('model.name', word)?.value ?? '').startsWith('mpt');
+  const written = {
+    ...reader.facts(joined(keys, isMpt ? mptKeys : joined(hubKeys, overriddenKeys))),
+    ...platform.facts(platformKeys),
+  };
+  const isSharded = document.root.entries.get('fsdp_config')?.value.kind === 'map';
+  const facts = { ...defaults(isSharded), ...(isMpt ? mpt(reader, written) : {}), ...written };
+  return {
+    ...launcherFile(document, 'llm-foundry', facts, reader),
+    ...(!isSharded && { program: onDdp }),
+    ...readAdapters(reader),
+    modelFiles: isMpt || facts.flavor === undefined ? [] : [facts.flavor],
+  };
+}
+
+function parametersIn(document: YamlDocument): YamlDocument {
+  const inner = document.root.entries.get('parameters')?.value;
+  return inner?.kind === 'map' && !document.root.entries.has('train_loader') ? { ...document, root: inner } : document;
+}
+
+function defaults(isSharded: boolean): Facts {
+  return {
+    zeroStage: isSharded
+      ? byDefault(3, sentence`Composer's default sharding_strategy, FULL_SHARD`)
+      : byDefault(0, sentence`without fsdp_config Composer takes DDP, which shards nothing`),
+  };
+}
+
+/** What `MPTConfig` has without a key. */
+function mpt(reader: KeyReader, { hidden, ffn }: Facts): Facts {
+  const reason = sentence`MPTConfig has it without a key`;
+  const isRotary = reader.one('model.attn_config.rope', on(true))?.value === true;
+  const hasNoPositions = reader.one('model.attn_config.alibi', on(true))?.value === true || reader.one('model.learned_pos_emb', on(true))?.value === false; // prettier-ignore
+  const width = hidden?.value ?? 2048;
+  const ratio = reader.one('model.expansion_ratio', positiveNumber)?.value ?? 4;
+  return {
+    layers: byDefault(24, reason),
+    hidden: byDefault(2048, reason),
+    heads: byDefault(16, reason),
+    ...(ffn === undefined && { ffn: byDefault(Math.trunc(width * ratio), sentence`d_model times expansion_ratio, ${ratio}`) }),
+    gatedMlp: byDefault(false, reason),
+    vocab: byDefault(50368, reason),
+    maxPositions: byDefault(2048, reason),
+    tiedEmbeddings: byDefault(true, reason),
+    bias: byDefault(true, reason),
+    norm: byDefault('layernorm', reason),
+    positions: byDefault(isRotary ? 'rotary' : hasNoPositions ? 'none' : 'learned', reason),
+    attention: byDefault('flash', reason),
+    fusedCrossEntropy: byDefault(true, reason),
+  };
+}
+
+/** LoRA of peft. */
+function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const kind = reader.one('model.peft_config.peft_type', word);
+  if (kind?.source.kind !== 'file') return {};
+  const rank = reader.one('model.peft_config.r', count(1));
+  const targets = reader.one('model.peft_config.target_modules', names);
+  const dropout = reader.one('model.peft_config.lora_dropout', share);
+  const adapters: GivenAdapters = {
+    place: kind.source.place,
+    name: 'model.peft_config',
+    ...(/^lora$/i.test(kind.value) ? {} : { unlike: kind.value }),
+    ...(rank && { rank }),
+    ...(targets && targets.value.length > 0 && { targets }),
+    ...(dropout && { dropout }),
+  };
+  return { adapters };
+}
