@@ -132,6 +132,8 @@ interface CheckedSource {
 interface SourceOptions extends ReadingOptions {
   /** False: profiles that lie near it are not looked for. */
   readonly withNearby?: boolean;
+  /** False: changes with which a plan fits are not looked for. */
+  readonly withRemedies?: boolean;
 }
 
 /** Findings and plan of one text. What keeps it from being read or planned, a fault of ours too, is a finding. @throws CancelledError. */
@@ -159,7 +161,7 @@ export async function checkSource(
  */
 async function checkedConfig(
   source: SourceText,
-  { withNearby = true, ...reading }: SourceOptions,
+  { withNearby = true, withRemedies = true, ...reading }: SourceOptions,
   defaults: ResolveDefaults,
   texts: Map<string, string>,
 ): Promise<CheckedSource> {
@@ -177,7 +179,7 @@ async function checkedConfig(
   try {
     const planned = withNearby
       ? await planNearby(config, defaults, () => undefined, false)
-      : planRun(config, defaults, { isCompared: false });
+      : planRun(config, defaults, { isCompared: false, withRemedies });
     return { found: planned.findings, plan: planned.plan, config };
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;

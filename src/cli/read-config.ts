@@ -21,6 +21,8 @@ export interface ReadingOptions {
   readonly machine?: Machine;
   readonly shell: () => Promise<LauncherReader>;
   readonly withProfile?: boolean;
+  /** Planned with in place of the profile that the files name, which is not read; null: theirs. */
+  readonly profile?: NonNullable<Run['profile']> | null;
   /** Reads files that others name; left out: from the disk. */
   readonly read?: ReadReferenced;
 }
@@ -31,13 +33,20 @@ export interface ReadingOptions {
  */
 export async function readConfig(
   { file, text }: SourceText,
-  { sets, machine = noMachine, shell, read, ...options }: ReadingOptions,
+  { sets, machine = noMachine, shell, read, profile = null, withProfile = true }: ReadingOptions,
   texts: Map<string, string>,
 ): Promise<LoadedConfig> {
   texts.set(file, text);
-  const config = await loadConfig(file, text, { read: referencedInto(texts, read), shell }, options);
+  const config = await loadConfig(
+    file,
+    text,
+    { read: referencedInto(texts, read), shell },
+    { withProfile: withProfile && profile === null },
+  );
   const { run } = config;
-  return run === null ? config : { ...config, run: asAsked(run, machine, sets), fileRun: run };
+  if (run === null) return config;
+  const asked = asAsked(run, machine, sets);
+  return { ...config, run: profile === null ? asked : { ...asked, profile }, fileRun: run };
 }
 
 /** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */
@@ -68,14 +77,23 @@ export type RunConfig = LoadedConfig & { readonly run: Run };
 
 /**
  * A config with its run, which is planned with the profile that the command line names. @throws ExpectedError as `requireRun` and
- * `readProfile`.
+ * `profileOfLine`.
  */
-export async function runConfig(config: LoadedConfig, { profile: file }: Line, texts: Map<string, string>): Promise<RunConfig> {
+export async function runConfig(config: LoadedConfig, line: Line, texts: Map<string, string>): Promise<RunConfig> {
   const run = requireRun(config);
-  if (file === null) return { ...config, run };
-  if (file === 'none') return { ...config, run: { ...run, profile: overridden(null) } };
+  const profile = await profileOfLine(line, texts);
+  return { ...config, run: profile === null ? run : { ...run, profile } };
+}
+
+/** The profile that a command line names, or that it wants none; null: it says nothing. @throws ExpectedError as `parseProfile`. */
+export async function profileOfLine(
+  { profile: file }: Pick<Line, 'profile'>,
+  texts: Map<string, string>,
+): Promise<NonNullable<Run['profile']> | null> {
+  if (file === null) return null;
+  if (file === 'none') return overridden(null);
   const { text } = await readInto(texts, file);
-  return { ...config, run: { ...run, profile: overridden({ file, profile: parseProfile(text, file) }) } };
+  return overridden({ file, profile: parseProfile(text, file) });
 }
 
 /** An ONNX model: binary, and read in pieces. */

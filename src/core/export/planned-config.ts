@@ -35,6 +35,8 @@ interface PlanningOptions {
   readonly progress?: (line: string) => void;
   /** False: without the schedules that are not chosen, where no finding, remedy or row is about them. */
   readonly isCompared?: boolean;
+  /** False: no changes are looked for with which a plan fits that does not. */
+  readonly withRemedies?: boolean;
   readonly signal?: CancelSignal;
 }
 
@@ -51,7 +53,7 @@ export function requireRun({ run, noRun }: Pick<LoadedConfig, 'run' | 'noRun'>):
 export function planRun(
   config: LoadedConfig,
   defaults: ResolveDefaults,
-  { found = [], progress = () => undefined, isCompared = true, signal }: PlanningOptions = {},
+  { found = [], progress = () => undefined, isCompared = true, withRemedies = true, signal }: PlanningOptions = {},
 ): Planned {
   const run = requireRun(config);
   try {
@@ -59,8 +61,9 @@ export function planRun(
     const isWhole = isCompared || request.slicing.split !== undefined || request.training.lengths !== undefined;
     const onProgress = (fraction: number): void => progress(`planning, ${formatPercent(fraction)}`);
     const first = makePlan(request, { isCompared: isWhole, onProgress, signal });
-    const plan = isWhole || chosenCandidate(first).fits ? first : makePlan(request, { onProgress, signal });
-    const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found, signal }), signal);
+    const plan = isWhole || !withRemedies || chosenCandidate(first).fits ? first : makePlan(request, { onProgress, signal });
+    const planChanged = (changed: Run): Plan => planRemedy(changed, plan, { defaults, found, signal });
+    const remedies = withRemedies ? findRemedies(run, plan, planChanged, signal) : [];
     const checkpoint = plannedCheckpoint(config, run, plan.request);
     return { run, plan, remedies, checkpoint, findings: judgedFindings(config, run, plan, remedies) };
   } catch (error) {

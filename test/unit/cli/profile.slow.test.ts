@@ -115,6 +115,24 @@ describe('terapipe profile', () => {
     assert.match(err, /hidden width 64, not 128/);
   });
 
+  it('plans what check and diff look at with the profile that the command line names', async () => {
+    const [name = ''] = readdirSync(profiles());
+    const profile = path.join(profiles(), name);
+    const other = path.join(folder, 'wide.json');
+    writeFileSync(other, JSON.stringify({ ...model, n_embd: 128 }));
+    const { findings } = (await json(['check', config, other, '--profile', profile], 1)) as {
+      findings: { severity: string; file: string; message: string }[];
+    };
+    const errors = findings.filter(({ severity }) => severity === 'error');
+    assert.deepEqual(errors.map(({ file }) => file), [other]); // prettier-ignore
+    assert.match(errors[0]?.message ?? '', /hidden width 64, not 128/);
+    const longer = path.join(folder, 'longer.json');
+    writeFileSync(longer, JSON.stringify({ ...model, n_layer: 8 }));
+    const { configs } = (await json(['diff', config, longer, '--profile', profile])) as { configs: { base: { stepMs: number } }[] };
+    const { plan } = (await json(['plan', config, '--profile', profile])) as { plan: { iterationMs: number } };
+    assert.equal(configs[0]?.base.stepMs, plan.iterationMs);
+  });
+
   it('is shown by inspect, with TF32 and launches', async () => {
     const [name = ''] = readdirSync(profiles());
     const file = path.join(profiles(), name);

@@ -20,7 +20,7 @@ export const diffCommand = defineCommand({
   notes: `The two that diff compares are files, folders, or git revisions: main is the current
 folder there, main:configs/a.yaml a path in it. Exit status 1 where the change adds an
 error or a step that no longer fits.`,
-  start: ({ paths, sets, machine, defaults, json }, given) => {
+  start: ({ paths, sets, machine, profile, defaults, json }, given) => {
     const { all: isAll = false, ignore: codes = '', format: written = 'text' } = given;
     const printedAs = parseChoice(formats, written, 'no format of diff');
     if (json && printedAs === 'markdown') throw usage(sentence`--json and --format markdown are two formats`, sentence`give one of them`);
@@ -28,12 +28,14 @@ error or a step that no longer fits.`,
     if (range === null && paths.length !== 2)
       throw usage(sentence`diff compares two, not ${paths.length}`, sentence`give BASE and HEAD, or --git BASE..HEAD and paths`);
     const off = new Set(codes.split(',').map((code) => code.trim()));
-    return async ({ shell, signal, status }) => {
+    return async ({ shell, signal, status }, texts) => {
       const { openSides } = await import('./open-sides');
+      const { profileOfLine } = await import('../../../cli/read-config');
       const { compareSides } = await import('./compare-sides');
       const { diffAnswer } = await import('./answer');
       const sides = await openSides(paths, range, signal);
-      const options = { sets, machine, shell, signal, defaults, off, progress: status };
+      const planned = await profileOfLine({ profile }, texts);
+      const options = { sets, machine, profile: planned, shell, signal, defaults, off, progress: status };
       const compared: SideChanges[] = [];
       for (const { base, head } of sides) compared.push(await compareSides(base, head, options));
       return diffAnswer(sides, compared, { all: isAll, asMarkdown: printedAs === 'markdown' });

@@ -44,10 +44,19 @@ export async function compareSides(base: Side, head: Side, options: ComparingOpt
     throwIfCancelled(options.signal);
     if (before !== undefined && after !== undefined && (await isSame(base, before, head, after, options))) continue;
     const opened = (side: Side, source: SourceText | undefined, ofSide: Map<string, string>): Opened => ({ side, source, texts: ofSide });
-    const [old, now] = await bothStates(opened(base, before, texts.base), opened(head, after, texts.head), options);
-    changes.push(compareStates(pair, old ?? null, now ?? null));
+    changes.push(await comparePair(pair, opened(base, before, texts.base), opened(head, after, texts.head), options));
   }
   return { changes, configs: pairs.length, texts };
+}
+
+/** What changed in a config. Remedies take most of the time of a plan that does not fit: they are looked for where that is new. */
+async function comparePair(pair: Pair, base: Opened, head: Opened, options: ComparingOptions): Promise<ConfigChange> {
+  const compare = async (withRemedies: boolean): Promise<ConfigChange> => {
+    const [old, now] = await bothStates(base, head, { ...options, withRemedies });
+    return compareStates(pair, old ?? null, now ?? null);
+  };
+  const change = await compare(false);
+  return change.added.some(({ code }) => code === 'memory-over-capacity') ? compare(true) : change;
 }
 
 interface Pair {
@@ -114,11 +123,15 @@ interface Opened {
   readonly texts: Map<string, string>;
 }
 
+interface PlanningOptions extends ComparingOptions {
+  readonly withRemedies: boolean;
+}
+
 /**
  * The states of a config on both sides. Where a side leaves the number of nodes to the planner and that takes fewer, it is planned on as
  * many as the other: the change is that of the files, and not of the machine.
  */
-async function bothStates(base: Opened, head: Opened, options: ComparingOptions): Promise<(ConfigState | null)[]> {
+async function bothStates(base: Opened, head: Opened, options: PlanningOptions): Promise<(ConfigState | null)[]> {
   const states = [await configState(base, options), await configState(head, options)];
   const nodes = states.map((state) => state?.plan?.request.cluster.nodes ?? null);
   const [one, other] = nodes;
@@ -134,7 +147,7 @@ async function bothStates(base: Opened, head: Opened, options: ComparingOptions)
   return states;
 }
 
-async function configState({ source, side, texts }: Opened, { defaults, off, ...reading }: ComparingOptions): Promise<ConfigState | null> {
+async function configState({ source, side, texts }: Opened, { defaults, off, ...reading }: PlanningOptions): Promise<ConfigState | null> {
   if (source === undefined) return null;
   const { found, plan, config } = await checkSource(source, { ...reading, read: side.read, withNearby: false }, defaults, texts);
   const given = Object.fromEntries(givenSizes.map((size) => [size, givenSize(config, plan, size)])) as ConfigState['given'];
