@@ -67,23 +67,14 @@ function made(modules) {
 async function build() {
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const worker = async () => {
-    const { outputFiles } = await esbuild.build({
-      ...common,
-      format: 'iife',
-      legalComments: 'none',
-      entryPoints: ['src/web/worker.ts'],
-      write: false,
-    });
-    return outputFiles[0].text;
-  };
-  await esbuild.build({
-    ...common,
-    entryPoints: { web: 'src/web/main.ts', webview: 'webview/main.ts', page: 'webview/page.css' },
-    splitting: true,
-    chunkNames: 'page/[name]-[hash]',
-    plugins: [withoutStyleProbe, made({ 'terapipe:worker': worker, 'terapipe:wasm': wasm, 'terapipe:samples': samples })],
-  });
+  // Apart from each other, or each would come in many small files: a worker needs what the page needs too, but is not to wait for it.
+  const plugins = [withoutStyleProbe, made({ 'terapipe:wasm': wasm, 'terapipe:samples': samples })];
+  const apart = [{ web: 'src/web/start.ts' }, { planner: 'src/web/worker.ts' }, { webview: 'webview/main.ts', page: 'webview/page.css' }];
+  await Promise.all(
+    apart.map((entryPoints) =>
+      esbuild.build({ ...common, entryPoints, splitting: true, chunkNames: `${Object.keys(entryPoints)[0]}/[name]-[hash]`, plugins }),
+    ),
+  );
   const { version } = JSON.parse(await readFile('package.json', 'utf8'));
   const css = `${await readFile('src/web/theme.css', 'utf8')}${await readFile('src/web/web.css', 'utf8')}`;
   await writeFile(path.join(outdir, 'web.css'), css);

@@ -1,7 +1,6 @@
 import wasm from './wasm';
 import { ExpectedError } from '../core/errors';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
-import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
 import { say, sentence } from '../core/sentence';
 import { createComparisons } from '../features/compare/host/comparisons';
 import { toPageComparison } from '../features/compare/host/page';
@@ -18,6 +17,7 @@ import { createScenarios } from '../host/sessions/scenarios';
 import type { SessionFormat, SessionState } from '../host/sessions/session-state';
 import { createWhatIfs } from '../host/sessions/what-ifs';
 import { actForPage, type Surroundings } from './actions';
+import { defaults } from './defaults';
 import { displayPath, resolvePath, type WebFiles } from './files';
 import { startPlannerWorker } from './planner-worker';
 
@@ -31,12 +31,6 @@ export interface WebHost {
   readonly changed: (file: string) => void;
 }
 
-const defaults: ResolveDefaults = {
-  gpu: assumedGpuName,
-  nodes: null,
-  gpusPerNode: null,
-  reasons: { gpu: sentence`as nothing names one`, nodes: sentence`as nothing names them`, gpusPerNode: sentence`as nothing names them` },
-};
 const typingPauseMs = 250;
 
 /** Sessions of configs, and what is searched, tried and compared of them. */

@@ -37,6 +37,7 @@ const element = <T extends HTMLElement = HTMLElement>(id: string, kind: new () =
 const editor = element('editor', HTMLTextAreaElement);
 const picker = element('files', HTMLSelectElement);
 const status = element('status');
+const first = element('first');
 
 let focus: PageFocus = 'none';
 const toPage = (data: unknown): void => void window.dispatchEvent(new MessageEvent('message', { data }));
@@ -130,6 +131,7 @@ function openModel(model: string): void {
 }
 
 function goToStart(): void {
+  first.textContent = '';
   document.body.dataset['screen'] = 'start';
   element('paste').focus();
 }
@@ -153,6 +155,19 @@ async function copyLink(): Promise<void> {
 async function openLink(): Promise<void> {
   const linked = await fromFragment(location.hash);
   if (linked !== null) open(linked);
+}
+
+function keepForLater(): void {
+  if (location.protocol === 'https:' || location.hostname === 'localhost' || location.hostname === '127.0.0.1')
+    navigator.serviceWorker.register('sw.js').catch(() => undefined);
+}
+
+/** The page itself: it asks for its host when it starts. */
+function loadPage(): void {
+  const script = document.createElement('script');
+  script.type = 'module';
+  script.src = 'webview.js';
+  document.body.append(script);
 }
 
 function reported(work: Promise<void>): void {
@@ -180,23 +195,14 @@ function fillStart(): void {
   );
 }
 
-function followTheme(): void {
-  const [dark, contrast] = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)'].map((query) => matchMedia(query));
-  const apply = (): void => {
-    const names = contrast?.matches === true ? (['high-contrast', 'high-contrast-light'] as const) : (['dark', 'light'] as const);
-    const theme = names[dark?.matches === true ? 0 : 1];
-    document.documentElement.className = theme;
-    document.body.className = `vscode-${theme}`;
-  };
-  for (const query of [dark, contrast]) query?.addEventListener('change', apply);
-  apply();
-}
-
-followTheme();
 fillStart();
 watchKeys(() => focus, toPage);
-editor.addEventListener('input', () => files.put(displayed(), editor.value));
+editor.addEventListener('input', () => {
+  first.textContent = '';
+  files.put(displayed(), editor.value);
+});
 picker.addEventListener('change', () => display(displayed()));
+element('plan', HTMLButtonElement).disabled = false;
 element('plan').addEventListener('click', () => openText(element('paste', HTMLTextAreaElement).value));
 element('paste').addEventListener('paste', () => setTimeout(() => openText(element('paste', HTMLTextAreaElement).value)));
 element('home').addEventListener('click', goToStart);
@@ -214,5 +220,6 @@ document.addEventListener('drop', (event) => {
 });
 window.addEventListener('hashchange', () => reported(openLink()));
 reported(openLink());
-if (location.protocol === 'https:' || location.hostname === 'localhost' || location.hostname === '127.0.0.1')
-  void navigator.serviceWorker.register('sw.js').catch(() => undefined);
+loadPage();
+// What is kept for when there is no network is fetched once the page has what it needs.
+requestIdleCallback(() => setTimeout(keepForLater, 3000));

@@ -1,10 +1,4 @@
 /** Made by `web.mjs`. */
-declare module 'terapipe:worker' {
-  /** The script of a planner's worker. */
-  const text: string;
-  export default text;
-}
-
 declare module 'terapipe:wasm' {
   /** The WebAssembly that reads shell scripts, by file name, in base64. */
   const modules: Readonly<Record<string, string>>;

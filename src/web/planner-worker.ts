@@ -1,12 +1,37 @@
-import script from 'terapipe:worker';
 import type { PlannerProcess, ProcessOptions } from '../host/planner/process';
+import type { LinkedFiles } from './link';
 
-/** Starts a planner in a web worker. From a blob, since one that is fetched is not bound by the policy of the page. */
+/** What a planner's worker is asked before there is a page: the first figures of a link. */
+export interface FirstRequest {
+  readonly first: LinkedFiles;
+}
+
+/** The figures, as text; null for none. */
+export interface FirstAnswer {
+  readonly figures: string | null;
+}
+
+/** A worker that was started early, for the first planner. */
+let spare: Worker | null = null;
+
+/** Asks a planner for the first figures of a link; null where there are none yet. */
+export function askFirst(files: LinkedFiles): Promise<string | null> {
+  const worker = (spare = startWorker());
+  return new Promise((resolve) => {
+    worker.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+      if (isFirstAnswer(data)) resolve(data.figures);
+    });
+    worker.postMessage({ first: files } satisfies FirstRequest);
+  });
+}
+
+/** Starts a planner in a web worker. */
 export function startPlannerWorker({ onReply, onEnd }: ProcessOptions): PlannerProcess {
-  const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
-  const worker = new Worker(url, { name: 'planner' });
+  const worker = spare ?? startWorker();
+  spare = null;
   let answered = false;
   worker.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (isFirstAnswer(data)) return;
     answered = true;
     onReply(data);
   });
@@ -23,8 +48,20 @@ export function startPlannerWorker({ onReply, onEnd }: ProcessOptions): PlannerP
     hold: () => undefined,
     stop: () => {
       worker.terminate();
-      URL.revokeObjectURL(url);
       return Promise.resolve();
     },
   };
+}
+
+/** From a blob that loads the script: a worker whose own script is fetched is not bound by the policy of the page. */
+function startWorker(): Worker {
+  const script = `import ${JSON.stringify(new URL('planner.js', document.baseURI).href)}`;
+  const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+  const worker = new Worker(url, { name: 'planner', type: 'module' });
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  return worker;
+}
+
+function isFirstAnswer(data: unknown): data is FirstAnswer {
+  return typeof data === 'object' && data !== null && 'figures' in data;
 }

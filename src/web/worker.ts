@@ -1,26 +1,31 @@
-import { ExpectedError } from '../core/errors';
-import { sentence } from '../core/sentence';
-import { comparePlans } from '../features/compare/core/plans';
-import { evidenceOfText } from '../features/oom/core/read-log';
-import { makePlanners } from '../worker/planners';
-import { servePlanner } from '../worker/serve';
+import { firstFigures } from './first-figures';
+import type { FirstAnswer, FirstRequest } from './planner-worker';
 
-/** The planner in a web worker. A request that is given up ends it, since a worker that plans reads no messages. */
-servePlanner(
-  {
-    onMessage: (listener) => self.addEventListener('message', (event: MessageEvent<unknown>) => listener(event.data)),
-    post: (message, moved = []) => self.postMessage(message, { transfer: [...moved] }),
-  },
-  () => false,
-  makePlanners({
-    compare: ({ plan, against }) => {
-      if (against.kind === 'plan') return comparePlans(plan, against.plan, { a: 'A', b: 'B' });
-      throw notLocal();
-    },
-    readEvidence: (source) => (source.kind === 'text' ? Promise.resolve(evidenceOfText(source.text)) : Promise.reject(notLocal())),
-  }),
-);
+/*
+ * The start of a planner's worker: the first figures of a link need less than all that planners do, which is loaded when it is asked.
+ */
 
-function notLocal(): ExpectedError {
-  return new ExpectedError('measured-not-local', sentence`A page in a browser reads no measured runs`, sentence`compare it in VS Code`);
+let serving: Promise<(message: unknown) => void> | undefined;
+
+self.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+  if (isFirstRequest(data)) void answerFirst(data);
+  else {
+    serving ??= loadPlanners();
+    serving.then((receive) => receive(data)).catch(reportError);
+  }
+});
+
+async function loadPlanners(): Promise<(message: unknown) => void> {
+  const { serveWorker } = await import('./serve-worker');
+  return serveWorker();
+}
+
+/** Errors are left to the page, which reads the files too. */
+async function answerFirst({ first }: FirstRequest): Promise<void> {
+  const figures = await firstFigures(first).catch(() => null);
+  self.postMessage({ figures } satisfies FirstAnswer);
+}
+
+function isFirstRequest(data: unknown): data is FirstRequest {
+  return typeof data === 'object' && data !== null && 'first' in data && !('type' in data);
 }

@@ -374,9 +374,9 @@ export const houses: Readonly<Record<string, House>> = {
   },
   'src/web/': {
     about:
-      'the page in a browser: `main` starts the host of the page that VS Code shows too, with files in memory (`files`) and planners in web workers (`planner-worker`, `worker`); no server, nothing is sent',
+      'the page in a browser: `main` starts the host of the page that VS Code shows too, with files in memory (`files`) and planners in web workers (`planner-worker`, `worker`); `start` shows the first figures of a link while that is loaded; no server, nothing is sent',
     files: ['src/web/', 'src/host/', 'src/worker/serve', 'src/worker/planners', 'src/protocol/', 'src/core/'],
-    packages: ['terapipe:worker', 'terapipe:wasm', 'terapipe:samples'],
+    packages: ['terapipe:wasm', 'terapipe:samples'],
   },
   'webview/': {
     about: 'the page that VS Code and browsers show: with `src/web` the only folder that touches the DOM',

@@ -22,7 +22,7 @@ import { resolveRun } from '../../src/core/plan-request/resolve';
 import { searchLayouts } from '../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../src/core/layout-search/problem';
 import { configItems } from '../../src/extension/views/explorer-items';
-import { memoryText, planSummary } from '../../src/extension/views/summary';
+import { memoryText, planSummary } from '../../src/host/plan-summary';
 import { launchedPageLayout, toLayoutAnswer } from '../../src/protocol/layout';
 import { planContent } from '../../webview/tabs/layout/content';
 import { layoutRows } from '../../webview/tabs/layout/rows';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { injectAxe, runAxe } from './axe';
 import type { Stage } from './browser';
+import { planned, startSite, type Site } from './site';
 
 /*
  * The page for browsers as people get it: built and served by `npm run web -- --serve`, each case in a profile of its own.
@@ -17,37 +18,6 @@ import type { Stage } from './browser';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const samples = path.join(root, 'media/samples/llama3-8b');
 const sample = path.join(samples, 'config.json');
-
-interface Site {
-  readonly url: string;
-  /** Ends the server. */
-  readonly stop: () => Promise<void>;
-}
-
-async function startSite(): Promise<Site> {
-  const server = spawn(process.execPath, ['web.mjs', '--serve'], {
-    cwd: root,
-    env: { ...process.env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = new Promise<void>((resolve) => server.on('exit', () => resolve()));
-  let printed = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    server.stdout.on('data', (text: Buffer) => {
-      printed += text.toString();
-      const [address] = /http:\S+/.exec(printed) ?? [];
-      if (address !== undefined) resolve(address);
-    });
-    void ended.then(() => reject(new Error('the server ended')));
-  });
-  return {
-    url,
-    stop: async () => {
-      server.kill();
-      await ended;
-    },
-  };
-}
 
 /** A visitor: a profile of its own. */
 interface Visitor {
@@ -64,12 +34,6 @@ async function visit(context: BrowserContext, url: string): Promise<Visitor> {
   });
   await page.goto(url);
   return { page, complaints };
-}
-
-async function planned(page: Page): Promise<string> {
-  const figures = page.locator('#root dl.figures').first();
-  await figures.waitFor({ timeout: 120_000 });
-  return figures.innerText();
 }
 
 async function paste(page: Page, text: string): Promise<void> {
@@ -162,6 +126,7 @@ export const webCases: readonly WebCase[] = [
   webCase('each sample and known model of the start screen is planned', async (site, newVisitor) => {
     const { page } = await newVisitor(site.url);
     const buttons = page.locator('#models button, #samples button');
+    await buttons.first().waitFor();
     const count = await buttons.count();
     assert.ok(count >= 8);
     for (let index = 0; index < count; index++) {

@@ -11,7 +11,7 @@ import type { LayoutSearch } from '../../host/sessions/layout-search-host';
 import type { PrefillAnswer } from '../../features/prefill/core/answer';
 import type { PrefillSession } from '../../features/prefill/host/prefills';
 import { isStale, type SessionState } from '../../host/sessions/session-state';
-import { elasticText, planText, planSummary } from '../views/summary';
+import { elasticText, planText, planSummary } from '../../host/plan-summary';
 import { say, type Translate } from '../../core/sentence';
 
 /** Text and command of one lens. */

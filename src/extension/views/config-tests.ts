@@ -7,7 +7,7 @@ import type { SessionState } from '../../host/sessions/session-state';
 import { toRange } from '../language/ranges';
 import { findConfigs, type FoundConfig } from '../sessions/find-configs';
 import { displayPath } from '../sessions/sources';
-import { memoryText, planSummary, planText } from './summary';
+import { memoryText, planSummary, planText } from '../../host/plan-summary';
 
 /**
  * Every config of the workspace as tests of VS Code: its launcher starts it, and it fits. They appear with the first config that is

@@ -6,7 +6,7 @@ import { stageFits } from '../../core/memory-model/verdict';
 import { chosenCandidate, type Candidate } from '../../core/planner/plan';
 import { groupRows, type FactRow, type GroupRow } from '../language/launcher-outline';
 import type { SessionState } from '../../host/sessions/session-state';
-import { elasticText, memoryText, planSummary } from './summary';
+import { elasticText, memoryText, planSummary } from '../../host/plan-summary';
 import { say, type Translate } from '../../core/sentence';
 
 /** A row of the tree of models and plans, as data. */

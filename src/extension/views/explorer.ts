@@ -11,7 +11,7 @@ import type { SessionState } from '../../host/sessions/session-state';
 import { toRange } from '../language/ranges';
 import { reportBug } from '../commands/run-command';
 import { uriBaseName } from '../sessions/sources';
-import { elasticText, planSummary } from './summary';
+import { elasticText, planSummary } from '../../host/plan-summary';
 import { toCommand, treeItem } from '../platform/ui';
 
 interface Explorer {

@@ -8,7 +8,7 @@ import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import { isStale, type SessionState } from '../../host/sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { scenarioText } from '../../core/plan-request/scenario';
-import { elasticText, memoryText, planText, planSummary } from './summary';
+import { elasticText, memoryText, planText, planSummary } from '../../host/plan-summary';
 import { displayPath } from '../sessions/sources';
 import { toCommand, createStatusItem } from '../platform/ui';
 import { say } from '../../core/sentence';

@@ -1,8 +1,8 @@
-import type { ElasticPlan } from '../../features/elastic/core/plan';
-import { formatDuration, formatNumber, formatPercent } from '../../core/format';
-import { usedText, memoryVerdict, verdictText, type MemoryVerdict } from '../../core/memory-model/verdict';
-import { chosenCandidate, type Plan } from '../../core/planner/plan';
-import { say, type Translate } from '../../core/sentence';
+import type { ElasticPlan } from '../features/elastic/core/plan';
+import { formatDuration, formatNumber, formatPercent } from '../core/format';
+import { usedText, memoryVerdict, verdictText, type MemoryVerdict } from '../core/memory-model/verdict';
+import { chosenCandidate, type Plan } from '../core/planner/plan';
+import { say, type Translate } from '../core/sentence';
 
 /** The three numbers of a plan, as lenses, status bar and tree show them. */
 interface PlanSummary {

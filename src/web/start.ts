@@ -1,0 +1,30 @@
+import { fromFragment } from './link';
+import { askFirst } from './planner-worker';
+import { followTheme } from './theme';
+
+/*
+ * What the document runs first, before it is read to its end. A link's figures come before the page that explains them: it waits for
+ * them a while, since on a slow processor its code would delay them.
+ */
+
+const longestWaitMs = 1000;
+
+void start();
+
+async function start(): Promise<void> {
+  // The page reports a link that it cannot read.
+  const linked = await fromFragment(location.hash).catch(() => null);
+  const figures = linked === null ? null : askFirst(linked);
+  if (document.readyState === 'loading') await new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve));
+  followTheme();
+  if (figures !== null) {
+    document.body.dataset['screen'] = 'work';
+    await Promise.race([figures.then(show), new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
+  }
+  await import('./main');
+}
+
+function show(figures: string | null): void {
+  const line = document.getElementById('first');
+  if (line !== null && figures !== null) line.textContent = figures;
+}
