@@ -37,7 +37,7 @@ function optionWords(words: Words): string[] {
 /** What is read of a config or launcher's file. @throws TerapipeError, as every call here. */
 export async function load(source: string | { readonly text: string }, options: types.ConfigOptions = {}): Promise<types.Config> {
   const kept: types.ConfigOptions = { ...options, signal: undefined, onProgress: undefined };
-  return { ...(await call<Omit<types.Config, 'source' | 'options'>>('inspect', source, options)), source, options: kept };
+  return { ...(await call<types.InspectAnswer>('inspect', source, options)), source, options: kept };
 }
 
 /** How a plan is limited and priced. */
@@ -96,8 +96,8 @@ export async function diff(base: string, head: string, options: CheckOptions = {
 }
 
 async function callOnPaths<Answer>(command: string, paths: readonly string[], options: CheckOptions, words: Words): Promise<Answer> {
-  const { signal, onProgress, set, gpu, gpus, nodes, gpusPerNode, network } = options;
-  const machine = { gpu, gpus, nodes, 'gpus-per-node': gpusPerNode, network };
+  const { signal, onProgress, set, gpu, gpus, nodes, gpusPerNode, network, profile } = options;
+  const machine = { gpu, gpus, nodes, 'gpus-per-node': gpusPerNode, network, profile };
   const sets = Object.entries(set ?? {}).map(([key, value]) => `--set=${key}=${String(value)}`);
   return (await callCommand([command, '--json', ...optionWords({ ...machine, ...words }), ...sets, '--', ...paths], {
     signal,

@@ -85,7 +85,7 @@ export async function runConfig(config: LoadedConfig, line: Line, texts: Map<str
   return { ...config, run: profile === null ? run : { ...run, profile } };
 }
 
-/** The profile that a command line names, or that it wants none; null: it says nothing. @throws ExpectedError as `parseProfile`. */
+/** The profile that a command line names, or that it wants none; null: it names none. @throws ExpectedError as `parseProfile`. */
 export async function profileOfLine(
   { profile: file }: Pick<Line, 'profile'>,
   texts: Map<string, string>,

@@ -14,6 +14,12 @@ export const answerTypes = {
   prefill: 'PrefillAnswer',
   elastic: 'ElasticAnswer',
   diff: 'DiffAnswer',
+  inspect: 'InspectAnswer',
+  export: 'ExportAnswer',
+  where: 'WhereAnswer',
+  days: 'DaysAnswer',
+  oom: 'OomAnswer',
+  max: 'MaxAnswer',
   error: 'ErrorAnswer',
 } as const;
 

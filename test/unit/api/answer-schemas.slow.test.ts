@@ -21,6 +21,12 @@ const lines: Readonly<Record<keyof typeof answerTypes, string>> = {
   prefill: 'prefill test/fixtures/configs/llama-tiny/config.json --prompt 256 --set layout.pipeline=2 --gpu H100-80GB',
   elastic: 'elastic media/samples/vit-elastic/terapipe.json',
   diff: 'diff media/samples/terapipe-paper/setting-5-4096.terapipe.json media/samples/terapipe-paper/setting-5-6144.terapipe.json',
+  inspect: 'inspect test/fixtures/configs/llama-tiny/config.json',
+  export: `export ${run} --to pytorch-csv --schedule GPipe`,
+  where: `where ${run} --on H100-80GB:8,A100-80GB:8 --prices H100-80GB=2.5`,
+  days: `days ${run} --tokens 1T`,
+  oom: `oom test/fixtures/oom/fragmentation.log ${run}`,
+  max: `max ${run} layers`,
   error: 'plan missing.json',
 };
 
