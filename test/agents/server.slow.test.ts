@@ -24,6 +24,8 @@ const calls: Readonly<Record<string, Record<string, unknown>>> = {
     logText:
       'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.20 GiB is free. Of the allocated memory 60.10 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.',
   },
+  terapipe_where: { ...onOneNode, on: ['H100-80GB:8', 'A100-80GB:8'], prices: { 'H100-80GB': 2.5, 'A100-80GB': 1.5 }, tokens: 1e12 },
+  terapipe_days: { ...onOneNode, tokens: 1e12, price: 2.5 },
   terapipe_patch: { path: 'media/samples/gpt3-175b/terapipe.json', set: { 'training.microBatch': 1 } },
   terapipe_calibrate: { ...onOneNode, stepMs: 3000 },
   terapipe_slices: { path: llama, nodes: 1, set: { 'layout.pipeline': 8, 'training.globalBatch': 8 } },

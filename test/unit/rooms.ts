@@ -258,6 +258,8 @@ export const features: Readonly<Record<string, Feature>> = {
       'features/prefill',
       'features/largest',
       'features/oom',
+      'features/where',
+      'features/days',
     ],
   },
 };

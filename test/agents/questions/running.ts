@@ -224,6 +224,57 @@ export const runningQuestions: readonly Question[] = [
     input: { gpu: 'H100-80GB', nodes: 1, prompt: 131_072, stages: 2 },
     facts: [{ matches: /keys and values 5 GiB/, because: '2 x 8 x 128 x 2 bytes x 80 layers x 131,072 tokens / 8 GPUs' }],
   }),
+  ask('days', {
+    asks: 'What does pre-training Llama 3 70B on 15T tokens take on 512 H100 nodes, and what does it cost at 2 dollars a GPU hour?',
+    thread: 'Meta-Llama-3-70B model card: 15T tokens, 6.4M H100 hours',
+    model: 'llama3At70B',
+    input: {
+      gpu: 'H100-80GB',
+      nodes: 512,
+      tokens: 15e12,
+      price: 2,
+      set: {
+        'layout.tensor': 8,
+        'layout.pipeline': 4,
+        'training.sequenceLength': 8192,
+        'training.globalBatch': 2048,
+        'training.microBatch': 1,
+      },
+    },
+    facts: [
+      { at: 'gpus', is: 4096, because: '512 nodes of 8' },
+      {
+        at: 'lowUsualHigh/gpuHours/1',
+        from: 1.8e6,
+        to: 6.4e6,
+        because: '6 x 70.6B x 15T FLOPs at 989 TFLOP/s are 1.8M hours; 6.4M are published',
+      },
+      { at: 'lowUsualHigh/days/1', from: 18, to: 65, because: 'those hours over 4,096 GPUs' },
+      { at: 'lowUsualHigh/cost/1', from: 3.6e6, to: 12.8e6, because: 'those hours at 2 dollars' },
+      { matches: /failures: /, because: 'a run of weeks is interrupted' },
+    ],
+  }),
+  ask('where', {
+    asks: 'Train Llama 3 8B on 1T tokens: 64 H100 at 2.5 dollars, or 64 A100 at 1 dollar? It must be done in 40 days.',
+    thread: 'data sheets of both: 989 and 312 TFLOP/s of BF16',
+    model: 'llama3At8B',
+    input: {
+      on: ['A100-80GB:64', 'H100-80GB:64'],
+      prices: { 'H100-80GB': 2.5, 'A100-80GB': 1 },
+      tokens: 1e12,
+      days: 40,
+      set: { 'training.sequenceLength': 8192, 'training.globalBatch': 128, 'training.microBatch': 1 },
+    },
+    facts: [
+      {
+        at: 'machines/0/machine',
+        is: 'H100-80GB',
+        because: '6 x 8B x 1T FLOPs on 64 A100 at 312 TFLOP/s peak are 28 days, which nobody reaches within 40',
+      },
+      { at: 'machines/0/days', from: 8.8, to: 40, because: 'the same at 989 TFLOP/s are 8.8 days' },
+      { matches: /A100-80GB.*takes too long/, because: '40 days are asked for' },
+    ],
+  }),
   ask('calibrate', {
     asks: 'My steps take 3 s. How far is the prediction off, and can it learn from that?',
     thread: 'NVIDIA/Megatron-LM#756',

@@ -69,7 +69,7 @@ describe('the npm package, installed in an empty folder', () => {
     await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'pipe' }));
     try {
       const { tools } = await client.listTools();
-      assert.equal(tools.length, 13);
+      assert.equal(tools.length, 15);
       const asked = { path: 'llama3-8b/config.json', gpu: 'H100-80GB', nodes: 1 };
       const { structuredContent } = await client.callTool({ name: 'terapipe_plan', arguments: asked });
       assert.equal(typeof (structuredContent as { readonly stepMs?: unknown }).stepMs, 'number');

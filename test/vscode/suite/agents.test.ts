@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { countTokens, mostTokens } from '../../../src/features/agents/core/answer';
 
 const top = vscode.workspace.workspaceFolders![0]!.uri;
 const folder = vscode.Uri.joinPath(top, 'agents');
@@ -43,7 +44,7 @@ describe('tools for agents', () => {
 
   it('are all there', () => {
     const listed = vscode.lm.tools.map(({ name }) => name).filter((name) => name.startsWith('terapipe_'));
-    assert.equal(declared.length, 13);
+    assert.equal(declared.length, 15);
     assert.deepEqual(listed.toSorted(), declared.toSorted());
   });
 
@@ -51,6 +52,30 @@ describe('tools for agents', () => {
     const { text, data } = await call('terapipe_plan', { path: 'agents/terapipe.json' });
     assert.match(text, /PP4/);
     assert.equal(typeof data['stepMs'], 'number');
+  });
+
+  it('answer, each of them, within its budget of tokens', async () => {
+    const path = 'agents/terapipe.json';
+    const inputs: Readonly<Record<string, object>> = {
+      terapipe_search: { path, gpus: 4, set: { schedule: '1F1B' }, free: ['layout'] },
+      terapipe_compare: { path, other: { set: { 'layout.pipeline': 2, 'layout.data': 2 } } },
+      terapipe_values: { path, key: 'layout.tensor' },
+      terapipe_max: { path, what: 'layers' },
+      terapipe_oom: {
+        path,
+        logText: 'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 39.5 GiB of which 1.20 GiB is free.',
+      },
+      terapipe_where: { path, on: ['A100-80GB:4', 'H100-80GB:4'] },
+      terapipe_days: { path, tokens: 1e12 },
+      terapipe_patch: { path, set: { 'training.microBatch': 1 } },
+      terapipe_calibrate: { path, stepMs: 3000 },
+      terapipe_prefill: { path: 'agents/config.json', prompt: 256, stages: 2, set: { 'layout.pipeline': 2 } },
+    };
+    for (const name of declared) {
+      const { text, data } = await call(name, inputs[name] ?? { path });
+      assert.equal('error' in data, false, `${name}: ${text}`);
+      assert.ok(countTokens(text + JSON.stringify(data)) <= mostTokens, `${name}: ${text}`);
+    }
   });
 
   it('see edits that are not saved', async () => {

@@ -2,6 +2,7 @@ import type { Tool } from './tool';
 import { calibrateTool } from './tools/calibrate';
 import { checkTool } from './tools/check';
 import { compareTool } from './tools/compare';
+import { daysTool } from './tools/days';
 import { inspectTool } from './tools/inspect';
 import { maxTool } from './tools/max';
 import { memoryTool } from './tools/memory';
@@ -12,6 +13,7 @@ import { prefillTool } from './tools/prefill';
 import { searchTool } from './tools/search';
 import { slicesTool } from './tools/slices';
 import { valuesTool } from './tools/values';
+import { whereTool } from './tools/where';
 
 /** Every tool by its name, in the order in which they are listed. */
 export const tools = {
@@ -24,6 +26,8 @@ export const tools = {
   terapipe_values: valuesTool,
   terapipe_max: maxTool,
   terapipe_oom: oomTool,
+  terapipe_where: whereTool,
+  terapipe_days: daysTool,
   terapipe_patch: patchTool,
   terapipe_calibrate: calibrateTool,
   terapipe_slices: slicesTool,

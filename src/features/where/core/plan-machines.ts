@@ -9,9 +9,12 @@ import { applyOverrides } from '../../../core/terapipe/overrides';
 import { machineSets, type Machine } from './machines';
 import type { MachinePlan } from './rank';
 
+/** What a search found. */
+export type BestLayout = Pick<SearchResult, 'best'>;
+
 /** The best layout on one machine, and the settings with which `plan --search` gives it. */
-export interface FoundPlan extends MachinePlan {
-  readonly result: SearchResult;
+export interface FoundPlan<R extends BestLayout = SearchResult> extends MachinePlan {
+  readonly result: R;
   readonly sets: readonly string[];
 }
 
@@ -21,23 +24,27 @@ export interface Unplanned {
   readonly error: ExpectedError;
 }
 
-interface MachinePlans {
-  readonly planned: readonly { readonly machine: Machine; readonly plan: FoundPlan }[];
+interface MachinePlans<R extends BestLayout> {
+  readonly planned: readonly { readonly machine: Machine; readonly plan: FoundPlan<R> }[];
   readonly unplanned: readonly Unplanned[];
 }
 
-interface PlanningMachines {
+interface PlanningMachines<R extends BestLayout> {
   /** Searched though the files set them; null: the layout, or of a launcher's file all that it can express. */
   readonly free: readonly SearchKey[] | null;
   /** The best layout of a run. */
-  readonly search: (run: Run, searched: readonly SearchKey[] | null) => Promise<SearchResult>;
+  readonly search: (run: Run, searched: readonly SearchKey[] | null) => Promise<R>;
   /** Hears each machine before it is planned on. */
   readonly onMachine: (machine: Machine, index: number) => void;
 }
 
 /** The best layout of a run on each of several machines. @throws CancelledError; what goes wrong on one machine is in `unplanned`. */
-export async function planMachines(run: Run, machines: readonly Machine[], options: PlanningMachines): Promise<MachinePlans> {
-  const planned: { readonly machine: Machine; readonly plan: FoundPlan }[] = [];
+export async function planMachines<R extends BestLayout>(
+  run: Run,
+  machines: readonly Machine[],
+  options: PlanningMachines<R>,
+): Promise<MachinePlans<R>> {
+  const planned: { readonly machine: Machine; readonly plan: FoundPlan<R> }[] = [];
   const unplanned: Unplanned[] = [];
   for (const [index, machine] of machines.entries()) {
     options.onMachine(machine, index);
@@ -51,7 +58,7 @@ export async function planMachines(run: Run, machines: readonly Machine[], optio
   return { planned, unplanned };
 }
 
-async function planOn(machine: Machine, given: Run, { free, search }: PlanningMachines): Promise<FoundPlan> {
+async function planOn<R extends BestLayout>(machine: Machine, given: Run, { free, search }: PlanningMachines<R>): Promise<FoundPlan<R>> {
   const sets = machineSets(machine, machine.gpus ?? givenGpus(given));
   const run = applyOverrides(given, sets, assumedGpuName);
   const result = await search(run, free ?? (isLauncher(run.format) ? null : freeNames.layout));

@@ -2,19 +2,17 @@ import * as v from 'valibot';
 import type { PlanRequest } from '../../../../core/domain/request';
 import type { CostProvenance } from '../../../../core/domain/slice-cost';
 import { freeNames, searchKeys, type SearchKey } from '../../../../core/domain/layout-choices';
-import { CancelledError, ExpectedError } from '../../../../core/errors';
+import { ExpectedError } from '../../../../core/errors';
 import { runFindings } from '../../../../core/rules/run-findings';
 import { placed } from '../../../../core/export/planned-config';
 import { settingsOfFound } from '../../../../core/export/settings-of-plan';
 import { formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../../core/format';
-import { answerSearch } from '../../../../core/layout-search/answer';
 import { createDescriber } from '../../../../core/layout-search/assemble';
 import { createEvaluator } from '../../../../core/layout-search/evaluate';
 import { layoutText, stageLayersText } from '../../../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../../../core/layout-search/launched';
 import { toSearchProblem } from '../../../../core/layout-search/problem';
 import { optimalityGap, type FoundPlan, type SearchResult } from '../../../../core/layout-search/result';
-import type { SearchProgress } from '../../../../core/layout-search/search';
 import type { SearchProblem } from '../../../../core/layout-search/search-problem';
 import { usedText, verdictText } from '../../../../core/memory-model/verdict';
 import { costProvenance } from '../../../../core/time-model/provenance';
@@ -24,6 +22,7 @@ import { say, sentence } from '../../../../core/sentence';
 import { boundedAnswer, few, rounded } from '../answer';
 import { askedEntries } from '../input';
 import { loadAsked, askedRun } from '../load';
+import { searchFor, type FoundSoFar } from '../timed-search';
 import { defineTool, type ToolAnswer, type ToolHost } from '../tool';
 import { memoryData } from '../words';
 
@@ -64,45 +63,15 @@ function freeKeys(names: readonly string[]): readonly SearchKey[] {
 /** Time for the first layout that fits, s: without one there is no answer. */
 const secondsToFirst = 30;
 
-/** Progress of a search that has found something. */
-interface FoundSoFar extends SearchProgress {
-  readonly best: NonNullable<SearchProgress['best']>;
-}
-
 function searched(problem: SearchProblem, seconds: number, host: ToolHost): ToolAnswer {
-  const startMs = host.clock();
-  const soFar: { found: FoundSoFar | null } = { found: null };
-  const signal = {
-    get aborted() {
-      const spent = (host.clock() - startMs) / 1000;
-      return host.signal.aborted || spent > (soFar.found === null ? Math.max(seconds, secondsToFirst) : seconds);
-    },
-  };
-  try {
-    const result = answerSearch(
-      problem,
-      { improvements: false },
-      {
-        signal,
-        onUpdate: (update) => {
-          if (update.kind !== 'searching') return;
-          const { best, counts } = update;
-          if (best !== null) soFar.found = { ...update, best };
-          const found = best === null ? 'nothing fits yet' : `best ${formatDuration(best.iterationMs)}`;
-          host.progress(`${found}; ${formatCount(counts.evaluated)} layouts simulated`);
-        },
-      },
-    );
-    return resultAnswer(result);
-  } catch (error) {
-    if (!(error instanceof CancelledError) || host.signal.aborted) throw error;
-    if (soFar.found !== null) return soFarAnswer(problem, soFar.found, (host.clock() - startMs) / 1000);
-    throw new ExpectedError(
-      'search-time',
-      sentence`Nothing that fits was found within ${Math.max(seconds, secondsToFirst)} s`,
-      sentence`give more "seconds", fix some sizes in "set", or name fewer "schedules"`,
-    );
-  }
+  const search = searchFor(problem, { seconds, toFirst: secondsToFirst }, host);
+  if (search.isDone) return resultAnswer(search.result);
+  if (search.found !== null) return soFarAnswer(problem, search.found, search.seconds);
+  throw new ExpectedError(
+    'search-time',
+    sentence`Nothing that fits was found within ${Math.max(seconds, secondsToFirst)} s`,
+    sentence`give more "seconds", fix some sizes in "set", or name fewer "schedules"`,
+  );
 }
 
 /** What was found when the time was up. */
