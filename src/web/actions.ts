@@ -1,15 +1,19 @@
 import { ExpectedError } from '../core/errors';
 import { say, sentence } from '../core/sentence';
+import type { LauncherReader } from '../core/run/facts';
 import { changeJson } from '../core/terapipe/change-json';
 import type { Comparisons } from '../features/compare/host/comparisons';
 import { usualPrefill, type Prefills } from '../features/prefill/host/prefills';
 import type { LinkServices, PageAction } from '../host/pages/page-link';
+import type { PlannerClient } from '../host/planner/client';
 import type { PlanHistories } from '../host/sessions/plan-histories';
 import type { SessionState } from '../host/sessions/session-state';
 import type { WhatIfs } from '../host/sessions/what-ifs';
+import { compareWithPicked } from './compare';
 import { download } from './download';
 import { exportJson, exportShown } from './exports';
 import { displayPath, type WebFiles } from './files';
+import { applyFound, exportFound } from './layouts';
 
 /** What the page around the timeline does for its host. */
 export interface Surroundings {
@@ -22,12 +26,14 @@ export interface Surroundings {
   readonly say: (text: string) => void;
 }
 
-interface ActContext extends Pick<LinkServices, 'sessions' | 'layouts'> {
+export interface ActContext extends Pick<LinkServices, 'sessions' | 'layouts'> {
   readonly whatIfs: WhatIfs;
   readonly histories: PlanHistories;
   readonly prefills: Prefills;
   readonly comparisons: Comparisons;
   readonly files: WebFiles;
+  readonly plan: PlannerClient['plan'];
+  readonly shell: () => Promise<LauncherReader>;
   readonly around: Surroundings;
   readonly showTab: (tab: string, candidate: null | NonNullable<Extract<PageAction, { readonly type: 'openTab' }>['candidate']>) => void;
 }
@@ -87,15 +93,18 @@ export async function actForPage(context: ActContext, message: PageAction, state
       else comparisons[message.act](file);
       return;
     case 'applyLayout':
+      around.say(await applyFound(context, state, message.point));
+      return;
     case 'exportLayout':
-      around.say('Layouts are written into files in VS Code and by terapipe export.');
+      around.say((await exportFound(context, state, message.point)) ?? '');
       return;
     case 'startModel':
     case 'save':
   }
 }
 
-async function runCommand({ sessions, layouts, prefills, around, showTab }: ActContext, name: string, state: SessionState): Promise<void> {
+async function runCommand(context: ActContext, name: string, state: SessionState): Promise<void> {
+  const { sessions, layouts, prefills, around, showTab } = context;
   const { file } = state;
   if (name === 'terapipe.openSample' || name === 'terapipe.createConfig') around.goToStart();
   else if (name === 'terapipe.exportPlan') exportJson(state);
@@ -103,6 +112,7 @@ async function runCommand({ sessions, layouts, prefills, around, showTab }: ActC
   else if (name === 'terapipe.openTimeline') showTab('timeline', null);
   else if (name === 'terapipe.openElastic') showTab('elastic', null);
   else if (name === 'terapipe.cancelSearch') layouts.cancel(file);
+  else if (name === 'terapipe.compareWith') await compareWithPicked(context, file);
   else if (name === 'terapipe.searchLayout') {
     showTab('layout', null);
     await layouts.search(file);

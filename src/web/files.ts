@@ -14,6 +14,9 @@ export interface WebFiles {
   /** Puts a file, or changes it. @throws ExpectedError `config-too-large`. */
   readonly put: (file: string, text: string) => void;
   readonly clear: () => void;
+  /** Keeps the file of a measured run, which may be large, without reading it. */
+  readonly putMeasured: (file: string, content: File) => void;
+  readonly measured: (file: string) => File | null;
   /** @throws ExpectedError `config-not-found`. */
   readonly read: (file: string) => string;
   /** Makes edits as one that `undo` takes back. */
@@ -25,6 +28,7 @@ export interface WebFiles {
 /** @param changed hears of the file whose text is another. */
 export function makeFiles(changed: (file: string) => void): WebFiles {
   const texts = new Map<string, string>();
+  let measured: { readonly file: string; readonly content: File } | null = null;
   let undone: readonly ReadonlyMap<string, string>[] = [];
   const put = (file: string, text: string): void => {
     if (text.length > maximumConfigSize)
@@ -38,8 +42,11 @@ export function makeFiles(changed: (file: string) => void): WebFiles {
     put,
     clear: () => {
       texts.clear();
+      measured = null;
       undone = [];
     },
+    putMeasured: (file, content) => (measured = { file, content }),
+    measured: (file) => (measured?.file === file ? measured.content : null),
     read: (file) => {
       const text = texts.get(file);
       if (text !== undefined) return text;

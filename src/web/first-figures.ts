@@ -11,7 +11,7 @@ import type { LinkedFiles } from './link';
 import { firstConfig } from './recognise';
 
 /**
- * Step time, bubble and memory of what a link holds, before the page that shows them is loaded; null where they take longer: a shell script,
+ * Step time, bubble and memory of what a link holds, before the page is loaded; null where they take longer: a shell script,
  * whose grammar is large, a run that freezes layers, files that are not planned.
  */
 export async function firstFigures(linked: LinkedFiles): Promise<string | null> {

@@ -1,7 +1,8 @@
 import wasm from './wasm';
-import { ExpectedError } from '../core/errors';
+import { CancelledError, ExpectedError } from '../core/errors';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
-import { say, sentence } from '../core/sentence';
+import { say } from '../core/sentence';
+import { bestLayouts } from '../features/compare/host/best-layout';
 import { createComparisons } from '../features/compare/host/comparisons';
 import { toPageComparison } from '../features/compare/host/page';
 import { createPrefills, prefillPlanner } from '../features/prefill/host/prefills';
@@ -9,17 +10,18 @@ import { toPagePrefill } from '../features/prefill/host/shown';
 import { toPageLayout } from '../host/pages/layout-page';
 import { linkPage, type LinkServices } from '../host/pages/page-link';
 import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
-import { createPlannerClient } from '../host/planner/client';
+import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import { createLayoutSearches } from '../host/sessions/layout-searches';
 import { createPlanHistories } from '../host/sessions/plan-histories';
 import { createPlanSessions } from '../host/sessions/plan-sessions';
 import { createScenarios } from '../host/sessions/scenarios';
 import type { SessionFormat, SessionState } from '../host/sessions/session-state';
 import { createWhatIfs } from '../host/sessions/what-ifs';
-import { actForPage, type Surroundings } from './actions';
+import { actForPage, type ActContext, type Surroundings } from './actions';
+import { compareWithFile } from './compare';
 import { defaults } from './defaults';
 import { displayPath, resolvePath, type WebFiles } from './files';
-import { startPlannerWorker } from './planner-worker';
+import { plannerStarter } from './planner-worker';
 
 export interface WebHost {
   /** Takes what the page sent. */
@@ -27,6 +29,8 @@ export interface WebHost {
   /** Shows a config: reads and plans it. */
   readonly show: (file: string, format: SessionFormat) => void;
   readonly shown: () => string | null;
+  /** Compares the shown config with a measured run or a config that was dropped. @throws ExpectedError `compare-unknown`. */
+  readonly compareWith: (file: File) => void;
   /** A file has another text. */
   readonly changed: (file: string) => void;
 }
@@ -35,7 +39,11 @@ const typingPauseMs = 250;
 
 /** Sessions of configs, and what is searched, tried and compared of them. */
 function startSessions(files: WebFiles) {
+  const start = plannerStarter(files.measured);
+  // A worker that does not stop is ended at once: it hears of nothing while it plans.
+  const startClient = (): PlannerClient => createPlannerClient(start, { patienceMs: 0, startMs: 0, restMs: 10 * 60_000 });
   const [planner, searcher] = [startClient(), startClient()];
+  const shell = shellReaderFrom(wasm);
   const memory = new Map<string, unknown>();
   const scenarios = createScenarios(() => defaults, {
     get: (key) => memory.get(key),
@@ -45,7 +53,7 @@ function startSessions(files: WebFiles) {
   const sessions = createPlanSessions({
     readText: (file) => Promise.resolve().then(() => files.read(file)),
     resolvePath,
-    shell: shellReaderFrom(wasm),
+    shell,
     resolve: (run, found, kept, options) =>
       planner.resolve({ run, found: [...found], defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
     remedies: (run, found, plan, options) =>
@@ -70,14 +78,12 @@ function startSessions(files: WebFiles) {
   const prefills = createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.resolveDefaults));
   const comparisons = createComparisons(sessions, {
     compare: searcher.compare,
-    best: () => Promise.reject(new ExpectedError('no-plan', sentence`There is no best layout yet`, sentence`search layouts first`)),
-    bestAnswer: () => null,
-    onDidChangeBest: layouts.onDidChange,
+    ...bestLayouts(layouts, planner.plan),
     localPath: (file) => file,
     displayPath,
     reportBug,
   });
-  return { sessions, layouts, whatIfs, histories, prefills, comparisons };
+  return { sessions, layouts, whatIfs, histories, prefills, comparisons, plan: planner.plan, shell };
 }
 
 type WebSessions = ReturnType<typeof startSessions>;
@@ -117,17 +123,22 @@ export function startHost(files: WebFiles, post: LinkedPost, around: Surrounding
     isWorkspaceTrusted: () => true,
     trainingCost: () => ({ tokens: null, gpuHourPrice: null, currency: 'USD' }),
     parts: pageParts(made, files),
-    act: (message, state) =>
-      void actForPage({ ...made, files, around, showTab: link.showTab }, message, state).catch((error: unknown) => {
-        if (error instanceof ExpectedError) around.say(`${say(error.what)}. ${say(error.remedy)}.`);
-        else if (!(error instanceof Error && error.name === 'CancelledError')) reportBug(error);
-      }),
+    act: (message, state) => reported(actForPage(actContext(), message, state)),
   };
+  const actContext = (): ActContext => ({ ...made, files, around, showTab: link.showTab });
+  const reported = (work: Promise<void>): void =>
+    void work.catch((error: unknown) => {
+      if (error instanceof ExpectedError) around.say(`${say(error.what)}. ${say(error.remedy)}.`);
+      else if (!(error instanceof CancelledError)) reportBug(error);
+    });
   const link = linkPage(services, { page: 'tab', session, isVisible: () => true, post, report: (report) => post.report(report) });
 
   return {
     receive: link.receive,
     shown: () => shown,
+    compareWith: (file) => {
+      if (shown !== null) reported(compareWithFile(actContext(), shown, file));
+    },
     changed: sessions.changed,
     show: (file, format) => {
       for (const { file: other } of sessions.all()) if (other !== file) sessions.drop(other);
@@ -140,8 +151,3 @@ export function startHost(files: WebFiles, post: LinkedPost, around: Surrounding
 
 /** Posts to the page, and hears what it reports of itself. */
 type LinkedPost = Parameters<typeof linkPage>[1]['post'] & { readonly report: Parameters<typeof linkPage>[1]['report'] };
-
-/** A worker that does not stop is ended at once: it hears of nothing while it plans. */
-function startClient() {
-  return createPlannerClient(startPlannerWorker, { patienceMs: 0, startMs: 0, restMs: 10 * 60_000 });
-}

@@ -8,6 +8,8 @@ import { say } from '../core/sentence';
 import { newConfigText } from '../host/sessions/new-config';
 import { knownModelNames, knownModels } from '../protocol/known-models';
 import type { PageFocus } from '../protocol/page-keys';
+import { isMeasuredFile } from './compare';
+import { droppedFiles, type NamedFile } from './dropped';
 import { displayPath, fileUri, makeFiles } from './files';
 import { startHost, type WebHost } from './host';
 import { watchKeys } from './keys';
@@ -137,9 +139,21 @@ function goToStart(): void {
 }
 
 async function openFiles(list: Iterable<File>): Promise<void> {
-  const chosen = [...list].filter(({ name, size }) => size <= 5e6 && (mayBeConfig(name) || /\.csv$/i.test(name))).slice(0, mostFiles);
   const path = (file: File): string => file.webkitRelativePath.split('/').slice(1).join('/') || file.name;
-  open(await Promise.all(chosen.map(async (file) => [path(file), await file.text()] as const)));
+  await openNamed([...list].map((file) => [path(file), file]));
+}
+
+async function openNamed(named: readonly NamedFile[]): Promise<void> {
+  const isRead = ([path, { size }]: NamedFile): boolean => size <= 5e6 && (mayBeConfig(path) || /\.csv$/i.test(path));
+  open(await Promise.all(named.filter(isRead).map(async ([path, file]) => [path, await file.text()] as const)));
+}
+
+/** Opens what was dropped; a measured run that is dropped on a plan is compared with it. */
+async function openDropped(dropped: DataTransfer): Promise<void> {
+  const named = await droppedFiles(dropped, mostFiles);
+  const [first] = named;
+  if (first !== undefined && document.body.dataset['screen'] === 'work' && (await isMeasuredFile(first[1]))) host.compareWith(first[1]);
+  else await openNamed(named);
 }
 
 async function copyLink(): Promise<void> {
@@ -211,12 +225,12 @@ element('edit').addEventListener('click', () => (document.body.dataset['editing'
 for (const id of ['file', 'folder'])
   element(id, HTMLInputElement).addEventListener('change', (event) => {
     const { files: chosen } = event.currentTarget as HTMLInputElement;
-    reported(openFiles(chosen ?? []));
+    reported(openFiles([...(chosen ?? [])].slice(0, mostFiles)));
   });
 document.addEventListener('dragover', (event) => event.preventDefault());
 document.addEventListener('drop', (event) => {
   event.preventDefault();
-  reported(openFiles(event.dataTransfer?.files ?? []));
+  if (event.dataTransfer !== null) reported(openDropped(event.dataTransfer));
 });
 window.addEventListener('hashchange', () => reported(openLink()));
 reported(openLink());

@@ -1,4 +1,4 @@
-import type { PlannerProcess, ProcessOptions } from '../host/planner/process';
+import type { PlannerProcess, ProcessOptions, StartPlanner } from '../host/planner/process';
 import type { LinkedFiles } from './link';
 
 /** What a planner's worker is asked before there is a page: the first figures of a link. */
@@ -25,8 +25,17 @@ export function askFirst(files: LinkedFiles): Promise<string | null> {
   });
 }
 
-/** Starts a planner in a web worker. */
-export function startPlannerWorker({ onReply, onEnd }: ProcessOptions): PlannerProcess {
+/** A request to compare with a measured run goes with the file, which the policy of the page lets nobody fetch. */
+export interface WithMeasured {
+  readonly measured: File | null;
+}
+
+/** Starts planners in web workers. @param measured the file of a measured run by its URI. */
+export function plannerStarter(measured: (file: string) => File | null): StartPlanner {
+  return (options) => startPlannerWorker(options, measured);
+}
+
+function startPlannerWorker({ onReply, onEnd }: ProcessOptions, measured: (file: string) => File | null): PlannerProcess {
   const worker = spare ?? startWorker();
   spare = null;
   let answered = false;
@@ -42,7 +51,9 @@ export function startPlannerWorker({ onReply, onEnd }: ProcessOptions): PlannerP
   });
   return {
     send: (message) => {
-      if (message.type !== 'give-up' && message.type !== 'ping') worker.postMessage(message);
+      if (message.type === 'give-up' || message.type === 'ping') return;
+      const file = message.type === 'compare' && message.against.kind === 'measured' ? message.against.file : null;
+      worker.postMessage(file === null ? message : { ...message, measured: measured(file) });
     },
     hasAnswered: () => answered,
     hold: () => undefined,

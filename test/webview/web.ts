@@ -36,6 +36,44 @@ async function visit(context: BrowserContext, url: string): Promise<Visitor> {
   return { page, complaints };
 }
 
+/** A file of each of the eight kinds, with what it names. */
+const kinds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Hugging Face config.json': { 'config.json': 'media/samples/llama3-8b/config.json' },
+  'terapipe.json': { 'terapipe.json': 'media/samples/llama3-8b/terapipe.json', 'config.json': 'media/samples/llama3-8b/config.json' },
+  'Megatron-LM': { 'train.sh': 'src/web/samples/megatron.sh' },
+  NeMo: { 'nemo.yaml': 'src/web/samples/nemo.yaml' },
+  'Megatron-Bridge': { 'bridge.yaml': 'src/web/samples/megatron-bridge.yaml' },
+  'GPT-NeoX': { 'neox.yml': 'src/web/samples/gpt-neox.yml' },
+  TorchTitan: { 'torchtitan.toml': 'src/web/samples/torchtitan.toml' },
+  DeepSpeed: { 'ds_config.json': 'src/web/samples/ds_config.json', 'config.json': 'media/samples/llama3-8b/config.json' },
+};
+
+/** Drops files or folders on the page, as the desktop does. */
+async function dropOn(page: Page, files: readonly string[]): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [...files], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  await session.detach();
+}
+
+/** The figures of what is opened from the start screen. */
+async function figuresAfter(page: Page, act: () => Promise<unknown>): Promise<string> {
+  await page.locator('#home').click();
+  await page.locator('#plan:enabled').waitFor();
+  await act();
+  await page.locator('body[data-screen=work]').waitFor();
+  // What was shown before goes first.
+  await page.waitForTimeout(300);
+  await page.locator('#root .progress:visible').first().waitFor({ state: 'hidden' });
+  return planned(page);
+}
+
+async function pickCompared(page: Page, name: string): Promise<void> {
+  await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.compareWith' })`);
+  await page.locator('.web-choose button', { hasText: name }).click();
+}
+
 async function paste(page: Page, text: string): Promise<void> {
   await page.locator('#paste').fill(text);
   await page.locator('#plan').click();
@@ -134,6 +172,70 @@ export const webCases: readonly WebCase[] = [
       await planned(page);
       await page.locator('#home').click();
     }
+  }),
+  webCase('each kind of file is planned when it is dropped, pasted and in a folder', async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    for (const [kind, files] of Object.entries(kinds)) {
+      const folder = await mkdtemp(path.join(tmpdir(), 'terapipe-web-'));
+      const named = Object.entries(files);
+      for (const [name, from] of named) await cp(path.join(root, from), path.join(folder, name));
+      const dropped = await figuresAfter(page, () => dropOn(page, [folder]));
+      const opened = await figuresAfter(page, () => page.locator('#folder').setInputFiles(folder));
+      assert.equal(opened, dropped, kind);
+      assert.equal(
+        await figuresAfter(page, () => page.locator('#file').setInputFiles(named.map(([name]) => path.join(folder, name)))),
+        dropped,
+      );
+      if (named.length === 1) {
+        const text = await readFile(path.join(folder, named[0]?.[0] ?? ''), 'utf8');
+        assert.equal(await figuresAfter(page, () => paste(page, text)), dropped, `${kind}, pasted`);
+      }
+      await rm(folder, { recursive: true });
+    }
+  }),
+  webCase('a plan is compared with a dropped trace of its own, another config and the best layout', async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
+    await planned(page);
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Chrome trace' }).click();
+    const folder = await mkdtemp(path.join(tmpdir(), 'terapipe-web-'));
+    const trace = path.join(folder, 'step.json');
+    await (await saving).saveAs(trace);
+    await dropOn(page, [trace]);
+    await page.locator('#root .panel:visible', { hasText: 'step.json' }).waitFor({ timeout: 60_000 });
+    await pickCompared(page, 'Best layout');
+    await page.locator('#root .panel:visible', { hasText: /best layout/i }).waitFor({ timeout: 120_000 });
+    const chooser = page.waitForEvent('filechooser');
+    await pickCompared(page, 'Open a file');
+    await (await chooser).setFiles(path.join(root, 'src/web/samples/megatron.sh'));
+    await page.locator('#root .panel:visible', { hasText: 'megatron.sh' }).waitFor({ timeout: 60_000 });
+    await rm(folder, { recursive: true });
+  }),
+  webCase('a found layout is written into the file, taken back, and saved as a launcher', async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
+    await planned(page);
+    const before = await page.locator('#editor').inputValue();
+    const command = (name: string) => page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.${name}' })`);
+    await command('searchLayout');
+    await page.getByRole('button', { name: 'Cancel' }).first().click();
+    await page.getByRole('button', { name: 'Cancel' }).first().waitFor({ state: 'detached' });
+    await command('searchLayout');
+    const apply = page.getByRole('button', { name: /^Apply/ }).first();
+    await apply.click({ timeout: 120_000 });
+    await page.locator('#status', { hasText: 'per step with this layout' }).waitFor();
+    assert.match(await page.locator('#editor').inputValue(), /"pipeline": \d/);
+    await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'undo' })`);
+    assert.equal(await page.locator('#editor').inputValue(), before);
+    await page
+      .getByRole('button', { name: /^Export…/ })
+      .first()
+      .click();
+    const saving = page.waitForEvent('download');
+    await page.locator('.web-choose button', { hasText: 'Megatron-LM' }).click();
+    assert.match(await readFile(await (await saving).path(), 'utf8'), /--pipeline-model-parallel-size/);
   }),
   webCase('a link is planned again without a network', async (site, newVisitor) => {
     const { page } = await newVisitor(site.url);

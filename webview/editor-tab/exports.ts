@@ -66,7 +66,8 @@ export function exportItems(store: Store, announce: (message: string) => void, o
       : [
           { label: t('Plan as JSON'), run: () => host.post({ type: 'command', command: 'terapipe.exportPlan' }) },
           exportItem(t('Report as HTML'), 'html'),
-          exportItem(t('PyTorch run as a folder'), 'torchrun'),
+          // A page in a browser writes no folders.
+          ...(document.body.dataset['host'] === 'browser' ? [] : [exportItem(t('PyTorch run as a folder'), 'torchrun')]),
           exportItem(t('Schedule as PyTorch CSV'), 'pytorch-csv'),
           exportItem(t('PyTorch 2.15 CSV with sends'), 'pytorch-csv-comms'),
           exportItem(t('PyTorch 2.14 CSV with sends'), 'pytorch-csv-comms-2.14'),

@@ -51,6 +51,7 @@ function keyName(key: string): string | null {
  */
 export function makeHelp(host: Host, kind: PageKind): { readonly element: HTMLDialogElement; readonly open: () => void } {
   const close = button({ label: t('Close'), onClick: () => element.close() });
+  const isBrowser = document.body.dataset['host'] === 'browser';
   const change = button({
     label: t('Change keys'),
     appearance: 'secondary',
@@ -63,9 +64,9 @@ export function makeHelp(host: Host, kind: PageKind): { readonly element: HTMLDi
     'dialog',
     { class: 'help', 'aria-label': t('Keys') },
     h('h2', {}, t('Default keys')),
-    h('p', { class: 'hint' }, t('Keys that you have changed are listed in the Keyboard Shortcuts editor.')),
+    isBrowser ? null : h('p', { class: 'hint' }, t('Keys that you have changed are listed in the Keyboard Shortcuts editor.')),
     h('dl', {}, ...keyHelp(kind).map(([keys, does]) => h('div', {}, h('dt', {}, keys), h('dd', {}, does)))),
-    h('div', { class: 'help-close' }, change, close),
+    h('div', { class: 'help-close' }, isBrowser ? null : change, close),
   );
   return { element, open: () => (element.open ? undefined : element.showModal()) };
 }

@@ -9,6 +9,7 @@ import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/ru
 import { toPlanRequest } from '../../core/layout-search/request-of';
 import { listPlans } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
+import type { PickedLayout } from '../../host/launcher-text';
 import { layoutText } from '../../core/layout-search/labels';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { LayoutDiffs } from '../sessions/layout-diff';
@@ -22,12 +23,6 @@ import { say, sentence } from '../../core/sentence';
 export interface ApplyCommands extends LayoutCommands {
   readonly diffs: LayoutDiffs;
   readonly shell: () => Promise<LauncherReader>;
-}
-
-/** A plan of the last answer, and that answer. */
-export interface PickedLayout {
-  readonly result: SearchResult;
-  readonly found: FoundPlan;
 }
 
 /**

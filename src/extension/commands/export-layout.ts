@@ -10,14 +10,10 @@ import { torchFolder } from '../../core/export/torch/folder';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
-import { launchableStep } from '../../core/export/launchers/launchable';
-import { editedCopy } from '../../core/export/apply-layout';
 import { exportMenu } from '../../core/export/export-menu';
-import { editableFile } from '../../core/export/launchers/edit-launcher';
-import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../../core/export/launchers/launch-settings';
+import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkLine, remarkSeverity, type Remark, type RemarkSeverity } from '../../core/launchers/writing/launch-settings';
-import { newFileLaunchers } from '../../core/export/launchers/new-file-launchers';
-import { checkedNewLauncher, newFileWriter, type NewLauncher } from '../../core/export/launchers/new-launcher';
+import type { NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';
 import { unifiedDiff } from '../../core/export/line-diff';
@@ -31,7 +27,8 @@ import { describePlace } from '../../host/pages/page-state';
 import type { SessionState } from '../../host/sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { showErrorMessage, showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
-import { pickedLayout, type PickedLayout } from './apply-layout';
+import { pickedLayout } from './apply-layout';
+import { launcherText, type ExportSource } from '../../host/launcher-text';
 import { exportTorchRun } from './export-torch';
 import { saveText } from './save';
 import type { LayoutCommands } from './search-layout';
@@ -47,9 +44,6 @@ export interface ExportLayoutCommands extends LayoutCommands {
 
 /** A launcher's file, a report, a folder for PyTorch, a runtime of slices by its id, or a list of lengths in its source. */
 type Target = LauncherFormat | 'html' | 'torchrun' | SliceExport | 'patch';
-
-/** What is written: a layout that a search found, or the plan of the config. */
-type Source = { readonly picked: PickedLayout } | { readonly plan: Plan };
 
 /**
  * Writes a layout as a new file of the launcher that is picked, unsaved, or as a report where the user chooses: the plan of `point`, else
@@ -80,21 +74,7 @@ export async function exportLayoutCommand(
     const plan = withSource(await planSource(commands, source), state.launcher);
     const { text, gaps } = await target.write(plan, () => loadReader('megatron-shell', commands.shell));
     await openUnsaved({ text, gaps }, target.language);
-  } else await openUnsaved(await launcherText(commands, state, source, target), launchers[target].exported?.language ?? 'plaintext');
-}
-
-/** The text of a new file of a launcher; of the config's own launcher, a copy of the config with the layout written into it. */
-async function launcherText(
-  { shell }: ExportLayoutCommands,
-  { launcher, reread }: SessionState,
-  source: Source,
-  target: LauncherFormat,
-): Promise<Pick<NewLauncher, 'text' | 'gaps'>> {
-  const isOwn = launcher !== null && newFileLaunchers.some(({ format, edits }) => format === target && edits.includes(launcher.format));
-  const editable = isOwn && reread !== null ? await editableFile(launcher, reread) : null;
-  if (editable !== null) return editedCopy(toStep(source, plannedStep), editable);
-  const { plan, ...step } = toStep(source, (whole) => launchableStep(whole, target));
-  return checkedNewLauncher({ ...step, plan: withSource(plan, launcher) }, await newFileWriter(target), await loadReader(target, shell));
+  } else await openUnsaved(await launcherText(state, source, target, commands.shell), launchers[target].exported?.language ?? 'plaintext');
 }
 
 /** What another extension or a test names; null: the user is asked. */
@@ -102,11 +82,7 @@ function targetNamed(asked: unknown): Target | null {
   return asked === 'patch' || asked === 'torchrun' ? asked : (sliceExports.find(({ id }) => id === asked) ?? null);
 }
 
-function toStep(source: Source, ofPlan: (plan: Plan) => PlannedStep): PlannedStep {
-  return 'plan' in source ? ofPlan(source.plan) : stepOfFound(source.picked.result, source.picked.found);
-}
-
-function planSource({ plan }: ExportLayoutCommands, source: Source): Promise<Plan> {
+function planSource({ plan }: ExportLayoutCommands, source: ExportSource): Promise<Plan> {
   return 'plan' in source ? Promise.resolve(source.plan) : plan(toPlanRequest(source.picked.result.request, source.picked.found));
 }
 
@@ -140,7 +116,7 @@ async function findExportSource(
   state: SessionState,
   point: LayoutPoint | null,
   target: Target,
-): Promise<Source> {
+): Promise<ExportSource> {
   const isOfSlices = target === 'patch' || typeof target === 'object';
   const isFound = commands.layouts.state(state.file)?.staleEdits === 0 && !isOfSlices;
   if (point === null && !isFound && state.plan !== null) return { plan: state.plan };
@@ -205,7 +181,7 @@ export async function exportReport(commands: ExportLayoutCommands, session: Sess
     await saveReport(session, `${elastic.plan.request.title} elastic plan`, elasticHtml(elastic.plan, reportFindings(session)));
 }
 
-async function report(commands: ExportLayoutCommands, session: SessionState, source: Source): Promise<void> {
+async function report(commands: ExportLayoutCommands, session: SessionState, source: ExportSource): Promise<void> {
   const whole = await planSource(commands, source);
   await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? reportFindings(session) : []));
 }
