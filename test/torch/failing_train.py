@@ -26,13 +26,16 @@ from terapipe_torch.start_here import start_here
 
 
 def fail_at(kind: str, rank: str, place: str) -> None:
-    """From now on this process ends there if it is that rank, or for "all": by SIGKILL, or by an exception for "raise"."""
+    """
+    From now on this process ends there if it is that rank, or for "all": by SIGKILL, or by an exception for "raise". For "stop" it
+    does nothing any more.
+    """
 
     def fail(here: str) -> None:
         if here == place and rank in ("all", os.environ["RANK"]):
             if kind == "raise":
                 raise ValueError("a fault of the test")
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSTOP if kind == "stop" else signal.SIGKILL)
 
     def failing(owner: Any, name: str, here: Any) -> None:
         """The function of that name asks to fail at `here(arguments)` first."""

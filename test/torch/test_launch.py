@@ -101,6 +101,17 @@ class Launch(unittest.TestCase):
             _, errors = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, errors), (130, "terapipe: ended by SIGINT\n"))
 
+    def test_ranks_end_with_a_launcher_that_was_killed(self) -> None:
+        command = [sys.executable, TRAIN, self.plan, "--steps", "1000000", "--device", "cpu"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout is not None
+            while process.stdout.readline().startswith("step 0") is False and process.poll() is None:
+                pass
+            process.kill()
+            # they have the other end of the pipe
+            process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+
 
 if __name__ == "__main__":
     unittest.main()

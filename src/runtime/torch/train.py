@@ -31,6 +31,7 @@ from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.start_here import start_here
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
+from terapipe_torch.waiting import set_limit
 from terapipe_torch.weights.load import Weights
 from terapipe_torch.weights.save import save_weights
 
@@ -38,6 +39,7 @@ from terapipe_torch.weights.save import save_weights
 def main(arguments: list[str]) -> int:
     """Exit status: 0, 1 for a failed check or run, 2 for what a person must change."""
     options = _parser().parse_args(arguments)
+    set_limit(options.timeout)
     try:
         require_torch()
         if not is_started():
@@ -80,8 +82,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--cache", metavar="DIR", help="elastic.json: disk for outputs of frozen layers that memory does not hold")
     parser.add_argument("--by-rule", action="store_true", help="elastic.json: freeze by its rule as the run goes, not as planned")
+    parser.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS", help="how long a rank waits for another (600)")
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 1e8:
+        raise ValueError
+    return seconds
 
 
 def _plan(options: argparse.Namespace) -> Plan:

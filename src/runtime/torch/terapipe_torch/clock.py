@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from terapipe_torch.waiting import new_group
+
 _rounds = 100
 
 
@@ -24,7 +26,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-        self.group = dist.new_group(backend="gloo")
+        self.group = new_group(backend="gloo")
 
     def offset(self) -> ClockOffset:
         """Every rank calls it. The round trip that took least decides; its error is at most half of that trip."""

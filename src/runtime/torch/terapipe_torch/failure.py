@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import sys
@@ -13,9 +14,14 @@ import torch
 import torch.distributed as dist
 
 from terapipe_torch.errors import PassFailed, RuntimeRefusal, TrainingFailed
+from terapipe_torch.waiting import limit
 
 REASON_FILE = "TERAPIPE_REASON_FILE"
-_lost = "Connection closed by peer"
+# what gloo says when the other process has ended, and when nothing came for the limit of waiting.py
+_lost = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection closed by remote peer")
+_silent = "Timed out waiting"
+# the store may be of a rank that hangs
+_store_patience = datetime.timedelta(seconds=10)
 _store: list[dist.Store] = []
 
 
@@ -34,7 +40,7 @@ def end(error: BaseException) -> None:
     _write_error_file(reason)
     sys.stdout.flush()
     if _is_first(reason):
-        if not isinstance(cause, (RuntimeRefusal, TrainingFailed, torch.OutOfMemoryError)) and _lost not in str(cause):
+        if not isinstance(cause, (RuntimeRefusal, TrainingFailed, torch.OutOfMemoryError)) and not _is_of_another(cause):
             traceback.print_exception(cause)
         if REASON_FILE not in os.environ:
             print(f"terapipe: {reason}", file=sys.stderr)
@@ -53,10 +59,15 @@ def _reason(error: BaseException, cause: BaseException) -> str:
     if isinstance(cause, (RuntimeRefusal, TrainingFailed)):
         return str(cause)
     action = f" at {error}" if isinstance(error, PassFailed) else ""
-    if _lost in str(cause):
-        return f"rank {os.environ.get('RANK', '0')} failed{action}: a rank that it waited for has ended"
+    if _is_of_another(cause):
+        what = f"has done nothing for {limit().total_seconds():g} s" if _silent in str(cause) else "has ended"
+        return f"rank {os.environ.get('RANK', '0')} failed{action}: a rank that it waited for {what}"
     first_line = str(cause).strip().split("\n")[0]
     return f"rank {os.environ.get('RANK', '0')} failed{action}: {type(cause).__name__}: {first_line}"
+
+
+def _is_of_another(cause: BaseException) -> bool:
+    return any(words in str(cause) for words in (*_lost, _silent))
 
 
 def _is_first(reason: str) -> bool:
@@ -67,6 +78,7 @@ def _is_first(reason: str) -> bool:
                 file.write(reason)
             return True
         if _store:
+            _store[0].set_timeout(_store_patience)
             return _store[0].add("terapipe/failed", 1) == 1
     except FileExistsError:
         return False

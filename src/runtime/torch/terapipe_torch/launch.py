@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import platform
 import signal
@@ -14,9 +13,9 @@ import torch.distributed as dist
 
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.failure import use_store
+from terapipe_torch.waiting import end_with_parent, limit
 
 _oldest = (2, 6)
-_timeout = datetime.timedelta(minutes=10)
 
 
 def require_torch() -> None:
@@ -41,12 +40,14 @@ def start(device: str | None = None) -> torch.device:
         raise RuntimeRefusal(f"{', '.join(missing)} not set: start it with torchrun, as run.sh does")
     # a rank that waits in a collective could not run Python's handler
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        end_with_parent()
     chosen = _device(device)
-    store, rank, world = next(dist.rendezvous("env://", timeout=_timeout))
-    store.set_timeout(_timeout)
+    store, rank, world = next(dist.rendezvous("env://", timeout=limit()))
+    store.set_timeout(limit())
     use_store(store)
     bound = {"device_id": chosen} if chosen.type == "cuda" else {}
-    dist.init_process_group("nccl" if bound else "gloo", store=store, rank=rank, world_size=world, timeout=_timeout, **bound)
+    dist.init_process_group("nccl" if bound else "gloo", store=store, rank=rank, world_size=world, timeout=limit(), **bound)
     return chosen
 
 

@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.plan import Layout
+from terapipe_torch.waiting import new_group
 
 _names = {"tensor": "tp", "context": "cp", "data": "dp", "pipeline": "pp"}
 
@@ -105,7 +106,7 @@ def pair_groups(mesh: Mesh, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int,
     for pair in pairs:
         for pipeline in mesh.pipelines:
             ranks = sorted(pipeline[place] for place in pair)
-            group = dist.new_group(ranks)
+            group = new_group(ranks)
             if mesh.rank in ranks:
                 groups[pair] = group
     return groups
@@ -115,7 +116,7 @@ def _axis(groups: Iterable[tuple[int, ...]], made: list[dist.ProcessGroup]) -> A
     """This rank's one of groups of ranks; all ranks make all of them, in one order, and add their own to `made`."""
     mine = Axis()
     for ranks in groups:
-        group = dist.new_group(list(ranks)) if len(ranks) > 1 else None
+        group = new_group(ranks) if len(ranks) > 1 else None
         if dist.get_rank() in ranks:
             mine = Axis(len(ranks), ranks.index(dist.get_rank()), ranks, group)
             made.extend([group] if group is not None else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -27,9 +28,9 @@ class Evaluation:
 
 
 class Evaluator:
-    """Runs whole sequences through the stages of a pipeline."""
+    """Runs whole sequences through the stages of a pipeline. `after_batch` is called when one has gone through."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, after_batch: Callable[[], None]) -> None:
         plan = pipeline.plan
         micro_batches, length = len({unit.micro_batch for unit in plan.units}), plan.training.sequence_length
         units = tuple(units_of(plan.replica_batch, micro_batches, (length,)))
@@ -37,6 +38,7 @@ class Evaluator:
             tuple(Action(stage, FORWARD, unit) for unit in range(len(units)) for stage in plan.stages_of(rank))
             for rank in range(plan.layout.pipeline)
         )
+        self._after_batch = after_batch
         self.pipeline, self.plan = pipeline, dataclasses.replace(plan, units=units, actions=rows)
         self.positions = torch.arange(length, device=pipeline.mesh.device)
         self.mailbox = Mailbox(self.plan, pipeline.mesh, self._empty, lambda: None, pipeline.mailbox.groups)
@@ -50,6 +52,7 @@ class Evaluator:
         for step in range(order.steps):
             _, batch = share_of_step(samples, order, step, mesh.dp.index * count, count)
             self._run(batch.to(mesh.device))
+            self._after_batch()
         loss, correct, labels = all_reduce(self._sums, mesh.world).tolist()
         return Evaluation(loss / labels, correct / labels)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
 import os
@@ -28,10 +27,8 @@ from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.loop import DTYPES, Pipeline
 from terapipe_torch.mesh import Mesh, make_mesh, release
 from terapipe_torch.p2p import join_edge_groups
+from terapipe_torch.waiting import IdleRanks, new_group
 from terapipe_torch.weights.load import Weights
-
-# a rank that is idle waits for the end of an epoch
-_patience = datetime.timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class ElasticRun:
         if dist.get_world_size() != plan.world:
             raise RuntimeRefusal(f"the run needs {plan.world} processes, torchrun started {dist.get_world_size()}")
         self.plan, self.samples, self.evaluation, self.device, self.options = plan, samples, evaluation, device, options
-        self.control = dist.new_group(backend="gloo", timeout=_patience)
+        self.control, self.idle_ranks = new_group(backend="gloo"), IdleRanks()
         self.auto_pipe, self.rule = AutoPipe(plan), _rule(plan)
         self.progress = Progress(plan.model.layers)
         self.trainer: ElasticTrainer | None = None
@@ -67,13 +64,13 @@ class ElasticRun:
 
     def train(self) -> list[dict[str, Any]]:
         """All epochs that are left. On rank 0, what was logged of each; [] elsewhere."""
-        if self.options.resume is None:
-            self.progress.begin(self._decided())
-        elif is_unsaved(self.options.resume, self.options.save):
-            self._shorten_logs(0)
-            self.progress.begin(self._decided())
+        path = self._checkpoint()
+        if path is not None:
+            self._resume(path)
         else:
-            self._resume()
+            if self.options.resume is not None:
+                self._shorten_logs(0)
+            self.progress.begin(self._decided())
         self._open_cache()
         while self.progress.epoch < self.plan.epochs:
             self._epoch()
@@ -108,6 +105,7 @@ class ElasticRun:
         train_ms, begin = _ms_since(begin), time.perf_counter()
         processor_ms = (time.process_time() - processor) * 1e3
         found = self._evaluated()
+        self.idle_ranks.meet(self.trainer is None)
         times = {"transitionMs": transition_ms, "trainMs": train_ms, "evaluationMs": _ms_since(begin)}
         self._end(shape, order, order.steps - first_step, found, times, processor_ms)
 
@@ -117,6 +115,7 @@ class ElasticRun:
         trainer.begin_epoch(order, self.cache if self._is_cached() else None)
         while self.progress.step < order.steps:
             trainer.step()
+            self.idle_ranks.count()
             is_last = self.progress.step == order.steps
             if self.options.save_every is not None and trainer.next_step % self.options.save_every == 0 and not is_last:
                 save_checkpoint(trainer, self.options.save)
@@ -128,7 +127,7 @@ class ElasticRun:
     def _evaluated(self) -> Evaluation | None:
         if self.evaluation is None or self.trainer is None:
             return None
-        return Evaluator(self.trainer.pipeline).evaluate(self.evaluation)
+        return Evaluator(self.trainer.pipeline, self.idle_ranks.count).evaluate(self.evaluation)
 
     def _end(
         self, shape: Shape, order: EpochOrder, steps: int, found: Evaluation | None, times: dict[str, float], processor_ms: float
@@ -146,6 +145,7 @@ class ElasticRun:
             self._log(record)
         if self.options.save is not None and self.trainer is not None:
             save_checkpoint(self.trainer, self.options.save)
+        self.idle_ranks.meet(self.trainer is None)
 
     def _agree_on_next(self) -> None:
         """Idle ranks have no norms: what rank 0, which never is idle, has and decides holds."""
@@ -212,9 +212,17 @@ class ElasticRun:
             _shorten(self.options.epochs_log, "epoch", self.progress.epoch)
             _shorten(self.options.log, "step", step)
 
-    def _resume(self) -> None:
+    def _checkpoint(self) -> Path | None:
+        """Where the run continues, if anywhere. As rank 0 finds it: it may have saved a newer one when an idle rank looks."""
+        found: list[Any] = [None]
+        resume = self.options.resume
+        if dist.get_rank() == 0 and resume is not None and not is_unsaved(resume, self.options.save):
+            found = [str(newest_checkpoint(resume))]
+        dist.broadcast_object_list(found, src=0, group=self.control)
+        return None if found[0] is None else Path(found[0])
+
+    def _resume(self, path: Path) -> None:
         """Into the shape of the epoch that the checkpoint is in, or of the last. Raises RuntimeRefusal for one of another kind of run."""
-        path = newest_checkpoint(self.options.resume or "")
         index = read_index(path)
         saved = index.get("elastic")
         if saved is None or saved["layers"] != self.plan.model.layers:
@@ -226,6 +234,7 @@ class ElasticRun:
         self.change(self.auto_pipe.shape(epoch, self.progress.frozen[epoch]), resumed=True)
         if self.trainer is not None:
             load_checkpoint(self.trainer, str(path))
+        self.idle_ranks.meet(self.trainer is None)
 
     def _trainer(self, placement: Placement, mesh: Mesh, is_first: bool) -> ElasticTrainer | None:
         if not mesh.is_active:
