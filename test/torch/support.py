@@ -17,11 +17,15 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from ranks import end_of, write_stacks_when_asked
+from terapipe_torch.waiting import set_limit
 
 ROOT = Path(__file__).resolve().parents[2]
 # of plan.json, except for lengths and batch; plans.ts writes the same
 TRAINING: dict[str, Any] = json.loads((ROOT / "test/torch/training.json").read_text(encoding="utf-8"))
 _timeout = datetime.timedelta(seconds=300)
+# of all cases of a launch
+_limit_s = 1500.0
 
 Case = TypeVar("Case")
 
@@ -51,13 +55,21 @@ def on_ranks(world: int, function: Callable[[Case], Any], cases: Sequence[Case])
     case by case. `function` and cases cross to other processes. A rank that raises gives its RankFailed.
     """
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(_work, (world, folder, function, list(cases)), nprocs=world)
-        ranks = [torch.load(f"{folder}/{rank}.pt", weights_only=False) for rank in range(world)]
-    return [list(results) for results in zip(*ranks, strict=True)]
+        context = mp.get_context("spawn")
+        ranks = [context.Process(target=_work, args=(rank, world, folder, function, list(cases))) for rank in range(world)]
+        for each in ranks:
+            each.start()
+        code = end_of(ranks, folder, _limit_s)
+        if code != 0:
+            raise RankFailed(f"a rank ended with {code}")
+        files = [torch.load(f"{folder}/{rank}.pt", weights_only=False) for rank in range(world)]
+    return [list(results) for results in zip(*files, strict=True)]
 
 
 def _work(rank: int, world: int, folder: str, function: Callable[[Case], Any], cases: list[Case]) -> None:
+    write_stacks_when_asked(folder)
     torch.set_num_threads(1)
+    set_limit(_timeout.total_seconds())
     store = dist.FileStore(f"{folder}/store", world)
     results = []
     for number, case in enumerate(cases):

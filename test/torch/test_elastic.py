@@ -6,11 +6,9 @@ import contextlib
 import dataclasses
 import io
 import json
-import multiprocessing.connection
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,8 +19,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+import torch.distributed as dist
 import torch.multiprocessing as mp
 from models import spec_of, whole_stage
+from ranks import end_of, write_stacks_when_asked
 from support import ROOT, TRAINING, on_ranks
 from terapipe_torch.checkpoint import newest_checkpoint
 from terapipe_torch.data import SyntheticTokens
@@ -32,6 +32,7 @@ from terapipe_torch.elastic.plan import KIND, ElasticPlan, Freezing, Mechanisms,
 from terapipe_torch.elastic.run import ElasticOptions, ElasticRun
 from terapipe_torch.elastic.samples import EpochOrder, RandomSamples, Samples, share_of_step
 from terapipe_torch.elastic.trainer import ElasticTrainer
+from terapipe_torch.failure import REASON_FILE
 from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import make_mesh
 from terapipe_torch.model.slice import SliceContext
@@ -238,33 +239,34 @@ def unbroken() -> dict[str, list[Any]]:
     return dict(zip(cases, on_ranks(4, call, list(cases.values())), strict=True))
 
 
-def start_ranks(world: int, arguments: list[str], failure: tuple[str, str, str] | None = None) -> int:
+Failure = tuple[str, str, str]
+
+
+def start_ranks(world: int, arguments: list[str], failure: Failure | None = None, reason: Path | None = None) -> int:
     """
     train.py on new processes, which are ended when one ends otherwise than with 0, as torchrun does; the exit code of the
-    first such one, -N for signal N. They are forked from a process that has imported PyTorch.
+    first such one, -N for signal N. They are forked from a process that has imported PyTorch, and meet at a store of this one,
+    as at torchrun's: a port that is free now may be taken when rank 0 gets to it. Why one failed is written to `reason`.
     """
     context = mp.get_context("forkserver")
     context.set_forkserver_preload(["failing_train", "torch._dynamo"])
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    ranks = [context.Process(target=_train_py, args=(rank, world, port, arguments, failure)) for rank in range(world)]
-    for each in ranks:
-        each.start()
-    codes: list[int] = []
-    while len(codes) < world and not any(codes):
-        multiprocessing.connection.wait([each.sentinel for each in ranks if each.exitcode is None])
-        codes = [each.exitcode for each in ranks if each.exitcode is not None]
-    for each in ranks:
-        each.kill()
-        each.join()
-    return next((code for code in codes if code != 0), 0)
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    with tempfile.TemporaryDirectory() as stacks:
+        more = (world, store.port, stacks, arguments, failure, reason)
+        ranks = [context.Process(target=_train_py, args=(rank, *more)) for rank in range(world)]
+        for each in ranks:
+            each.start()
+        return end_of(ranks, stacks)
 
 
-def _train_py(rank: int, world: int, port: int, arguments: list[str], failure: tuple[str, str, str] | None) -> None:
+def _train_py(rank: int, world: int, port: int, stacks: str, arguments: list[str], failure: Failure | None, reason: Path | None) -> None:
     import failing_train
 
+    write_stacks_when_asked(stacks)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(world)}
+    os.environ |= {"LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(world), "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    if reason is not None:
+        os.environ[REASON_FILE] = str(reason)
     torch.set_num_threads(1)
     if failure is not None:
         failing_train.fail_at(*failure)
@@ -452,6 +454,17 @@ class Killed(unittest.TestCase):
     def test_by_gradient_norms_with_idle_ranks(self) -> None:
         plan = elastic(pipeline_length=2, freezing=Freezing("gradients", 0.6), mechanisms=Mechanisms(True, False, True))
         self.assert_resumes(plan, [[("1", "step 2"), ("1", "groups"), ("0", "step 5"), ("all", "step 7")]], "--save-every", "2")
+
+    def test_ranks_that_wait_for_a_stopped_one_end(self) -> None:
+        plan = elastic(pipeline_length=2, freezing=given(0, 4, 5), mechanisms=Mechanisms(True, False, False))
+        reasons = {"0": "rank 1 is idle, and rank 0 has done no step for 10 s", "1": "a rank that it waited for has done nothing for 10 s"}
+        # rank 1 is idle from the second epoch on, which begins at step 3
+        for rank, place in (("1", "step 1"), ("0", "step 4")):
+            with self.subTest(rank=rank, place=place):
+                here = self.folder_of(plan)
+                reason = here / "reason"
+                self.assertEqual(start_ranks(2, self.options(here, "--timeout", "10"), ("stop", rank, place), reason), 1)
+                self.assertIn(reasons[rank], reason.read_text(encoding="utf-8"))
 
     def test_checkpoints_that_something_else_cut_are_passed_over(self) -> None:
         plan = elastic(pipeline_length=2, freezing=given(0, 4, 5))
