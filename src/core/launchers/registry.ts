@@ -8,6 +8,7 @@ import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
 import { llmFoundry } from './llm-foundry';
+import { megatronSwift, megatronSwiftYaml } from './megatron-swift';
 import { mlperf } from './mlperf';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
@@ -57,6 +58,8 @@ export const launchers = {
   torchtitan,
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
+  'megatron-swift': megatronSwift,
+  'megatron-swift-yaml': megatronSwiftYaml,
   verl,
   openrlhf: openRlhf,
   'trainer-shell': trainerShell,

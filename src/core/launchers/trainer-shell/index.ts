@@ -3,6 +3,7 @@ import { modelOfHub } from '../../huggingface/hub-models';
 import type { Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
 import { isMegatronShell } from '../shell/recognise';
+import { isMegatronSwiftScript } from '../megatron-swift/recognise';
 import { isVerlScript } from '../verl/recognise';
 import { modelOfMetaseq, optOfHub } from './metaseq';
 import { isTrainerScript } from './recognise';
@@ -12,7 +13,7 @@ import { sentence } from '../../sentence';
 export const trainerShell: Launcher = {
   file: sentence`a script that starts Hugging Face's Trainer or metaseq`,
   endings: ['sh', 'bash', 'slurm', 'sbatch'],
-  isIts: ({ text }) => !isMegatronShell(text) && !isVerlScript(text) && isTrainerScript(text),
+  isIts: ({ text }) => !isMegatronShell(text) && !isMegatronSwiftScript(text) && !isVerlScript(text) && isTrainerScript(text),
   reader: null,
   traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
   capabilities: trainer,

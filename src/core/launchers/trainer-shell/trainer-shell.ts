@@ -18,6 +18,7 @@ import type { ShellProgram } from '../shell/program';
 import { vocabOfName } from '../tables/tokenizers';
 import { settingsOfFlags } from '../tables/written-settings';
 import { pathWord, torchDtypes, word } from '../tables/reads';
+import { swiftProcesses } from '../megatron-swift/environment';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { isTrainerScript } from './recognise';
 import { sentence } from '../../sentence';
@@ -185,7 +186,9 @@ export const trainerProgram: ShellProgram = {
   read: (flags, layers) => {
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
     const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
-    const facts = withCheckpointing({ ...written, ...zeroStageFromFileName(written, flags), ...metaseqFacts(written) });
+    const own = ownLayer(layers);
+    const processes = callsSwift.test(own.text) ? swiftProcesses(own) : {};
+    const facts = withCheckpointing({ ...processes, ...written, ...zeroStageFromFileName(written, flags), ...metaseqFacts(written) });
     const adapters = readShellAdapters(flags);
     const settings = settingsOfFlags(flags.values(), (key) => known.has(key) || fromLauncher.has(key));
     return {
@@ -204,10 +207,12 @@ function settingsIn(layers: readonly Layer[]): Facts {
   return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(readShardingFacts)) as Facts;
 }
 
+const callsSwift = /\bswift[ \t]+(?:sft|pt|rlhf)\b/;
+
 /** Programs by how a script calls them, or by flags that only they have. The first that applies is the program. */
 const programs: readonly (readonly [Capabilities, called: RegExp, flags: readonly string[]])[] = [
   [openRlhf, /\bopenrlhf\b/i, ['micro-train-batch-size']],
-  [swift, /\bswift[ \t]+(?:sft|pt|rlhf)\b/, ['train-type', 'sft-type', 'tuner-type']],
+  [swift, callsSwift, ['train-type', 'sft-type', 'tuner-type']],
   [llamaFactory, /llama-?_?factory/i, ['finetuning-type']],
   [
     trl,

@@ -44,6 +44,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   'torchtitan-python': 'config_registry.py',
   'bridge-python': 'recipes/bridge.py',
   'megatron-shell': 'megatron-moe.sh',
+  'megatron-swift': 'megatron-swift.sh',
+  'megatron-swift-yaml': 'megatron-swift.yaml',
   verl: 'verl.sh',
   openrlhf: 'openrlhf.sh',
   'trainer-shell': 'trainer.sh',
