@@ -20,7 +20,8 @@ import { makePlan } from '../../src/core/planner/make-plan';
 import { resolveRun } from '../../src/core/plan-request/resolve';
 import { assumedGpuName } from '../../src/core/plan-request/scenario';
 import { runFindings } from '../../src/core/rules/run-findings';
-import { isLauncher } from '../../src/core/launchers/registry';
+import { isLauncher, launcherTraits } from '../../src/core/launchers/registry';
+import { applyOverrides } from '../../src/core/terapipe/overrides';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { plannedModel, roundTrip, roundTrippers } from './round-trip';
 import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
@@ -177,7 +178,9 @@ function withNodes(run: Run): Run {
   const gpus = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
   let nodes = 1;
   while ((nodes * perNode) % gpus !== 0 && nodes < gpus) nodes += 1;
-  return { ...run, nodes: { value: nodes, source: { kind: 'override' } } };
+  const placed: Run = { ...run, nodes: { value: nodes, source: { kind: 'override' } } };
+  // what trains on something else than GPUs is planned only where one is named
+  return launcherTraits(run.format).accelerator === undefined ? placed : applyOverrides(placed, [`cluster.gpu=${assumedGpuName}`]);
 }
 
 function printRecognised(reads: readonly Read[], judge: Judge): void {

@@ -7,7 +7,9 @@ import { megatronTraits, type LauncherTraits } from './traits';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
+import { levanter } from './levanter';
 import { llmFoundry } from './llm-foundry';
+import { maxtext, maxtextShell } from './maxtext';
 import { megatronSwift, megatronSwiftYaml } from './megatron-swift';
 import { mlperf } from './mlperf';
 import { nanotron } from './nanotron';
@@ -58,6 +60,9 @@ export const launchers = {
   torchtitan,
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
+  maxtext,
+  levanter,
+  'maxtext-shell': maxtextShell,
   'megatron-swift': megatronSwift,
   'megatron-swift-yaml': megatronSwiftYaml,
   verl,

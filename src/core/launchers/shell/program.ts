@@ -33,7 +33,7 @@ export interface ShellProgram {
   readonly read: (
     flags: ReadonlyMap<string, LocatedFlag>,
     layers: readonly Layer[],
-  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program' | 'written' | 'gpu'> & {
+  ) => Pick<LauncherFile, 'modelFiles' | 'adapters' | 'program' | 'written' | 'gpu' | 'leftOut'> & {
     readonly facts: Facts;
     /** Findings on a run that trains. */
     readonly notes?: readonly Finding[];

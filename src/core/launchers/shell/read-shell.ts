@@ -25,6 +25,7 @@ import { unknownFlags } from '../megatron/unknown-flags';
 import { isArgumentFile, isMegatronShell } from './recognise';
 import { openRlhfProgram } from '../openrlhf/openrlhf';
 import { trainerProgram } from '../trainer-shell/trainer-shell';
+import { maxtextProgram } from '../maxtext/maxtext-shell';
 import { megatronSwiftProgram } from '../megatron-swift/swift-shell';
 import { mlperfProgram } from '../mlperf/mlperf';
 import { launchOfVariables } from './exported';
@@ -40,7 +41,14 @@ import { sentence } from '../../sentence';
 import { append } from '../../records';
 
 /** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
-const shellPrograms: readonly ShellProgram[] = [megatronSwiftProgram, verlProgram, openRlhfProgram, trainerProgram, mlperfProgram];
+const shellPrograms: readonly ShellProgram[] = [
+  maxtextProgram,
+  megatronSwiftProgram,
+  verlProgram,
+  openRlhfProgram,
+  trainerProgram,
+  mlperfProgram,
+];
 
 /**
  * A reader of scripts that launch Megatron, and of files of its arguments. Nothing is executed: what only a run can know is unknown and

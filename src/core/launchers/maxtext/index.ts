@@ -1,0 +1,64 @@
+import { setBy, silentCheckpointing } from '../../domain/capabilities';
+import { familiarModel, type ModelOfLauncher } from '../../huggingface/hub-models';
+import type { Capabilities } from '../../run/facts';
+import { sentence } from '../../sentence';
+import type { Launcher } from '../launcher';
+import { megatronTraits, type LauncherTraits } from '../traits';
+import { isMaxtext, isMaxtextScript } from './recognise';
+
+const traits: LauncherTraits = {
+  ...megatronTraits,
+  runtime: 'torchtitan',
+  padsVocabulary: false,
+  repeatsKeyValueHeads: false,
+  ignoresLoneRecompute: false,
+  batchOfReplica: 'local',
+  accelerator: 'TPU (MaxText)',
+};
+
+const capabilities: Capabilities = {
+  name: 'MaxText',
+  source: 'AI-Hypercomputer/maxtext at e591f30c, src/maxtext/configs/base.yml 23 to 970',
+  setBy: setBy(['tensor', 'pipeline', 'context', 'expert', 'microBatch', 'recompute']),
+  refuses: [],
+  recomputes: ['none', 'core', 'full'],
+  hasFixedStageLayers: true,
+  // FSDP over all devices, weights in fp32
+  silent: {
+    ...silentCheckpointing(true),
+    precision: 'bf16',
+    sequenceLength: 2048,
+    microBatch: 12,
+    zeroStage: 3,
+    gradAccumulationFp32: true,
+    compile: true,
+  },
+};
+
+/** A model by MaxText's name, as those of the hub have sizes: `llama3.1-70b`, `olmo3-7b-pt`. */
+function modelNamed(name: string): ModelOfLauncher {
+  const hub = name.toLowerCase().replace(/-(?:base|pt|it|thinking|instruct)$/, '').replace(/^(gemma|olmo)(\d)/, '$1-$2'); // prettier-ignore
+  return { name, home: { launcher: 'MaxText' }, config: familiarModel(hub) };
+}
+
+/** Google's MaxText: YAML of its models, and of runs over its base.yml. */
+export const maxtext: Launcher = {
+  file: sentence`a MaxText YAML`,
+  endings: ['yml', 'yaml'],
+  isIts: ({ yaml }) => isMaxtext(yaml()),
+  reader: async () => (await import('./maxtext')).readMaxtext,
+  traits,
+  capabilities,
+  modelNamed,
+};
+
+/** Scripts that start its trainer. */
+export const maxtextShell: Launcher = {
+  file: sentence`a script that starts MaxText`,
+  endings: ['sh', 'bash'],
+  isIts: ({ text }) => isMaxtextScript(text),
+  reader: null,
+  traits,
+  capabilities,
+  modelNamed,
+};

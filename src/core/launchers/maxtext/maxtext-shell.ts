@@ -1,0 +1,21 @@
+import { flagFact } from '../tables/located-flag';
+import { factsOfTable, renamed, tableReads } from '../tables/table';
+import type { ShellProgram } from '../shell/program';
+import { isMaxtextScript } from './recognise';
+import { namedGpu, maxtextFacts, modelTable, otherNames, runTable, type FindSetting } from './settings';
+
+const key = (name: string): string => name.replaceAll('_', '-');
+const [runFlags, modelFlags] = [renamed(runTable, key), renamed(modelTable, key)];
+const known = new Set([...tableReads(runFlags), ...tableReads(modelFlags)].map(([name]) => name).concat(otherNames.map(key)));
+
+/** MaxText's trainer, which takes `name=value` after its base.yml. */
+export const maxtextProgram: ShellProgram = {
+  format: 'maxtext-shell',
+  isIts: isMaxtextScript,
+  settings: { words: (name) => (known.has(name) ? 'one' : undefined), override: /^([A-Za-z_]\w*)=/ },
+  read: (flags) => {
+    const find: FindSetting = (name, read) => flagFact(flags.get(key(name)), read);
+    const { facts, leftOut } = maxtextFacts(find, factsOfTable(runFlags, flags), factsOfTable(modelFlags, flags));
+    return { facts, modelFiles: [], ...(leftOut && { leftOut }), ...namedGpu(find) };
+  },
+};

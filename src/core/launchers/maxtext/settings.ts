@@ -1,0 +1,216 @@
+import { byDefault } from '../../domain/located';
+import { anyOf, knownWord, sizeUnlessOpen, torchDtypes, word } from '../tables/reads';
+import { count, on, positiveNumber, type FlagRead } from '../../languages/reads';
+import type { Fact, Facts, LauncherFile } from '../../run/facts';
+import { sentence } from '../../sentence';
+import { row, type FlagTable } from '../tables/table';
+
+/** The value of a setting by its name in base.yml. */
+export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
+
+/** Switches that a script gives as `name=True`. */
+const isOn: FlagRead<boolean> = { ...on(true), words: 'one' };
+
+/** Settings of a run, by the names of base.yml. */
+export const runTable: FlagTable = {
+  flavor: [
+    row(
+      'model_name',
+      anyOf((name) => (/^default$/i.test(name) || name === '' ? undefined : name)),
+    ),
+  ],
+  sequenceLength: [row('max_target_length', count(1))],
+  gradientAccumulation: [row('gradient_accumulation_steps', count(1))],
+  precision: [
+    row(
+      'quantization',
+      anyOf((name) => (name.includes('fp8') ? 'fp8' : undefined)),
+    ),
+    row('dtype', knownWord(torchDtypes)),
+  ],
+  masterWeightBytes: [row('weight_dtype', knownWord({ bfloat16: 0 }))],
+  optimizer: [row('opt_type', word)],
+  recomputeGranularity: [
+    row(
+      'remat_policy',
+      anyOf((name) => (/^full$/.test(name) ? 'full' : name.startsWith('minimal') ? 'selective' : undefined)),
+    ),
+  ],
+  attention: [row('attention', knownWord({ flash: 'flash', autoselected: 'flash', cudnn_flash_te: 'flash', dot_product: 'unfused' }))],
+};
+
+/** Sizes of a model before they are scaled. */
+export const modelTable: FlagTable = {
+  layers: [row('base_num_decoder_layers', count(1))],
+  hidden: [row('base_emb_dim', count(1))],
+  heads: [row('base_num_query_heads', count(1))],
+  kvHeads: [row('base_num_kv_heads', count(1))],
+  headDim: [row('head_dim', sizeUnlessOpen)],
+  ffn: [row('base_mlp_dim', count(1))],
+  vocab: [row('vocab_size', count(1))],
+  tiedEmbeddings: [row('logits_via_embedding', isOn)],
+  normEpsilon: [row('normalization_layer_epsilon', positiveNumber)],
+  qkNorm: [row('use_qk_norm', isOn)],
+  qkvBias: [row('attention_bias', isOn)],
+  slidingWindow: [row('sliding_window_size', sizeUnlessOpen)],
+  experts: [
+    row(
+      'num_experts',
+      anyOf((text) => (/^[1-9]\d{0,4}$/.test(text) && text !== '1' ? Number(text) : undefined)),
+    ),
+  ],
+  activeExperts: [row('num_experts_per_tok', count(1))],
+  expertFfn: [row('base_moe_mlp_dim', sizeUnlessOpen)],
+  sharedExperts: [row('shared_experts', sizeUnlessOpen)],
+  firstDenseLayers: [row('first_num_dense_layers', sizeUnlessOpen)],
+  maxPositions: [row('trainable_position_size', sizeUnlessOpen)],
+  latentAttention: [row('attention_type', knownWord({ mla: true }))],
+  qLoraRank: [row('q_lora_rank', sizeUnlessOpen)],
+  kvLoraRank: [row('kv_lora_rank', sizeUnlessOpen)],
+  qkNopeHeadDim: [row('qk_nope_head_dim', sizeUnlessOpen)],
+  qkRopeHeadDim: [row('qk_rope_head_dim', sizeUnlessOpen)],
+  vHeadDim: [row('v_head_dim', sizeUnlessOpen)],
+};
+
+/** Decoder blocks that are layers of attention and a feed-forward, each like the others except for windows and dense first ones. */
+const plainBlocks: ReadonlySet<string> = new Set(
+  'llama2 mistral mixtral gemma gemma2 gemma3 qwen2 qwen3 qwen3_moe gpt3 gpt_oss deepseek olmo3'.split(' '),
+);
+
+/** Facts of latent attention, which blocks with the usual kind have in base.yml too. */
+const latent = ['qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim'] as const;
+
+/** Names of settings that are read one by one. */
+export const otherNames: readonly string[] = [
+  'decoder_block',
+  'mlp_activations',
+  'global_parameter_scale',
+  'per_device_batch_size',
+  'num_pipeline_microbatches',
+  'hardware',
+  ...axes().flatMap(({ names }) => names),
+];
+
+interface Axis {
+  readonly fact: 'tensor' | 'pipeline' | 'context' | 'expert';
+  readonly names: readonly string[];
+}
+
+/** Mesh axes inside a slice (`ici`) and between slices (`dcn`), which multiply. */
+function axes(): readonly Axis[] {
+  const both = (...names: readonly string[]): string[] => names.flatMap((name) => [`ici_${name}_parallelism`, `dcn_${name}_parallelism`]);
+  return [
+    { fact: 'tensor', names: both('tensor', 'tensor_transpose', 'tensor_sequence') },
+    { fact: 'pipeline', names: both('pipeline') },
+    { fact: 'context', names: both('context', 'sequence', 'context_usp_ulysses') },
+    { fact: 'expert', names: both('expert') },
+  ];
+}
+
+/** What the settings mean together: sizes by the block and the scale, the mesh, and the batch of a replica. */
+export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<LauncherFile, 'facts' | 'leftOut'> {
+  const block = find('decoder_block', word)?.value.toLowerCase() ?? 'llama2';
+  const isNamed = run.flavor !== undefined;
+  const isPlain = plainBlocks.has(block);
+  const sizes = !isPlain ? {} : isNamed ? model : { ...blockFacts(find, block, model), ...scaled(find, model) };
+  const mesh = meshFacts(find);
+  const facts = { ...layerByLayer(run), ...mesh, ...batchFacts(find, mesh, run), ...withoutIdle(sizes), ...run };
+  const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find)];
+  return { facts, ...(leftOut.length > 0 && { leftOut }) };
+}
+
+const reason = sentence`MaxText's base.yml has it`;
+
+/** What a block of its kind has, and base.yml where the file is silent. */
+function blockFacts(find: FindSetting, block: string, { headDim, hidden, heads }: Facts): Facts {
+  const isGpt = block === 'gpt3';
+  const activations = find('mlp_activations', { words: 'many', of: (words) => ({ value: words.flatMap((each) => each.split(/[\s,[\]"']+/)).filter((each) => each !== '').length }) })?.value; // prettier-ignore
+  return {
+    layers: byDefault(16, reason),
+    hidden: byDefault(2048, reason),
+    heads: byDefault(16, reason),
+    kvHeads: byDefault(16, reason),
+    ffn: byDefault(7168, reason),
+    vocab: byDefault(32000, reason),
+    headDim: byDefault(128, reason),
+    tiedEmbeddings: byDefault(false, reason),
+    gatedMlp: byDefault((activations ?? 2) > 1, sentence`by the number of mlp_activations`),
+    norm: byDefault(isGpt ? 'layernorm' : 'rmsnorm', sentence`MaxText's ${block} has it`),
+    positions: byDefault(isGpt ? 'learned' : 'rotary', sentence`MaxText's ${block} has it`),
+    bias: byDefault(isGpt, sentence`MaxText's ${block} has it`),
+    ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, sentence`MaxText's ${block} has it`) }),
+    ...(headDim === undefined && hidden === undefined && heads === undefined && { headDim: byDefault(128, reason) }),
+  };
+}
+
+/** `global_parameter_scale`, a power of 2: heads and feed-forward double first, then the width, then the layers. */
+function scaled(find: FindSetting, model: Facts): Facts {
+  const scale = find('global_parameter_scale', count(1))?.value ?? 1;
+  const power = Math.log2(scale);
+  if (!Number.isInteger(power) || power === 0) return model;
+  const [cycles, rest] = [Math.floor(power / 3), power % 3];
+  const heads = 2 ** (cycles + (rest > 0 ? 1 : 0));
+  const width = 2 ** (cycles + (rest > 1 ? 1 : 0));
+  const why = sentence`MaxText's base.yml, scaled by global_parameter_scale ${scale}`;
+  const size = (given: number | undefined, base: number, factor: number): Fact<number> => byDefault((given ?? base) * factor, why);
+  return {
+    ...model,
+    layers: size(model.layers?.value, 16, 2 ** cycles),
+    hidden: size(model.hidden?.value, 2048, width),
+    heads: size(model.heads?.value, 16, heads),
+    kvHeads: size(model.kvHeads?.value, 16, heads),
+    ffn: size(model.ffn?.value, 7168, heads),
+  };
+}
+
+function meshFacts(find: FindSetting): Facts {
+  const size = (name: string): Fact<number> | undefined => find(name, sizeUnlessOpen);
+  const found = axes().flatMap(({ fact, names }) => {
+    const given = names.flatMap((name) => size(name) ?? []);
+    const product = given.reduce((all, { value }) => all * value, 1);
+    const [first] = given;
+    return first === undefined
+      ? []
+      : [[fact, given.length === 1 ? first : byDefault(product, sentence`ici and dcn axes multiply`)] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Sequences of a replica: `per_device_batch_size` of each of its devices, in as many passes as the pipeline has micro-batches. */
+function batchFacts(find: FindSetting, { tensor, pipeline, context }: Facts, { gradientAccumulation }: Facts): Facts {
+  const each = find('per_device_batch_size', positiveNumber);
+  const stages = pipeline?.value ?? 1;
+  const devices = (tensor?.value ?? 1) * stages * (context?.value ?? 1);
+  const perDevice = each?.value ?? 12;
+  const pass = Math.max(1, Math.round(perDevice * devices));
+  const passes = stages === 1 ? 1 : (find('num_pipeline_microbatches', sizeUnlessOpen)?.value ?? stages);
+  const microBatch = pass % passes === 0 ? pass / passes : pass;
+  const why = sentence`per_device_batch_size ${perDevice} on the ${devices} devices of a replica`;
+  return { microBatch: byDefault(microBatch, why), localBatch: byDefault(pass * (gradientAccumulation?.value ?? 1), why) };
+}
+
+function layerByLayer({ recomputeGranularity }: Facts): Facts {
+  if (recomputeGranularity !== undefined && recomputeGranularity.value !== 'full') return {};
+  const why = sentence`MaxText recomputes layer by layer`;
+  return { recomputeMethod: byDefault('uniform', why), recomputeLayers: byDefault(1, why) };
+}
+
+function policyLeftOut(find: FindSetting): readonly string[] {
+  const policy = find('remat_policy', word)?.value;
+  return policy === undefined || /^(?:full|minimal\w*)$/.test(policy) ? [] : [`remat_policy: ${policy}`];
+}
+
+/** Without sizes of parts that the model has not. */
+function withoutIdle(facts: Facts): Facts {
+  const idle = new Set<string>([
+    ...(facts.experts === undefined ? ['activeExperts', 'expertFfn', 'sharedExperts', 'firstDenseLayers'] : []),
+    ...(facts.latentAttention === undefined ? latent : ['headDim']),
+  ]);
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => !idle.has(name)));
+}
+
+/** The GPUs that its configs for them are for. */
+export function namedGpu(find: FindSetting): Pick<LauncherFile, 'gpu'> {
+  const isGpu = (find('hardware', word)?.value ?? '').startsWith('gpu');
+  return isGpu ? { gpu: byDefault('H100-80GB', sentence`MaxText's configs with hardware: gpu are for A3`) } : {};
+}

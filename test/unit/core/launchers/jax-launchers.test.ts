@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { before, describe, it } from 'mocha';
+import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { readLevanter } from '../../../../src/core/launchers/levanter/levanter';
+import { readMaxtext } from '../../../../src/core/launchers/maxtext/maxtext';
+import { applyOverrides } from '../../../../src/core/terapipe/overrides';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import type { PlanRequest } from '../../../../src/core/domain/request';
+import type { LauncherFile, LauncherReader } from '../../../../src/core/run/facts';
+import { readerOf } from '../config-files/files';
+import { shellReader } from './shell/shell-reader';
+
+const fixture = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers', name), 'utf8');
+const values = ({ facts }: LauncherFile, ...names: readonly string[]): unknown[] =>
+  names.map((name) => (facts as Record<string, { readonly value: unknown } | undefined>)[name]?.value);
+const open = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
+
+let shell: LauncherReader;
+
+async function request(file: string, text: string, nodes: number): Promise<PlanRequest> {
+  const { run } = await loadConfig(file, text, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+  assert.ok(run !== null);
+  assert.throws(() => resolveRun(run, open), /TPU/);
+  return resolveRun(applyOverrides(run, [`cluster.gpu=H100-80GB`, `cluster.nodes=${nodes}`]), open);
+}
+
+describe('MaxText', () => {
+  before(async () => {
+    shell = await shellReader();
+  });
+
+  it('gives a model by the names of base.yml, planned where a GPU is named', async () => {
+    const { model, training } = await request('llama3.1-70b.yml', fixture('maxtext.yml'), 8);
+    assert.deepEqual([model.layers, model.hidden, model.heads, model.kvHeads, model.ffn, model.vocab], [80, 8192, 64, 8, 28672, 128256]);
+    assert.deepEqual([model.gatedMlp, model.norm, training.microBatch, training.sequenceLength, training.recompute], [true, 'rmsnorm', 12, 2048, 'full']); // prettier-ignore
+  });
+
+  it('scales base.yml by powers of two: heads, then width, then layers', async () => {
+    const { model, layout, training } = await request('256b.sh', fixture('maxtext.sh'), 4);
+    assert.deepEqual([model.layers, model.hidden, model.heads, model.ffn], [64, 16384, 128, 57344]);
+    assert.deepEqual([layout.tensor, layout.data, training.microBatch, training.globalBatch], [8, 4, 16, 64]);
+  });
+
+  it('takes GPT-3 for what it is', () => {
+    const gpt = 'decoder_block: "gpt3"\nbase_emb_dim: 16\nbase_num_query_heads: 2\nbase_num_kv_heads: 2\nbase_num_decoder_layers: 1\nbase_mlp_dim: 64\nmlp_activations: ["gelu"]\nlogits_via_embedding: true\n'; // prettier-ignore
+    assert.deepEqual(values(readMaxtext('gpt3-52k.yml', gpt), 'norm', 'positions', 'bias', 'gatedMlp', 'tiedEmbeddings'), ['layernorm', 'learned', true, false, true]); // prettier-ignore
+  });
+
+  it('gives no sizes of a block that is not planned, and names it', () => {
+    const read = readMaxtext('qwen3-next.yml', fixture('maxtext.yml').replace('"llama2"', '"qwen3_next"'));
+    assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['decoder_block: qwen3_next']]);
+  });
+
+  it('names a published model', async () => {
+    const run = 'base_config: "base.yml"\nmodel_name: "llama3.1-70b"\nhardware: "gpu"\nper_device_batch_size: 4\nmax_target_length: 8192\n';
+    const { run: loaded } = await loadConfig('llama3_70b.yml', run, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+    assert.deepEqual([loaded?.model.layers?.value, loaded?.training.sequenceLength?.value], [80, 8192]);
+  });
+});
+
+describe('levanter', () => {
+  it('gives a class of model with its defaults, and a batch of one pass of each device', async () => {
+    const { model, training, layout } = await request('llama.yaml', fixture('levanter.yaml'), 4);
+    assert.deepEqual([model.layers, model.ffn, model.kvHeads, layout.data], [32, 11008, 32, 32]);
+    assert.deepEqual([training.globalBatch, training.microBatch, training.precision, training.recompute], [2048, 64, 'bf16', 'full']);
+    const mistral = readLevanter('m.yaml', 'model:\n  type: mistral\ntrainer:\n  mp: p=f32,c=bfloat16\n  num_train_steps: 5\n');
+    assert.deepEqual(values(mistral, 'ffn', 'kvHeads', 'sequenceLength'), [14336, 8, 8192]);
+  });
+
+  it('has GPT-2 with four times the width, biases and a tied head', () => {
+    const text = 'model:\n  type: gpt2\n  hidden_dim: 1600\n  num_heads: 25\n  num_layers: 48\ntrainer:\n  mp: f32\n  num_train_steps: 5\n';
+    assert.deepEqual(values(readLevanter('xl.yaml', text), 'ffn', 'bias', 'tiedEmbeddings', 'positions', 'precision'), [6400, true, true, 'learned', 'fp32']); // prettier-ignore
+  });
+
+  it('names a model that is not planned', () => {
+    assert.deepEqual(readLevanter('b.yaml', 'model:\n  type: backpack\ntrainer:\n  num_train_steps: 5\n').leftOut, [
+      'model.type: backpack',
+    ]);
+  });
+});
