@@ -7,6 +7,7 @@ import type * as types from './types';
  */
 
 export { TerapipeError } from './call';
+export type * from './question-types';
 export type * from './types';
 
 /** Options of a command by name; `true` is a flag, and what is undefined or false is left out. */

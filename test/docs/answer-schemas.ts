@@ -26,7 +26,7 @@ export const answerTypes = {
 /** JSON Schemas of the answers, from the types of the API: what these lack may be there too, since fields are added. */
 export function answerSchemasText(): string {
   const generator = createGenerator({
-    path: path.join(root, 'src/api/types.ts'),
+    path: path.join(root, 'src/api/*types.ts'),
     tsconfig: path.join(root, 'tsconfig.json'),
     additionalProperties: true,
     skipTypeCheck: true,

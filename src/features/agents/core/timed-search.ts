@@ -12,7 +12,7 @@ export interface FoundSoFar extends SearchProgress {
 }
 
 /** A search that ended by itself, or what it had found when its time was up; null: nothing that fits. */
-export type TimedSearch =
+type TimedSearch =
   | { readonly isDone: true; readonly result: SearchResult }
   | { readonly isDone: false; readonly found: FoundSoFar | null; readonly seconds: number };
 

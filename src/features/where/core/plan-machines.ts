@@ -10,7 +10,7 @@ import { machineSets, type Machine } from './machines';
 import type { MachinePlan } from './rank';
 
 /** What a search found. */
-export type BestLayout = Pick<SearchResult, 'best'>;
+type BestLayout = Pick<SearchResult, 'best'>;
 
 /** The best layout on one machine, and the settings with which `plan --search` gives it. */
 export interface FoundPlan<R extends BestLayout = SearchResult> extends MachinePlan {

@@ -64,7 +64,7 @@ export const whereTool = defineTool({
       free: null,
       search: async (there, free) => {
         const problem = toSearchProblem(there, resolveRun(there, host.defaults, [], host.signal), free);
-        return Promise.resolve(bestOf(problem, seconds / machines.length, host));
+        return Promise.resolve(bestWithin(problem, seconds / machines.length, host));
       },
       onMachine: ({ name }, index) => host.progress(`searching on ${name}, ${index + 1} of ${machines.length}`),
     });
@@ -101,7 +101,7 @@ interface Best {
 }
 
 /** @throws ExpectedError `search-time` where nothing fits in time; CancelledError. */
-function bestOf(problem: SearchProblem, seconds: number, host: ToolHost): Best {
+function bestWithin(problem: SearchProblem, seconds: number, host: ToolHost): Best {
   const search = searchFor(problem, { seconds, toFirst: secondsToFirst }, host);
   if (search.isDone) return { best: search.result.best, isDone: true };
   if (search.found === null)
