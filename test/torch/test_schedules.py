@@ -12,14 +12,15 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch.distributed as dist
 from support import RankFailed, on_ranks, plan_data, plans_folder
 from terapipe_torch import p2p
 from terapipe_torch.check import CheckResult, check_step
-from terapipe_torch.data import SyntheticTokens
+from terapipe_torch.data import SyntheticTokens, token_batch
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.kv_cache import KeyValueCache
 from terapipe_torch.loop import Pipeline
-from terapipe_torch.mesh import make_mesh, pair_groups, single_mesh
+from terapipe_torch.mesh import Mesh, make_mesh, single_mesh
 from terapipe_torch.plan import Action, Plan, load_plan
 from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.weight_grads import WeightGradients
@@ -110,19 +111,64 @@ class PyTorchRuntime(PlanTest):
             PyTorchPipeline(load_plan(plans_folder() / "Seq1F1B-2-halves.json"), single_mesh())
 
 
-def check_with_pair_groups(plan: Plan) -> CheckResult:
-    """Sends as with NCCL: a group for each directed pair."""
-    with mock.patch.object(p2p, "_edge_groups", pair_groups):
-        return check(plan)
+def check_as_with_nccl(plan: Plan) -> CheckResult:
+    """A group for each directed pair, whose first message is waited for, and a GPU that is not warm."""
+    connected: set[Any] = set()
+
+    def connecting(start: Callable[..., Any]) -> Callable[..., Any]:
+        def started(tensor: torch.Tensor, other: int, group: Any) -> Any:
+            connected.add(group)
+            return start(tensor, other, group=group)
+
+        return started
+
+    def going_on(start: Callable[..., Any]) -> Callable[..., Any]:
+        def started(tensor: torch.Tensor, other: int, group: Any) -> Any:
+            if group not in connected:
+                raise AssertionError("both ranks would wait for each other's first message")
+            return start(tensor, other, group=group)
+
+        return started
+
+    nccl = {"isend": going_on(dist.isend), "irecv": going_on(dist.irecv), "send": connecting(dist.send), "recv": connecting(dist.recv)}
+    with mock.patch.object(p2p, "_edge_groups", p2p.connected_groups), mock.patch.multiple(dist, **nccl):
+        return check(plan, ColdPipeline)
 
 
-class PairGroups(PlanTest):
-    """Orders whose messages are needed in another order than they are sent in."""
+class ColdPipeline(Pipeline):
+    """On a GPU that has started no kernel yet."""
 
-    def test_receives_are_posted_in_the_order_of_sends(self) -> None:
-        names = ("InterleavedZeroBubble-2-whole", "ZBVZeroBubble-2-whole", "Seq1F1B-I-2-halves", "SlimPipe-I-2-halves")
-        plans = [(name, load_plan(plans_folder() / f"{name}.json")) for name in names]
-        self.run_plans(2, plans, check_with_pair_groups)
+    def __init__(self, plan: Plan, mesh: Mesh) -> None:
+        super().__init__(plan, mesh)
+        self._is_warm = False
+
+
+def gradients_after_warm_up(plan: Plan) -> float:
+    """The largest gradient that the passes of a warm-up leave."""
+    mesh = make_mesh(plan.layout, torch.device("cpu"))
+    pipeline = Pipeline(plan, mesh)
+    pipeline.zero_gradients()
+    source = SyntheticTokens(plan.model.vocab, plan.training.sequence_length, plan.training.seed)
+    pipeline.warm_up(token_batch(source.batch(0, 0, plan.replica_batch)))
+    return max(each.abs().max().item() for each in pipeline.gradients.gathered().values())
+
+
+class OnNccl(PlanTest):
+    """What NCCL and CUDA ask of the order of messages, with gloo."""
+
+    names = ("InterleavedZeroBubble-2-whole", "ZBVZeroBubble-2-whole", "Seq1F1B-I-2-halves", "SlimPipe-I-2-halves")
+
+    def test_receives_are_posted_in_the_order_of_sends_on_ranks_that_are_connected(self) -> None:
+        plans = [(name, load_plan(plans_folder() / f"{name}.json")) for name in self.names]
+        self.run_plans(2, plans, check_as_with_nccl)
+
+    def test_four_ranks_connect_in_one_order(self) -> None:
+        plans = [(name, load_plan(plans_folder() / f"{name}.json")) for name in ("Seq1F1B-ZB-4-shrinking", "V-Half-4-whole")]
+        self.run_plans(4, plans, check_as_with_nccl)
+
+    def test_a_warm_up_leaves_no_gradients(self) -> None:
+        plans = [load_plan(plans_folder() / f"{name}.json") for name in self.names]
+        self.assertEqual(on_ranks(2, gradients_after_warm_up, plans), [[0.0, 0.0]] * len(plans))
 
 
 class Layouts(PlanTest):

@@ -17,7 +17,7 @@ from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.slice import SliceContext, context_positions
 from terapipe_torch.model.stage import Stage
 from terapipe_torch.model.vocabulary import IGNORED
-from terapipe_torch.p2p import Mailbox
+from terapipe_torch.p2p import Mailbox, Unsent
 from terapipe_torch.plan import (
     BACKWARD_INPUT,
     BACKWARD_WEIGHT,
@@ -56,11 +56,13 @@ class Pipeline:
             fill(stage, plan, weights)
         self.recorder = Recorder(mesh.device)
         self.mailbox = Mailbox(plan, mesh, self._empty, self.recorder.received)
+        self._messages: Mailbox | Unsent = self.mailbox
         self.places = [self._place(index) for index in range(len(plan.units))]
         self.gradients = Gradients(plan, mesh, self.stages)
         self._first_sequence = plan.first_sequence()
         self._caches: dict[tuple[int, int], dict[int, KeyValueCache]] = {}
         self.after_pass: Callable[[], None] | None = None
+        self._is_warm = mesh.device.type != "cuda" or mesh.pp.size == 1
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """By global name; the parameters of a stage that shares one are listed once."""
@@ -79,10 +81,28 @@ class Pipeline:
         times `loss_scale`. Returns this replica's share of the mean loss, 0 on ranks without the head.
         Raises PassFailed.
         """
+        if not self._is_warm:
+            self.warm_up(batch)
+        return self._run_passes(batch, valid, loss_scale)
+
+    def warm_up(self, batch: Batch) -> None:
+        """
+        The passes of a step without messages; gradients are zeroed after it. The first start of a CUDA kernel and
+        the first blocks of the allocator wait for all that runs on the GPU, and a receive that runs waits for passes of
+        other ranks, which may need one of this rank (CUDA C++ Programming Guide, Lazy Loading, Concurrent execution).
+        """
+        self._is_warm = True
+        records, self.recorder.active = self.recorder.active, False
+        self._messages = Unsent(self._empty)
+        self._run_passes(batch, 1, 1.0)
+        self._messages, self.recorder.active = self.mailbox, records
+        self.zero_gradients()
+
+    def _run_passes(self, batch: Batch, valid: int, loss_scale: float) -> float:
         self._batch, self._factor = batch.to(self.mesh.device), loss_scale / valid
         self._loss = torch.zeros((), dtype=torch.float64, device=self.mesh.device)
         self._saved: dict[tuple[int, int], tuple[torch.Tensor, torch.Tensor]] = {}
-        self.mailbox.begin()
+        self._messages.begin()
         for action in self.plan.actions[self.mesh.pp.index]:
             unit = self.plan.units[action.unit]
             details = {"stage": action.stage, "unit": action.unit, "mb_id": unit.micro_batch, "slice": unit.slice}
@@ -94,7 +114,7 @@ class Pipeline:
                 raise PassFailed(str(action)) from error
             if self.after_pass is not None:
                 self.after_pass()
-        self.mailbox.finish()
+        self._messages.finish()
         self._check_finished()
         return self._loss.item() / valid
 
@@ -126,7 +146,7 @@ class Pipeline:
     def _forward(self, action: Action) -> None:
         stage, place = self.stages[action.stage], self._place_in(action)
         needed = message_before(action, len(self.plan.stages))
-        x = self._columns(action, self._batch.inputs) if needed is None else self.mailbox.receive(needed, action.stage - 1)
+        x = self._columns(action, self._batch.inputs) if needed is None else self._messages.receive(needed, action.stage - 1)
         trains = action.stage >= self.plan.frozen_stages
         if action.stage > self.plan.frozen_stages:
             x.requires_grad_()
@@ -135,7 +155,7 @@ class Pipeline:
             y = stage(x, place, labels, self._batch.hidden)
         message = message_after(action, len(self.plan.stages))
         if message is not None:
-            self.mailbox.send(message, y.detach())
+            self._messages.send(message, y.detach())
         else:
             self._loss += y.detach()
             y = y * self._factor
@@ -147,7 +167,7 @@ class Pipeline:
     def _backward(self, action: Action) -> None:
         x, y = self._saved.pop((action.stage, action.unit))
         needed = message_before(action, len(self.plan.stages))
-        gradient = None if needed is None else self.mailbox.receive(needed, action.stage + 1)
+        gradient = None if needed is None else self._messages.receive(needed, action.stage + 1)
         self.weight_gradients.split = (action.stage, action.unit) if action.kind == BACKWARD_INPUT else None
         torch.autograd.backward(y, gradient)
         self.weight_gradients.split = None
@@ -155,7 +175,7 @@ class Pipeline:
         message = message_after(action, len(self.plan.stages), self.plan.frozen_stages)
         if message is not None:
             assert x.grad is not None
-            self.mailbox.send(message, x.grad)
+            self._messages.send(message, x.grad)
         unit = self.plan.units[action.unit]
         if unit.slice == 0:
             self._caches.pop((action.stage, unit.micro_batch), None)

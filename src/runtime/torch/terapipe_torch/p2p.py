@@ -15,14 +15,31 @@ import torch.distributed as dist
 from terapipe_torch.mesh import Mesh, pair_groups
 from terapipe_torch.plan import Message, Plan, messages_by_edge
 
-_posted_ahead = 8
+_posted_ahead = {"cpu": 8, "cuda": 2}
 
 
 def _edge_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup | None]:
     """gloo keeps directions apart in one group, and has threads for each group."""
     if dist.is_initialized() and dist.get_backend() == "gloo":
         return dict.fromkeys(edges, mesh.pp.group)
-    return dict(pair_groups(mesh, edges))
+    return dict(connected_groups(mesh, edges))
+
+
+def connected_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup]:
+    """
+    A group for each edge, with one message over it, in an order that all ranks share. NCCL connects two ranks in their
+    first message, and holds the host until both are there: two ranks that first post receives wait for each other forever.
+    """
+    groups = pair_groups(mesh, edges)
+    message = torch.zeros(1, device=mesh.device)
+    for (source, target), group in sorted(groups.items(), key=lambda edge: edge[0]):
+        if mesh.rank == mesh.rank_at(source):
+            dist.send(message, mesh.rank_at(target), group=group)
+        else:
+            dist.recv(message, mesh.rank_at(source), group=group)
+    if mesh.device.type == "cuda":
+        torch.cuda.synchronize()
+    return groups
 
 
 def join_edge_groups(plan: Plan, mesh: Mesh) -> None:
@@ -71,6 +88,7 @@ class Mailbox:
         self._posted: dict[Message, tuple[dist.Work, torch.Tensor]] = {}
         self._sent: deque[tuple[dist.Work, torch.Tensor]] = deque()
         self._incoming: dict[int, _Incoming] = {}
+        self._ahead = _posted_ahead[mesh.device.type]
 
     def begin(self) -> None:
         """Posts the first receives of a step. Once a step: a receive cannot be taken back."""
@@ -125,5 +143,25 @@ class Mailbox:
                 dist.destroy_process_group(group)
 
     def _post_ahead(self, incoming: _Incoming) -> None:
-        while incoming.next < len(incoming.messages) and incoming.untaken < _posted_ahead:
+        while incoming.next < len(incoming.messages) and incoming.untaken < self._ahead:
             incoming.post(self._empty, self._posted)
+
+
+class Unsent:
+    """In place of a mailbox: nothing is sent, and what would arrive is random."""
+
+    def __init__(self, empty: Callable[[Message], torch.Tensor]) -> None:
+        self._empty = empty
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def send(self, message: Message, tensor: torch.Tensor) -> None:
+        """Drops it."""
+
+    def receive(self, message: Message, source_stage: int) -> torch.Tensor:
+        """A tensor of a message's shape, from any stage."""
+        return self._empty(message).normal_()
+
+    def finish(self) -> None:
+        """Nothing to do."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import nn
@@ -19,6 +21,7 @@ from terapipe_torch.plan import StageLayers
 
 # names of the two parameters that are one weight where embeddings are tied
 EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
+_most_draws = 8
 
 
 class Stage(nn.Module):
@@ -78,9 +81,13 @@ class Stage(nn.Module):
 
     def initialise(self, seed: int) -> None:
         """The same weights whatever the layout: each parameter is drawn whole, by its name, and cut."""
-        for name, parameter in self.named_parameters():
-            whole = self._drawn(name, parameter, seed)
-            parameter.data.copy_(shard_of(whole, parameter))
+
+        def draw(named: tuple[str, nn.Parameter]) -> None:
+            name, parameter = named
+            parameter.data.copy_(shard_of(self._drawn(name, parameter, seed), parameter))
+
+        with ThreadPoolExecutor(_draws_at_once()) as pool:
+            list(pool.map(draw, self.named_parameters()))
 
     def _drawn(self, name: str, parameter: nn.Parameter, seed: int) -> torch.Tensor:
         shape = parameter.whole_shape
@@ -96,6 +103,12 @@ class Stage(nn.Module):
             std /= math.sqrt(2 * self.spec.layers)
         number = int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
         return torch.randn(shape, generator=torch.Generator().manual_seed(number)) * std
+
+
+def _draws_at_once() -> int:
+    """Threads that draw weights: each has one parameter in host memory, and random numbers are drawn by one core."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return max(1, min(_most_draws, (os.cpu_count() or 1) // ranks))
 
 
 def _embedding(spec: ModelSpec, parallel: Parallel) -> nn.Module:
