@@ -1,7 +1,8 @@
 """
 train.py with a rank, or all, that fails: python failing_train.py KIND RANK PLACE plan.json [options]. Places are actions of
 a pipeline; "save N" before index.json of a checkpoint is written; "file N" in the middle of a rank's file; "step N" of a run that freezes
-layers; "groups" after new pipelines have theirs; a part of the model that they received; "weights" before the trained ones are written.
+layers; "groups" after new pipelines have theirs; a part of the model that they received; "weights" before the trained ones are written;
+"after S" seconds, wherever it is then. KIND is raise, stop or kill.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,10 @@ def fail_at(kind: str, rank: str, place: str) -> None:
     failing(train, "save_weights", lambda *_: "weights")
     failing(elastic_run, "move_state", lambda *_: "groups")
     _half_a_file(fail)
+    if place.startswith("after ") and rank in ("all", os.environ["RANK"]):
+        timer = threading.Timer(float(place.split()[1]), os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
 
 
 def _half_a_file(fail: Any) -> None:

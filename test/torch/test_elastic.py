@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -454,6 +455,20 @@ class Killed(unittest.TestCase):
     def test_by_gradient_norms_with_idle_ranks(self) -> None:
         plan = elastic(pipeline_length=2, freezing=Freezing("gradients", 0.6), mechanisms=Mechanisms(True, False, True))
         self.assert_resumes(plan, [[("1", "step 2"), ("1", "groups"), ("0", "step 5"), ("all", "step 7")]], "--save-every", "2")
+
+    def test_at_random_moments(self) -> None:
+        # from a pipeline of 4 to two of 2 with a cache; seed 1
+        plan, draw = elastic(freezing=Freezing("gradients", 0.4)), random.Random(1)
+        here = self.folder_of(plan)
+        options = self.options(here, "--save-every", "1")
+        codes = []
+        for _ in range(8):
+            failure = ("kill", draw.choice(["0", "1", "2", "3", "all"]), f"after {draw.uniform(0.1, 2.5):.3f}")
+            codes.append(start_ranks(plan.world, options, failure))
+            self.assertIn(codes[-1], (-signal.SIGKILL, 1, 0), failure)
+        self.assertTrue(any(codes))
+        self.assertEqual(start_ranks(plan.world, options), 0)
+        self.assertEqual(self.steps(here / "steps.jsonl"), self.unbroken(plan))
 
     def test_ranks_that_wait_for_a_stopped_one_end(self) -> None:
         plan = elastic(pipeline_length=2, freezing=given(0, 4, 5), mechanisms=Mechanisms(True, False, False))
