@@ -108,6 +108,8 @@ function tables(digits: Digits): readonly string[] {
     ...runTable('alpha 1/3, mechanisms', breakdown(runs), runs[0]),
     '',
     ...(third === undefined ? [] : epochTable(third)),
+    '',
+    ...mechanismsTable(breakdown(runs)),
   ];
 }
 
@@ -144,6 +146,20 @@ function epochTable({ epochs }: DigitsRun): readonly string[] {
       ...[epochMs, plannedMs, processorMs, plannedWorkMs].map((ms) => (ms / 1e3).toFixed(2)),
       `${plannedWorkMs > processorMs ? '+' : '−'}${Math.abs(100 * (plannedWorkMs / processorMs - 1)).toFixed(0)} %`,
     ]),
+  );
+}
+
+/** Seconds of each epoch, and those that are planned, by what is switched on. */
+function mechanismsTable(runs: readonly DigitsRun[]): readonly string[] {
+  const epochs = runs[0]?.epochs ?? [];
+  const cells = (index: number): readonly string[] =>
+    runs.map((run) => {
+      const { epochMs = NaN, plannedMs = NaN } = run.epochs[index] ?? {};
+      return `${(epochMs / 1e3).toFixed(2)} (${(plannedMs / 1e3).toFixed(2)})`;
+    });
+  return markdownTable(
+    ['seconds of an epoch (planned, 4 GPUs)', ...runs.map(({ name }) => name)],
+    epochs.map(({ epoch }, index) => [String(epoch), ...cells(index)]),
   );
 }
 
