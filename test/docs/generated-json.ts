@@ -8,7 +8,7 @@ import { interleavedKind } from '../../src/core/schedules/registry';
 import { say } from '../../src/core/sentence';
 import { answerSchemasText } from './answer-schemas';
 import { agentTools, agentToolsText } from './agent-tools';
-import { profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
+import { elasticRunJsonSchema, profileJsonSchema, torchPlanJsonSchema, withRules, type RootSchema } from './schema';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const key = (name: string): string => `configuration.defaultGpu.${name}`;
@@ -108,6 +108,7 @@ export const generatedJson: readonly { readonly file: string; readonly text: () 
   { file: 'src/features/agents/json/tools.json', text: agentToolsText },
   { file: 'media/schemas/answers.schema.json', text: answerSchemasText },
   { file: 'media/schemas/profile.schema.json', text: () => JSON.stringify(profileJsonSchema()) },
+  { file: 'media/schemas/torch-elastic.schema.json', text: () => JSON.stringify(elasticRunJsonSchema()) },
   { file: 'media/schemas/torch-plan.schema.json', text: () => JSON.stringify(torchPlanJsonSchema()) },
   { file: 'media/schemas/terapipe.schema.json', text: () => JSON.stringify(schema('media/schemas/terapipe.schema.json')) },
 ];

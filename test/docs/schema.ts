@@ -22,6 +22,7 @@ import { path as pathRule, type Rule } from '../../src/core/domain/settings/rule
 import { explainSetting, settingOfKey, settings } from '../../src/core/domain/settings/table';
 import { say } from '../../src/core/sentence';
 import { torchPlanSchema } from '../../src/core/export/torch/schema';
+import { elasticRunSchema } from '../../src/features/elastic/core/torch-run-schema';
 import { profileParts, profileSchema } from '../../src/core/measured-profile/schema';
 
 /** The rules of every value of terapipe.json that is not a section, by section and key. */
@@ -94,6 +95,11 @@ export function profileJsonSchema(): object {
 /** The schema of the file that the PyTorch runtime trains from. */
 export function torchPlanJsonSchema(): object {
   return toJsonSchema(torchPlanSchema, { target: 'draft-07' });
+}
+
+/** The schema of the file of a run that freezes layers. */
+export function elasticRunJsonSchema(): object {
+  return toJsonSchema(elasticRunSchema, { target: 'draft-07' });
 }
 
 /** The JSON schema of a rule; a value or null in one list of types, as editors show it best. */

@@ -5,9 +5,10 @@ const size = v.pipe(v.number(), v.integer(), v.minValue(1));
 const nonNegative = v.pipe(v.number(), v.minValue(0));
 
 /** A value with its description in the JSON schema. */
-const described = <const S extends v.GenericSchema>(description: string, schema: S) => v.pipe(schema, v.description(description));
+export const described = <const S extends v.GenericSchema>(description: string, schema: S) => v.pipe(schema, v.description(description));
 
-const model = described(
+/** What both kinds of files of the PyTorch runtime have of the model. */
+export const torchModel = described(
   'Sizes of the model as it was planned, with what its config gives beyond them (rotary, normEpsilon, details). A decoder whose layers all attend.',
   v.looseObject({
     modelType: described('As the config calls it, or `custom`.', v.string()),
@@ -69,7 +70,8 @@ const action = v.pipe(v.string(), v.regex(/^\d+[FBIW]\d+$/));
 /** How the learning rate falls. */
 export const rateSchedules = ['constant', 'linear', 'cosine'] as const;
 
-const training = v.object({
+/** What both have of the training. */
+export const torchTraining = v.object({
   sequenceLength: size,
   globalBatch: described('Sequences of a step, of all data-parallel ranks.', size),
   precision: v.picklist(['fp32', 'fp16', 'bf16']),
@@ -97,7 +99,7 @@ export const torchPlanSchema = v.pipe(
     version: described('Version of this format.', v.literal(1)),
     title: v.string(),
     schedule: described('Name of the order of operations. The runtime reads only the order itself.', v.string()),
-    model,
+    model: torchModel,
     layout,
     stages: described('A stage for each model chunk, in the order of the layers.', v.pipe(v.array(stage), v.minLength(1))),
     units: described(
@@ -108,7 +110,7 @@ export const torchPlanSchema = v.pipe(
       'Operations of each pipeline rank in their order: the stage, then F forward, B backward, I backward of the input or W of the weights, then the unit.',
       rows(action),
     ),
-    training,
+    training: torchTraining,
     predicted: described(
       'What the plan expects of a step.',
       v.object({

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { ExpectedError } from '../../../core/errors';
 import type { ModelSpec } from '../../../core/domain/model';
 import { planText, type WrittenRun } from '../../../core/export/torch/folder';
@@ -11,6 +12,7 @@ import { capitalised, printable } from '../../../core/text';
 import { say, sentence } from '../../../core/sentence';
 import type { ElasticEpoch, ElasticPlan } from './plan';
 import type { ElasticRequest, Freezing } from './request';
+import { elasticRunSchema, type ElasticRunFile } from './torch-run-schema';
 
 /** The folder for a plan. @throws ExpectedError `export-torchrun` for what the runtime does not train. */
 export function elasticRunFolder(plan: ElasticPlan): WrittenRun {
@@ -38,11 +40,11 @@ export function elasticRunFolder(plan: ElasticPlan): WrittenRun {
 }
 
 /** What terapipe_torch/elastic/plan.py reads. */
-function elasticFile({ request, epochs }: ElasticPlan, model: TrainedModel): object {
+function elasticFile({ request, epochs }: ElasticPlan, model: TrainedModel): ElasticRunFile {
   const { title, training, freezing, firstLength, batch, batchScaling, microBatches, schedule, cache } = request;
   const replicas = firstReplicas(request);
   const { settings } = optimizerSettings({ request: { training: { globalBatch: batch * replicas } } });
-  return {
+  return v.parse(elasticRunSchema, {
     kind: 'terapipe-torch-elastic',
     version: 1,
     title,
@@ -68,7 +70,7 @@ function elasticFile({ request, epochs }: ElasticPlan, model: TrainedModel): obj
     cacheBytes: maximum(epochs.map((epoch) => epoch.cache.hostBytes)),
     cacheDiskBytes: maximum(epochs.map((epoch) => epoch.cache.diskBytes)),
     planned: epochs.map(plannedEpoch),
-  };
+  });
 }
 
 function plannedEpoch(epoch: ElasticEpoch): object {
