@@ -170,17 +170,17 @@ function plannedOf({ run, noRun, launcher, format }: LoadedConfig): Read['planne
   }
 }
 
-/** The nodes of eight GPUs that whole replicas take, where a launcher's file sets none. */
-function withNodes(run: Run): Run {
+/** The nodes of eight GPUs that whole replicas take, where a launcher's file sets none, and a GPU for what trains on something else. */
+function withNodes(given: Run): Run {
+  const isElsewhere = launcherTraits(given.format).accelerator !== undefined;
+  const run = isElsewhere ? applyOverrides(given, [`cluster.gpu=${assumedGpuName}`]) : given;
   if (!isLauncher(run.format) || run.nodes !== undefined || run.groups !== undefined) return run;
   const perNode = run.gpusPerNode?.value ?? 8;
   const { tensor, pipeline, context, data } = run.layout;
   const gpus = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1) * (data?.value ?? 1);
   let nodes = 1;
   while ((nodes * perNode) % gpus !== 0 && nodes < gpus) nodes += 1;
-  const placed: Run = { ...run, nodes: { value: nodes, source: { kind: 'override' } } };
-  // what trains on something else than GPUs is planned only where one is named
-  return launcherTraits(run.format).accelerator === undefined ? placed : applyOverrides(placed, [`cluster.gpu=${assumedGpuName}`]);
+  return { ...run, nodes: { value: nodes, source: { kind: 'override' } } };
 }
 
 function printRecognised(reads: readonly Read[], judge: Judge): void {

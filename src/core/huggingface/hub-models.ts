@@ -34,19 +34,32 @@ const languageModels: Readonly<Record<string, string>> = {
   'ministral-3-3b': 'ministral-3-3b',
   'ministral-3-8b': 'ministral-3-8b',
   'ministral-3-14b': 'ministral-3-14b',
+  'qwen3.5-4b': 'qwen3.5-4b',
   'qwen3.5-9b': 'qwen3.5-9b',
+  'smolvlm-2.2b': 'smollm2-1.7b',
   'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
   'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
 };
 
+/** Models by another name than that of the model with their sizes. */
+const otherNames: Readonly<Record<string, string>> = {
+  'zephyr-7b': 'mistral-7b-of-2023',
+  'zephyr-7b-gemma': 'gemma-7b',
+  'seed-oss': 'seed-oss-36b',
+  'olmo-3-1025-7b': 'olmo-3-7b',
+};
+
+/** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`. */
+const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo)(?:-|$)/;
+
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
 /** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
   const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
-  const plain = folder === undefined ? plainModelName(name) : plainName(folder);
+  const plain = folder === undefined ? plainModelName(name) : nameBefore(folder);
   const home = folder === undefined ? 'hub' : 'preset';
   return { name: folder ?? name, home, config: findHubSizes(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
 }
@@ -61,7 +74,7 @@ export function hubModel(name: string): string | null {
 
 /** The name without its owner and the parts that do not affect sizes; empty for that of another owner. */
 function plainModelName(name: string): string {
-  return plainName(owners.exec(name)?.[1] ?? '');
+  return nameBefore(owners.exec(name)?.[1] ?? '');
 }
 
 /** A name without the parts that do not affect sizes. */
@@ -90,5 +103,14 @@ export function familiarModel(name: string): string | null {
 }
 
 function findHubSizes(name: string): string | null {
-  return hubSizes(own(languageModels, name) ?? name);
+  return hubSizes(own(otherNames, name) ?? own(languageModels, name) ?? name);
+}
+
+/** The longest beginning of the name of a model that is trained further which is the name of a known one, plain; else the whole name. */
+function nameBefore(name: string): string {
+  const plain = plainName(name);
+  if (findHubSizes(plain) !== null || !trainedFurther.test(name.toLowerCase())) return plain;
+  const parts = name.slice(0, 200).split('-');
+  const beginnings = parts.map((_, index) => plainName(parts.slice(0, parts.length - index).join('-')));
+  return beginnings.find((each) => findHubSizes(each) !== null) ?? plain;
 }

@@ -9,7 +9,7 @@ import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile, policyOnly, type OtherModel } from '../tables/launcher-file';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
-import { attentionRows, knownWord, pathWord, torchDtypes, whether, word } from '../tables/reads';
+import { attentionRows, knownWord, pathWord, sizeUnlessOpen, torchDtypes, whether, word } from '../tables/reads';
 import { coreKeys } from '../megatron/core-keys';
 import { joined, row, under, type Table } from '../tables/table';
 import { readAllocation, readAllocations, type Allocation } from './allocation';
@@ -20,7 +20,7 @@ const keys: Table = {
   precision: [row('actor.dtype', knownWord({ ...torchDtypes, bf16: 'bf16' }))],
   optimizer: [row('actor.optimizer.type', word)],
   recomputeGranularity: [row('actor.gradient_checkpointing', whether('full', 'none'))],
-  gpusPerNode: [row('cluster.n_gpus_per_node', count(1))],
+  gpusPerNode: [row('cluster.n_gpus_per_node', sizeUnlessOpen)],
 };
 
 const coreTable: Table = {

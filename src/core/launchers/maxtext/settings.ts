@@ -29,7 +29,12 @@ export const runTable: FlagTable = {
     row('dtype', knownWord(torchDtypes)),
   ],
   masterWeightBytes: [row('weight_dtype', knownWord({ bfloat16: 0 }))],
-  optimizer: [row('opt_type', word)],
+  optimizer: [
+    row(
+      'opt_type',
+      anyOf((name) => (name === 'adam_pax' ? 'adam' : name === '' ? undefined : name)),
+    ),
+  ],
   recomputeGranularity: [
     row(
       'remat_policy',

@@ -45,6 +45,7 @@ export function swiftFacts(flags: Flags): Facts {
     microBatch: byDefault(1, reason),
     globalBatch: byDefault(16, reason),
     distributedOptimizer: byDefault(true, reason),
+    expertTensor: byDefault(1, reason),
     fusedCrossEntropy: byDefault(true, reason),
     recomputeGranularity: byDefault('selective', reason),
     attention: byDefault('flash', reason),

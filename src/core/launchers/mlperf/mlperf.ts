@@ -1,7 +1,7 @@
 import { byDefault } from '../../domain/located';
 import type { Finding } from '../../findings';
 import { fileStart } from '../../languages/json/document';
-import { ownLayer } from '../../languages/layers';
+import { ownLayer, type Layer } from '../../languages/layers';
 import { choice, count, fixed, keep, on, type FlagRead } from '../../languages/reads';
 import type { GivenAdapters } from '../../run/adapters';
 import type { Fact, Facts, LauncherFile } from '../../run/facts';
@@ -76,8 +76,9 @@ export const mlperfProgram: ShellProgram = {
   settings: { words: (name) => known.get(name) },
   areVariables: true,
   read: (flags, layers) => {
-    const { file } = ownLayer(layers);
-    const written = { ...factsOfTable(table, flags), ...benchmarkModel(file, flags) };
+    const own = ownLayer(layers);
+    const { file } = own;
+    const written = { ...factsOfTable(table, flags), ...benchmarkModel(own, flags) };
     const isLora = written.flavor?.value === loraModel;
     const other = otherModel(file);
     const facts = { ...silentFacts(written, isLora), ...written };
@@ -93,12 +94,13 @@ export const mlperfProgram: ShellProgram = {
 
 const loraModel = 'meta-llama/Llama-2-70b-hf';
 
-/** The model of the benchmark: by the folder of the submission, which the rules name, and the size that a script sets. */
-function benchmarkModel(file: string, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'flavor'> {
+/** The model of the benchmark: the size that a script sets, the settings of a size that it sources, or the folder of the submission. */
+function benchmarkModel({ file, text }: Layer, flags: ReadonlyMap<string, LocatedFlag>): Pick<Facts, 'flavor'> {
   const flag = modelSizes.map((name) => flags.get(name)).find((found) => found !== undefined);
   const given = flag?.words[0]?.text ?? '';
   const folder = file.replaceAll('\\', '/');
-  const size = /^(?:8b|70b|405b)$/i.test(given) ? given.toUpperCase() : /llama31?_(8b|405b)\//.exec(folder)?.[1]?.toUpperCase();
+  const sourced = /^[^#\n]*\bconfig_common_(8b|405b)\.sh/m.exec(text)?.[1] ?? /llama31?_(8b|405b)\//.exec(folder)?.[1];
+  const size = /^(?:8b|70b|405b)$/i.test(given) ? given.toUpperCase() : sourced?.toUpperCase();
   const isLora = flags.has(loraSign) || folder.includes('llama2_70b_lora');
   const value = isLora ? loraModel : size === undefined ? undefined : `meta-llama/Llama-3.1-${size}`;
   if (value === undefined) return {};

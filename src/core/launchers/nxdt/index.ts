@@ -1,3 +1,4 @@
+import { familiarModel } from '../../huggingface/hub-models';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { sentence } from '../../sentence';
@@ -22,6 +23,7 @@ export const nxdt: Launcher = {
     hasFixedStageLayers: true,
     silent: { recomputeGranularity: 'none' },
   },
+  modelNamed: (name) => ({ name, home: 'preset', config: familiarModel(name) }),
 };
 
 /** Sections of NeMo 1.x, with the parallel sizes in one of its own. */

@@ -78,12 +78,16 @@ const precision = lenient(
   }),
 );
 
+/** The model that checkpoints are called after: `hf_llama3.1_8B--{step}-{consumed_samples}`. */
+const namedModel = anyOf((written) => /^hf_((?:llama|mistral|mixtral|qwen)[\d.]*_\d+b)(?:_|--|$)/i.exec(written)?.[1]);
+
 const keys: Table = joined(
   {
     ...under(['distributed_strategy.'], layoutKeys),
     microBatch: [row('data.micro_batch_size', count(1))],
     globalBatch: [row('data.global_batch_size', count(1))],
     sequenceLength: [row('data.seq_length', count(1)), row('model.encoder_seq_length', count(1))],
+    flavor: [row('exp_manager.checkpoint_callback_params.filename', namedModel)],
     vocab: [row('data.tokenizer.type', vocabOfName)],
     precision: [row('precision.type', precision)],
     nodes: [row('trainer.num_nodes', count(1))],
@@ -99,7 +103,8 @@ const keys: Table = joined(
 export function readNxdt(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text);
   const reader = createKeyReader(document, createResolver(document.root));
-  const facts = reader.facts(keys);
+  const { flavor, ...sizes } = reader.facts(keys);
+  const facts: Facts = sizes.heads === undefined && flavor !== undefined ? { ...sizes, flavor } : sizes;
   const model = reader.one('model.model_config', pathWord);
   const adapters = readLora(reader);
   return {

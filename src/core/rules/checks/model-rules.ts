@@ -58,6 +58,8 @@ function hiddenOverHeads({ facts }: ConfigView): Issue | null {
   const heads = countOf(facts, 'heads');
   if (hidden === null || heads === null || hidden % heads === 0 || facts.latentAttention?.value === true) return null;
   if (facts.headDim !== undefined && facts.headDim.source.kind !== 'default') return null;
+  // a published model, which has the size of its heads
+  if ([facts.hidden, facts.heads].every((fact) => fact?.source.kind === 'default')) return null;
   const near = nearestFitting(listDivisors(hidden), heads, () => true);
   return {
     at: ['heads', 'hidden'],

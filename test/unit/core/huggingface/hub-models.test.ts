@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { familiarModel, hubModel } from '../../../../src/core/huggingface/hub-models';
+import { familiarModel, hubModel, modelOfHub } from '../../../../src/core/huggingface/hub-models';
 import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { load } from '../config-files/files';
 
@@ -105,5 +105,14 @@ describe('models by their names on the hub', () => {
       '',
     ])
       assert.equal(hubModel(name), null, name);
+  });
+
+  it('knows a model that was trained further by the longest name in its own', () => {
+    const layers = (name: string): unknown => (JSON.parse(modelOfHub(name).config ?? '{}') as { num_hidden_layers?: unknown }).num_hidden_layers; // prettier-ignore
+    assert.equal(layers('PrimeIntellect/Qwen3-0.6B-Reverse-Text-SFT'), 28);
+    assert.equal(layers('OpenRLHF/Llama-3-8b-sft-mixture'), 32);
+    assert.equal(layers('HuggingFaceH4/zephyr-7b-gemma-sft-v0.1'), 28);
+    assert.equal(layers('nvidia/Llama-3.1-Minitron-4B-Width-Base'), undefined);
+    assert.equal(layers('somebody/Qwen3-0.6B-SFT'), undefined);
   });
 });

@@ -49,14 +49,14 @@ describe('MaxText', () => {
   });
 
   it('gives no sizes of a block that is not planned, and names it', () => {
-    const read = readMaxtext('qwen3-next.yml', fixture('maxtext.yml').replace('"llama2"', '"qwen3_next"'));
+    const read = readMaxtext('qwen3-next.yml', fixture('maxtext.yml').replace("'llama2'", 'qwen3_next'));
     assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['decoder_block: qwen3_next']]);
   });
 
   it('names a published model', async () => {
     const run = 'base_config: "base.yml"\nmodel_name: "llama3.1-70b"\nhardware: "gpu"\nper_device_batch_size: 4\nmax_target_length: 8192\n';
     const { run: loaded } = await loadConfig('llama3_70b.yml', run, { read: readerOf({}), shell: () => Promise.resolve(shell) });
-    assert.deepEqual([loaded?.model.layers?.value, loaded?.training.sequenceLength?.value], [80, 8192]);
+    assert.deepEqual([loaded?.model.layers.value, loaded?.training.sequenceLength?.value], [80, 8192]);
   });
 });
 

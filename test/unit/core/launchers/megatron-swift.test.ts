@@ -48,6 +48,14 @@ describe("ms-swift's Megatron", () => {
     assert.equal(off.fusedCrossEntropy, false);
   });
 
+  // examples/megatron/lora/mtp.sh and examples/models/qwen3_vl/mcore_full.sh
+  it('has heads of their own size and experts without tensor parallelism', async () => {
+    const glm = script.replace('moonshotai/Moonlight-16B-A3B-Instruct', 'ZhipuAI/GLM-4.5-Air').replace('--pipeline_model_parallel_size 2', '--tensor_model_parallel_size 2').replace('--decoder_last_pipeline_num_layers 13', '--lr 1e-5').replace('--expert_model_parallel_size 4', '--expert_model_parallel_size 8'); // prettier-ignore
+    const { run, findings } = await loadConfig('run.sh', glm, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+    assert.deepEqual([run?.model.headDim.value, run?.layout.expertTensor?.value], [128, 1]);
+    assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+  });
+
   it('under Ray trains on the GPUs of its section, next to a rollout', async () => {
     const read = readMegatronSwiftYaml('grpo.yaml', yaml);
     assert.deepEqual([read.facts.tensor?.value, read.facts.world?.value, read.adapters?.rank?.value], [2, 4, 8]);

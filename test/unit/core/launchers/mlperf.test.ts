@@ -49,6 +49,14 @@ describe('a config_*.sh of MLPerf Training', () => {
     assert.deepEqual([run?.model.layers.value, run?.training.globalBatch?.value, run?.layout.virtualStages], [32, 32, undefined]);
   });
 
+  // NVIDIA/benchmarks/llama31_8b/implementations/nemo/config_DGXB200_64x8x144xtp4pp8cp2_cg.sh of training_results_v5.1
+  it('takes the size whose settings it sources before that of the folder', async () => {
+    const text = `source $(dirname \${BASH_SOURCE[0]})/config_common.sh\nsource $(dirname \${BASH_SOURCE[0]})/config_common_405b.sh\nexport MINIBS=144\nexport TENSOR_MODEL_PARALLEL=4\nexport PIPELINE_MODEL_PARALLEL=8\nexport INTERLEAVED_PIPELINE=8\nexport CONTEXT_PARALLEL=2\nexport ASYM_PP_EMBED=True\nexport ASYM_PP_LOSS=True\nexport DGXNNODES=64\nexport DGXNGPU=8\nexport DGXSYSTEM=x\n`; // prettier-ignore
+    const { run, findings } = await load('llama31_8b/implementations/nemo/config_DGXB200_64x8x144.sh', text);
+    assert.equal(run?.model.layers.value, 126);
+    assert.deepEqual(findings.filter(({ severity }) => severity === 'error'), []); // prettier-ignore
+  });
+
   it('is read and not planned where frozen weights are narrow, or the model is none of text', async () => {
     const lora = 'export DGXNNODES=1\nexport DGXNGPU=8\nexport MINIBS=1\nexport MBS=1\nexport TP=1\nexport LORA_A2A=1\nexport FP8=True\n';
     const adapted = await load('config_MI325X_1x8x1.sh', lora);

@@ -48,4 +48,15 @@ describe('an NxDT YAML', () => {
     const { adapters } = readNxdt('lora.yaml', `${text}${lora}`);
     assert.deepEqual([adapters?.rank?.value, adapters?.targets?.value], [16, ['linear_qkv', 'linear_fc2']]);
   });
+
+  // examples/conf/hf_llama3.1_8B_config.yaml, whose model_config is a config.json somewhere else
+  it('has the model that its checkpoints are called after, where its config.json is not here', async () => {
+    const hf = `name: hf_llama\nmodel_source: hf\ntrainer:\n  devices: 32\n  num_nodes: 4\nexp_manager:\n  checkpoint_callback_params:\n    filename: 'hf_llama3.1_8B--{step}-{consumed_samples}'\ndistributed_strategy:\n  tensor_model_parallel_size: 32\ndata:\n  micro_batch_size: 1\n  global_batch_size: 1024\n  seq_length: 8192\nmodel:\n  model_config: /home/ubuntu/config.json\n  num_layers: 32\n  hidden_size: 4096\n`; // prettier-ignore
+    const { facts } = readNxdt('hf.yaml', hf);
+    assert.equal(facts.flavor?.value, 'llama3.1_8B');
+    const read = (): Promise<never> =>
+      Promise.reject(new ExpectedError('config-not-found', sentence`none`, sentence`none`, fileStart('hf.yaml')));
+    const { run } = await loadConfig('hf.yaml', hf, { read, shell: () => Promise.reject(new Error('no script')) });
+    assert.deepEqual([run?.model.heads.value, run?.model.kvHeads.value, run?.model.layers.value], [32, 8, 32]);
+  });
 });
