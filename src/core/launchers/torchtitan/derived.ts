@@ -9,6 +9,7 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveBatches(settings, facts);
   deriveVirtualStages(facts);
   deriveData(facts);
+  deriveExpertTensor(facts);
   deriveRecompute(facts);
   deriveLoss(settings, facts);
   deriveCheckpoint(settings, facts);
@@ -32,13 +33,15 @@ function deriveRecompute(facts: Draft): void {
 }
 
 /**
- * Versions with [parallelism], of 2025, compile the cross entropy with the model; since 2025-08 unless `compile.components` leaves it out.
+ * Versions with [parallelism], of 2025, compile the cross entropy with the model; since 2025-08 each where `compile.components` names it
+ * (`model_compile_enabled`, models/llama3/infra/parallelize.py).
  */
 function deriveLoss(settings: Settings, facts: Draft): void {
   if (facts.compile === undefined) return;
   const components = settings.get('compile.components')?.value;
   const isNew = [...settings.keys()].some((name) => /^(parallelism|compile)\./.test(name));
   const isCompiled = isNew && facts.compile.value && (!Array.isArray(components) || components.includes('loss'));
+  if (Array.isArray(components) && !components.includes('model')) facts.compile = { ...facts.compile, value: false };
   derive(
     facts,
     'fusedCrossEntropy',
@@ -97,6 +100,12 @@ function deriveData(facts: Draft): void {
   if (dataShard === undefined || dataShard.value === -1) return;
   if (dataReplicate === undefined || dataReplicate.value === 1) facts.data = dataShard;
   else derive(facts, 'data', dataReplicate.value * dataShard.value, sentence`${dataReplicate.value} replicas of ${dataShard.value} shards`);
+}
+
+/** "No effect [...] when ep = 1" (JobConfig, expert_tensor_parallel_degree): experts are sharded as the rest is. */
+function deriveExpertTensor(facts: Draft): void {
+  const { expert, expertTensor, tensor } = facts;
+  if (expertTensor !== undefined && (expert?.value ?? 1) === 1) facts.expertTensor = { ...expertTensor, value: tensor?.value ?? 1 };
 }
 
 function drop(facts: Draft, ...names: readonly FactName[]): void {

@@ -20,6 +20,12 @@ const words: Rule<readonly string[] | string> = {
   type: 'list',
   expects: sentence`a list of names in quotes`,
 };
+/** `training.fp8_linear` named the scaling until 2024-07; no name is none. */
+const booleanOrKind: Rule<boolean | string> = {
+  schema: v.union([v.boolean(), v.picklist(['', 'dynamic', 'delayed'])]),
+  type: 'boolean',
+  expects: sentence`true, false or "dynamic"`,
+};
 const lists: Rule<readonly unknown[]> = { schema: v.array(v.array(v.string())), type: 'list', expects: sentence`a list of lists of names` };
 const wordOrCount: Rule<string | number> = {
   schema: v.union([v.string(), v.pipe(v.number(), v.integer(), v.minValue(1))]),
@@ -77,7 +83,11 @@ export const titanKeys: ValueTable = {
   globalBatch: [row('training.global_batch_size', value(size, given))],
   precision: [
     row('model.converters', value(words, toNarrowFormat)),
-    ...rows(value(boolean, whenOn('fp8')), 'float8.enable_float8_linear', 'training.fp8_linear'),
+    row('float8.enable_float8_linear', value(boolean, whenOn('fp8'))),
+    row(
+      'training.fp8_linear',
+      value(booleanOrKind, (kind) => (kind === false || kind === '' ? null : 'fp8')),
+    ),
     row(
       'training.dtype',
       value(word, (name) => (name === 'float32' ? null : toPrecision(name))),

@@ -63,7 +63,7 @@ describe('TorchTitan TOML reader', () => {
       pipeline: 4,
       context: 2,
       expert: 1,
-      expertTensor: 1,
+      expertTensor: 2,
       dataReplicate: 2,
       dataShard: 4,
       data: 8,
@@ -162,6 +162,36 @@ describe('TorchTitan TOML reader', () => {
     assert.equal(precision('dtype = "float32"\nmixed_precision_param = "bfloat16"'), 'bf16');
     assert.equal(precision('dtype = "bfloat16"\n[model]\nconverters = ["quantize.linear.float8"]'), 'fp8');
     assert.equal(precision('[model]\nconverters = []'), undefined);
+  });
+
+  it('compiles what compile.components names', () => {
+    const compiled = (components: string): unknown[] => {
+      const { compile, fusedCrossEntropy } = values(read(`[compile]\nenable = true\ncomponents = ${components}\n`));
+      return [compile, fusedCrossEntropy];
+    };
+    assert.deepEqual(compiled('["model", "loss"]'), [true, true]);
+    assert.deepEqual(compiled('["loss"]'), [false, true]);
+    assert.deepEqual(compiled('["model"]'), [true, false]);
+  });
+
+  it('takes fp8_linear as a name, as it was until 2024-07', () => {
+    for (const [written, precision] of [
+      ['""', undefined],
+      ['"dynamic"', 'fp8'],
+      ['false', undefined],
+      ['true', 'fp8'],
+    ] as const) {
+      const { facts, remarks } = read(`[model]\nname = "llama3"\nflavor = "8B"\n[training]\nfp8_linear = ${written}\n`);
+      assert.equal(facts.precision?.value, precision, written);
+      assert.deepEqual(remarks.filter(({ code }) => code === 'config-wrong-type'), [], written); // prettier-ignore
+    }
+  });
+
+  it('shards experts as the rest where they are not spread, whatever their own degree', () => {
+    const degrees = (expert: number): string =>
+      `[parallelism]\ntensor_parallel_degree = 8\nexpert_parallel_degree = ${expert}\nexpert_tensor_parallel_degree = 1\n`;
+    assert.equal(values(read(degrees(1)))['expertTensor'], 8);
+    assert.equal(values(read(degrees(4)))['expertTensor'], 1);
   });
 
   it('knows how FP8 is scaled by the converter, or by its recipe', () => {
