@@ -211,7 +211,58 @@ export async function copyRead(outdir) {
   });
 }
 
+const builtins = createRequire(import.meta.url);
+
+/** What a browser has no Node.js for: each function of its modules fails with that when it is called. */
+const withoutNode = {
+  name: 'without-node',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path: name }) => ({ path: name, namespace: 'without-node' }));
+    build.onLoad({ filter: /.*/, namespace: 'without-node' }, ({ path: name }) => {
+      const names = Object.keys(builtins(name)).filter((each) => /^[a-z]\w*$/i.test(each) && each !== 'default');
+      const missing = `const missing = (what) => { throw new Error(what + ' needs VS Code on a desktop'); };`;
+      // Called as a module is loaded, to make what is called later.
+      const each = names
+        .map((one) => `const _${one} = () => ${one === 'promisify' ? '() => ' : ''}missing(${JSON.stringify(`${name} ${one}`)});`)
+        .join('\n');
+      const exported = `export { ${names.map((one) => `_${one} as ${one}`).join(', ')} };`;
+      return {
+        contents: `${missing}\n${each}\n${exported}\nexport default { ${names.map((one) => `${one}: _${one}`).join(', ')} };`,
+        loader: 'js',
+      };
+    });
+  },
+};
+
+/**
+ * The extension for browsers, where it is one script without Node.js, and the script of its planners.
+ * @type {import('esbuild').BuildOptions}
+ */
+const browser = {
+  ...common,
+  outdir: 'dist/web',
+  platform: 'browser',
+  target: 'chrome120',
+  mainFields: ['browser', 'module', 'main'],
+  // The engine of shell scripts asks for the address of its script, though it is given what lies next to it.
+  define: { 'process.platform': '"web"', 'import.meta.url': '"https://localhost/"' },
+};
+
 const builds = [
+  {
+    ...browser,
+    entryPoints: { extension: 'src/extension/main-web.ts' },
+    format: 'cjs',
+    external: ['vscode', 'fs/promises', 'module'],
+    plugins: [withoutNode, report],
+  },
+  {
+    ...browser,
+    entryPoints: { planner: 'src/web/extension-worker.ts' },
+    format: 'iife',
+    external: ['fs/promises', 'module'],
+    plugins: [report],
+  },
   {
     ...node,
     entryPoints: { extension: 'src/extension/main.ts' },

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
-import { plannerProcess } from '../worker/process';
+import type { StartPlanner } from '../host/planner/process';
 import { registerLanguageModelTools } from '../features/agents/vscode/language-model-tools';
 import { registerMcpServers } from '../features/agents/vscode/mcp-servers';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
@@ -33,6 +33,7 @@ import { registerConfigTests } from './views/config-tests';
 import { registerScheduleView } from './views/schedule-view';
 import { shellReaderFrom } from '../core/launchers/shell/load-reader';
 import { limitSessions } from '../host/sessions/session-limit';
+import { isDesktop } from './platform/desktop';
 import { affectsPlans, planDefaults, planDelayMs, searchesLayouts, switchedOff, trainingCost } from './platform/settings';
 import { createScenarios, type Scenarios } from '../host/sessions/scenarios';
 import { createShownConfig } from './sessions/shown-config';
@@ -41,8 +42,8 @@ import { createReportDocuments } from './views/report-documents';
 import { registerStatusBar } from './views/status-bar';
 import { createTimelinePanels, type TimelinePanels } from './views/timeline-panels';
 
-/** Builds everything bottom up. */
-export function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): void {
+/** Builds everything bottom up. @param plannerIn starts planners of a bundle, by its path in the extension. */
+export function build(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, plannerIn: (bundle: string) => StartPlanner): void {
   const keep = <T extends { dispose: () => unknown }>(part: T): T => {
     context.subscriptions.push(part);
     return part;
@@ -52,7 +53,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   const profilerFile = context.asAbsolutePath('dist/profiler.js');
   const profiles: Profiles = keep(createProfiles(() => sessions, profilerFile, log));
   const rehearsals = keep(createRehearsals(profilerFile));
-  const startPlanner = (bundle = 'dist/worker.js'): PlannerClient => keep(plannerFrom(context.asAbsolutePath(bundle), log));
+  const startPlanner = (bundle = 'dist/worker.js'): PlannerClient => keep(plannerFrom(plannerIn(bundle), log));
   const planner = startPlanner();
   // Plans are waited for: a search never delays one, nor does a measured run that is read.
   const [searcher, comparer] = [startPlanner(), startPlanner()];
@@ -139,15 +140,16 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     ask: startPlanner('dist/tools.js').ask,
     defaults: scenarios.resolveDefaults,
   });
-  keep(vscode.Disposable.from(tools, registerMcpServers(context), registerTasks(context), registerConfigTests(sessions, log, onError)));
+  keep(vscode.Disposable.from(tools, registerConfigTests(sessions, log, onError)));
+  if (isDesktop()) keep(vscode.Disposable.from(registerMcpServers(context), registerTasks(context)));
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);
 }
 
-/** A planner in a process of its own, from a bundle. */
-function plannerFrom(file: string, log: vscode.LogOutputChannel): PlannerClient {
-  return createPlannerClient(plannerProcess(file), { onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
+/** A planner outside this thread. */
+function plannerFrom(start: StartPlanner, log: vscode.LogOutputChannel): PlannerClient {
+  return createPlannerClient(start, { onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
 }
 
 /** What each tab shows of a session in addition to its plan, and when that changes. */

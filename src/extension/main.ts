@@ -12,8 +12,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   context.subscriptions.push(log);
   try {
     await setImmediate();
-    const { build } = await import('./build');
-    build(context, log);
+    const [{ build }, { plannerProcess }] = await Promise.all([import('./build'), import('../worker/process')]);
+    build(context, log, (bundle) => plannerProcess(context.asAbsolutePath(bundle)));
   } catch (error) {
     reportBug(log, 'activation', error);
     throw error;

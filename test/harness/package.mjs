@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run package`: a production build in a VSIX for this platform. Prints what is in it and how large it is.
-import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+// `npm run package`: a production build in a VSIX for this platform, `-- --web` in one for browsers. Prints what is in it and how large it is.
+import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -33,28 +33,39 @@ function addRuntime() {
     cpSync(path.join(modules, entry), path.join(target, entry), { recursive: true, dereference: true, filter: isCode });
 }
 
+/** What of the extension runs in Node.js, which browsers have not. */
+const isForDesktop = (/** @type {string} */ name) =>
+  /^dist\/([\w-]+\.js(\.LEGAL\.txt)?$|extension\/|torch\/|skills\/|node_modules\/)/.test(name) && !/^dist\/webview\.js/.test(name);
+const isForBrowser = (/** @type {string} */ name) => name.startsWith('dist/web/');
+
 /**
  * Builds for production and packs what .vscodeignore lets through. All that the code needs is bundled but ONNX Runtime, which goes in for
- * this platform.
+ * this platform. For browsers their script and its planner instead.
+ * @param {{ web?: boolean }} [options]
  * @returns {Promise<Package>}
  */
-export async function makePackage() {
+export async function makePackage({ web = false } = {}) {
   await ensureBuild({ production: true });
-  addRuntime();
+  if (!web) addRuntime();
   const { createVSIX, listFiles, PackageManager } = await import('@vscode/vsce');
-  const { name, version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-  const target = `${process.platform}-${process.arch}`;
-  const file = path.join(root, 'out', `${name}-${target}-${version}.vsix`);
-  mkdirSync(path.dirname(file), { recursive: true });
+  const { main, browser, ...manifest } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const target = web ? 'web' : `${process.platform}-${process.arch}`;
+  const file = path.join(root, 'out', `${manifest.name}-${target}-${manifest.version}.vsix`);
+  const listed = await listFiles({ cwd: root, packageManager: PackageManager.None });
+  const names = listed.filter(web ? (name) => !isForDesktop(name) : (name) => !isForBrowser(name));
+  const stage = path.join(root, 'out', 'vsix', target);
+  rmSync(stage, { recursive: true, force: true });
+  for (const name of names) cpSync(path.join(root, name), path.join(stage, name), { dereference: true });
+  // Each platform's package has its own entry: vsce asks for every file that the manifest names.
+  writeFileSync(path.join(stage, 'package.json'), JSON.stringify({ ...manifest, ...(web ? { browser } : { main }) }, null, 2));
   await createVSIX({
-    cwd: root,
+    cwd: stage,
     packagePath: file,
     target,
     dependencies: false,
     rewriteRelativeLinks: false,
     allowMissingRepository: true,
   });
-  const names = await listFiles({ cwd: root, packageManager: PackageManager.None });
   const contents = names.map((entry) => ({ name: entry, bytes: statSync(path.join(root, entry)).size })).sort((a, b) => b.bytes - a.bytes);
   return { file, bytes: statSync(file).size, contents };
 }
@@ -65,7 +76,7 @@ const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`.padStart(12);
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   void runMain(async () => {
     await ensureDependencies();
-    const { file, bytes, contents } = await makePackage();
+    const { file, bytes, contents } = await makePackage({ web: process.argv.includes('--web') });
     for (const entry of contents) console.log(`${kilobytes(entry.bytes)}  ${entry.name}`);
     say('package', `${path.relative(root, file)}, ${contents.length} files, ${kilobytes(bytes).trim()}`);
   });

@@ -1,7 +1,13 @@
 import * as vscode from 'vscode';
+import { ExpectedError } from '../../core/errors';
 import { own } from '../../core/records';
+import { sentence } from '../../core/sentence';
+import { isDesktop } from '../platform/desktop';
 import type { Commands } from './commands';
 import { runCommand } from './run-command';
+
+/** What measures or runs: in processes, with the libraries of a machine. */
+const desktopCommands = new Set(['terapipe.profile', 'terapipe.importProfile', 'terapipe.rehearse', 'terapipe.runHere']);
 
 /** Registers the commands of the manifest, each with the one way of failing. What they do is loaded when the first of them is run. */
 export function registerCommands(
@@ -14,10 +20,19 @@ export function registerCommands(
   const registered = contributes.commands.map(({ command }) =>
     vscode.commands.registerCommand(command, (...given: unknown[]) =>
       runCommand(log, command, async () => {
+        if (!isDesktop() && desktopCommands.has(command)) throw notHere();
         const actions = (await (loaded ??= load())) as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
         return own(actions, command)?.(...given);
       }),
     ),
   );
   return vscode.Disposable.from(...registered);
+}
+
+function notHere(): ExpectedError {
+  return new ExpectedError(
+    'desktop-needed',
+    sentence`This starts processes, which VS Code in a browser does not`,
+    sentence`open the folder in VS Code on a desktop`,
+  );
 }

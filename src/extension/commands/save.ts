@@ -59,7 +59,7 @@ const filters: Readonly<Record<SaveMessage['mime'], Record<string, string[]>>> =
 
 /** Saves what a page made (a picture, a table) where the user chooses. */
 export async function savePageText(config: vscode.Uri | null, { name, mime, text }: SaveMessage): Promise<void> {
-  await saveText(config, name, filters[mime], mime === 'image/png' ? Buffer.from(text, 'base64') : text);
+  await saveText(config, name, filters[mime], mime === 'image/png' ? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)) : text);
 }
 
 /**
@@ -90,9 +90,5 @@ export async function saveText(
 async function write(target: vscode.Uri, text: Content): Promise<void> {
   if (target.scheme === 'file') await writeWhole(target.fsPath, text, { replace: true });
   else if (text instanceof Uint8Array) await vscode.workspace.fs.writeFile(target, text);
-  else
-    await vscode.workspace.fs.writeFile(
-      target,
-      Buffer.concat(Array.from(typeof text === 'string' ? [text] : text, (piece) => Buffer.from(piece, 'utf8'))),
-    );
+  else await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(typeof text === 'string' ? text : Array.from(text).join('')));
 }

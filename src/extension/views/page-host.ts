@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { PageKind, TabId } from '../../protocol/page';
 import type { CandidateId } from '../../core/planner/plan';
@@ -84,6 +83,6 @@ function buildHtml(webview: vscode.Webview, extensionUri: vscode.Uri, { page, ti
     scriptUri: asset('webview.js'),
     styleUri: asset('page.css'),
     cspSource: webview.cspSource,
-    nonce: randomBytes(18).toString('base64'),
+    nonce: btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(18)))),
   });
 }
