@@ -17,7 +17,7 @@ from terapipe_torch.errors import PassFailed, RuntimeRefusal, TrainingFailed
 from terapipe_torch.waiting import limit
 
 REASON_FILE = "TERAPIPE_REASON_FILE"
-# what gloo says when the other process has ended, and when nothing came for the limit of waiting.py
+# what gloo reports when the other process has ended, and when nothing came for the limit of waiting.py
 _lost = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection closed by remote peer")
 _silent = "Timed out waiting"
 # the store may be of a rank that hangs
