@@ -28,7 +28,7 @@ const drawn = fc.record({
   runtime: fc.constantFrom('megatron' as const, 'terapipe' as const),
   schedule: fc.constantFrom('TeraPipe' as const, 'Seq1F1B' as const),
   /** Of the highest peak of a cut: below 1, cuts into few slices do not fit. */
-  memory: fc.constantFrom(0.7, 0.85, 1.1),
+  memory: fc.constantFrom(0.3, 0.7, 0.85, 1.1),
 });
 
 /** The request on GPUs on which as much as `share` of the highest peak fits. */
@@ -49,7 +49,7 @@ function everyCut(unit: number): number[][] {
 
 describe('slices solved for a layout', () => {
   it('take no less than their bounds, in time and memory, however a sequence is cut', () => {
-    let [closest, met, tight] = [0, 0, 0];
+    let [closest, met, tight, unmet] = [0, 0, 0, 0];
     fc.assert(
       fc.property(drawn, ({ model, stageLayers, unit, microBatches, microBatch, schedule, memory, ...training }) => {
         const layers = stageLayers.reduce((sum, count) => sum + count, 0);
@@ -81,16 +81,21 @@ describe('slices solved for a layout', () => {
           assert.ok(iterationMs <= leastMs, `${iterationMs} ms above ${leastMs}`);
           for (const { memory } of every) assert.ok(peakBytes <= Math.max(...memory.stages.map((stage) => stage.peakBytes)));
         }
-        if (fitting.length === 0) return;
+        const found = evaluator.candidate(point);
+        // where nothing fits, a cut is found all the same
+        if (fitting.length === 0) {
+          unmet++;
+          for (const { iterationMs } of bounds) assert.ok(iterationMs <= found.iterationMs, `${iterationMs} ms above ${found.iterationMs}`);
+          return;
+        }
         met++;
         closest += Math.max(...bounds.map(({ iterationMs }) => iterationMs)) / leastMs;
-        const found = evaluator.candidate(point);
         assert.ok(found.iterationMs >= leastMs * (1 - 1e-9) || schedule === 'TeraPipe');
       }),
       { numRuns: cases(12, 1000), seed: 4 },
     );
     const mean = closest / met;
-    assert.ok(tight > 0);
+    assert.ok(tight > 0 && unmet > 0);
     console.log(`      bounds are ${(100 * mean).toFixed(1)} % of the best cut in the mean`);
     assert.ok(mean > 0.85);
   });

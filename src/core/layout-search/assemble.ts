@@ -24,7 +24,7 @@ import { cutsFor } from './cuts';
 import { createEvaluator, groupName, type Evaluator, type Predicted } from './evaluate';
 import { keepingFree, heldToMeasured, measuredChoices, type SearchProblem } from './search-problem';
 import { usableGpuBytes } from './bounds';
-import { toCostInputs, groupMicroBatches, type SearchPoint } from './known';
+import { createKnownBounds, toCostInputs, groupMicroBatches, type SearchPoint } from './known';
 import { isLaunched, isRefused, ownPoint } from './launched';
 import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
@@ -115,8 +115,9 @@ interface Searched {
  * than all of these by more than times are known.
  */
 function roomiest(problem: SearchProblem, options: SearchLayoutsOptions): Searched {
+  const known = createKnownBounds(problem.request);
   const searched = (on: SearchProblem, isKept: boolean, keptMs: number | null): Searched => {
-    const evaluator = createEvaluator(on.request);
+    const evaluator = createEvaluator(on.request, known);
     return { found: bestFirst(on, options, evaluator), evaluator, isKept, keptMs };
   };
   const keeping = keepingFree(problem);
@@ -127,7 +128,8 @@ function roomiest(problem: SearchProblem, options: SearchLayoutsOptions): Search
   const { errorPercent } = costProvenance(keeping.request, kept.evaluator.pipeline(best.point));
   const belowMs = best.iterationMs / (1 + errorPercent / 100);
   if (kept.found.excluded.every(({ bound }) => bound.iterationMs >= belowMs)) return kept;
-  const faster = bestFirst(problem, { signal: options.signal, bestOnly: true, belowMs }).best;
+  const evaluator = createEvaluator(problem.request, known);
+  const faster = bestFirst(problem, { signal: options.signal, bestOnly: true, belowMs }, evaluator).best;
   return faster === null || faster.iterationMs >= belowMs ? kept : searched(problem, false, best.iterationMs);
 }
 

@@ -31,19 +31,23 @@ import type { GridTimes } from './solved-slices';
 import { maximum, sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
-import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint } from './known'; // prettier-ignore
+import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint, type SharedContents } from './known'; // prettier-ignore
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
+  /** Infinity where nobody asked for it. */
   readonly iterationMs: number;
   readonly peakBytes: number;
 }
 
+type IsTimed = (peakBytes: number) => boolean;
+
 export interface Bounds {
   /** What no cut goes below of what is always present, bytes. */
   readonly heldBytes: (group: KeyedGroup) => number;
-  readonly groupBound: (group: CandidateGroup) => Bound;
-  readonly pointBound: (point: SearchPoint) => Bound;
+  /** Timed only where `isTimed` is true of its peak, in bytes. */
+  readonly groupBound: (group: CandidateGroup, isTimed?: IsTimed) => Bound;
+  readonly pointBound: (point: SearchPoint, isTimed?: IsTimed) => Bound;
   /** A closer bound on a point whose slices are solved for, which takes some milliseconds. */
   readonly solvedBound: (point: SearchPoint) => Bound;
 }
@@ -62,10 +66,14 @@ export function createBounds(request: PlanRequest, known: KnownBounds = createKn
   });
   return {
     heldBytes: (group) => leastHeldBytes(request, group, known) * (1 - rounding),
-    groupBound: (group) => lowered(groupBound(inputs, group)),
-    pointBound: (point) => lowered(pointBound(inputs, point)),
+    groupBound: (group, isTimed) => lowered(groupBound(inputs, group, lowering(isTimed))),
+    pointBound: (point, isTimed) => lowered(pointBound(inputs, point, lowering(isTimed))),
     solvedBound: (point) => lowered(solvedBound(inputs, point)),
   };
+}
+
+function lowering(isTimed: IsTimed = () => true): IsTimed {
+  return (peakBytes) => isTimed(peakBytes * (1 - rounding));
 }
 
 interface BoundInputs {
@@ -81,10 +89,11 @@ function isGiven(request: PlanRequest, group: CandidateGroup): boolean {
 }
 
 /** Of any cut: see `anyCutBound` and `leastStageBytes`. */
-function groupBound({ request, known }: BoundInputs, group: CandidateGroup): Bound {
+function groupBound({ request, known }: BoundInputs, group: CandidateGroup, isTimed: IsTimed): Bound {
   if (isGiven(request, group)) return { iterationMs: 0, peakBytes: 0 };
   const peakBytes = leastStageBytes(request, group, known);
   if (isFarTooLarge(request, group, peakBytes)) return { iterationMs: 0, peakBytes };
+  if (!isTimed(peakBytes)) return { iterationMs: Infinity, peakBytes };
   const { schedule, slices, layout } = group;
   const { bound } = scheduleOn(schedule, layout);
   const isWhole = slices === 1 && layout.virtualStages === 1;
@@ -153,38 +162,40 @@ function slicesInFlight(group: CandidateGroup): (stage: number) => number {
 }
 
 /** Of one cut: by the order in which the schedule runs its micro-batches. */
-function pointBound(inputs: BoundInputs, point: SearchPoint): Bound {
+function pointBound(inputs: BoundInputs, point: SearchPoint, isTimed: IsTimed): Bound {
   const { request, known } = inputs;
   const shapes = cutShapes(known, point);
   const orders = ordersFor(inputs, point);
   const peakBytes = peakBound(request, point, shapes, known, orders);
   if (isGiven(request, point) || isFarTooLarge(request, point, peakBytes)) return { iterationMs: 0, peakBytes };
+  if (!isTimed(peakBytes)) return { iterationMs: Infinity, peakBytes };
   return { iterationMs: pipelineBoundMs(request, point, shapes, known, orders) + known.afterwardsMs(point), peakBytes };
 }
 
 /** The same where slices are solved for, with equation 5 over all cuts. */
 function solvedBound(inputs: BoundInputs, point: SearchPoint): Bound {
   const { request, known } = inputs;
-  const { iterationMs, peakBytes } = pointBound(inputs, point);
+  const { iterationMs, peakBytes } = pointBound(inputs, point, () => true);
   const shapes = cutShapes(known, point);
-  const grids = chunkGridTimes(request, point, shapes, known);
+  const parts = chunkParts(request, point, shapes);
+  const grids = known.gridTimes(point, parts);
   const fewest = fewestSlices(request, point, shapes, known);
-  const firstMs = grids.map((grid) => known.leastSlices(grid, fewest).firstMs);
+  const firstMs = known.leastSlices(point, parts, fewest).map((least) => least.firstMs);
   const pipelineMs = solvedBoundMs(known, grids, firstMs, groupMicroBatches(point));
   return { iterationMs: Math.max(iterationMs, pipelineMs + known.afterwardsMs(point)), peakBytes };
 }
 
-function chunkGridTimes(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes, known: KnownBounds): GridTimes[] {
-  return known.gridTimes(
-    point,
-    chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) })),
-  );
+function chunkParts(request: PlanRequest, point: SearchPoint, { chunks }: CutShapes): SharedContents[] {
+  return chunks.map((contents) => ({ contents, share: shareOfChunk(request, point, contents) }));
 }
 
-/** Fewest slices of a sequence with which the whole sequences in flight fit memory; the most there may be where none do. */
+/**
+ * Fewest slices of a sequence with which the whole sequences in flight fit memory. Where none do: one for a schedule that fills and drains,
+ * whose slices are found whatever they hold; the most there may be for the others (`solvedScheme`).
+ */
 function fewestSlices(request: PlanRequest, point: SearchPoint, { chunks, stages }: CutShapes, known: KnownBounds): number {
   const { schedule, layout } = point;
-  const { slicesInFlight } = scheduleOn(schedule, layout);
+  const { slicesInFlight, bound } = scheduleOn(schedule, layout);
   const usableBytes = usableGpuBytes(request, point);
   const microBatches = groupMicroBatches(point);
   let fewest = 1;
@@ -195,6 +206,7 @@ function fewestSlices(request: PlanRequest, point: SearchPoint, { chunks, stages
     const [heldBytes, savedBytes] = [known.staticBytes(point, own), known.savedBytes(point, chunk)];
     const fits = (slices: number): boolean => (heldBytes + whole(slices) * savedBytes) * (1 - rounding) <= usableBytes;
     while (fewest < point.slices && !fits(fewest)) fewest++;
+    if (bound === 'drained' && !fits(fewest)) return 1;
   }
   return fewest;
 }
@@ -206,8 +218,7 @@ function anySlicesBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutS
   const microBatches = groupMicroBatches(point);
   const fewest = fewestSlices(request, point, shapes, known);
   let [beforeMs, most] = [0, 0];
-  for (const grid of chunkGridTimes(request, point, shapes, known)) {
-    const { sumMs, firstMs } = known.leastSlices(grid, fewest);
+  for (const { sumMs, firstMs } of known.leastSlices(point, chunkParts(request, point, shapes), fewest)) {
     most = Math.max(most, beforeMs + microBatches * sumMs);
     beforeMs += firstMs;
   }

@@ -8,7 +8,7 @@ import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
 import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
-import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type SearchPoint } from './known';
+import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type KnownBounds, type SearchPoint } from './known';
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
 import { solvedScheme } from './solved-slices';
@@ -48,9 +48,11 @@ export interface Evaluator extends Bounds {
 /** Points with more operations are left out, which the counts and the bound reflect. */
 const maximumOperations = 250_000;
 
-/** Predicts and bounds points of a request's model on its cluster; remembers stage times. */
-export function createEvaluator(request: PlanRequest): Evaluator {
-  const known = createKnownBounds(request);
+/**
+ * Predicts and bounds points of a request's model on its cluster; remembers stage times.
+ * @param known of this request, or of one that differs from it in the memory of its GPUs only.
+ */
+export function createEvaluator(request: PlanRequest, known: KnownBounds = createKnownBounds(request)): Evaluator {
   const isTable = request.costTable !== null;
   const pipeline = (point: SearchPoint): Pipeline =>
     pipelineFrom({

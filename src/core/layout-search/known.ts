@@ -20,7 +20,7 @@ import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
 import { sliceUnit } from './schedules';
-import { gridTimes, leastRatio, leastSlices, leastWeighed, solvedUnit, type GridTimes, type LeastSlices } from './solved-slices';
+import { gridTimes, leastRatio, leastSlicesOn, leastWeighed, solvedUnit, type GridTimes, type LeastSlices } from './solved-slices';
 import type { CandidateGroup } from './candidate-group';
 import { withMtpLayers } from '../model/multi-token-prediction';
 
@@ -32,7 +32,7 @@ export interface SearchPoint extends CandidateGroup {
 export type KeyedGroup = Pick<CandidateGroup, 'layout' | 'training' | 'keys'>;
 
 /** What a stage or chunk holds, and its layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
-interface SharedContents {
+export interface SharedContents {
   readonly contents: StageContents;
   readonly share: number;
 }
@@ -45,11 +45,11 @@ export interface KnownBounds {
   readonly times: (group: CandidateGroup, contents: StageContents, share?: number) => StageTimes;
   /** Of one micro-batch on all stages together, ms, whatever the cut; at least. */
   readonly sumMs: (group: CandidateGroup) => number;
-  /** Every slice of one micro-batch that may be solved for, on each of some stages or chunks. */
+  /** Every slice of one micro-batch that may be solved for, on each of some stages or chunks; one object for those alike. */
   readonly gridTimes: (group: CandidateGroup, parts: readonly SharedContents[]) => GridTimes[];
-  /** By them: what no cut of one micro-batch into `fewest` slices or more goes below. */
-  readonly leastSlices: (times: GridTimes, fewest: number) => LeastSlices;
-  /** By them: see `leastRatio` and `leastWeighed`. */
+  /** What no cut of one micro-batch into `fewest` slices or more goes below, on each of some stages or chunks. */
+  readonly leastSlices: (group: CandidateGroup, parts: readonly SharedContents[], fewest: number) => LeastSlices[];
+  /** By times of slices: see `leastRatio` and `leastWeighed`. */
   readonly leastRatio: (own: GridTimes, base: GridTimes) => number;
   readonly leastWeighed: (times: GridTimes, microBatches: number, weight: number) => number;
   /** Gradient exchange and optimizer, which follow the pipeline, ms; of an even stage, which no uneven cut is below. */
@@ -109,11 +109,12 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
   /** Without what depends on the cut: waits for copies to the host and for sharded weights, and every n-th layer's recompute. */
   const computeMs = byGroupAndShape((group: CandidateGroup, contents) => {
     const inputs = toCostInputs(request, group);
-    const { recompute, zeroStage } = inputs.training;
+    const { recompute, zeroStage, activationOffloadLayers = 0 } = inputs.training;
+    const isAdditive = recompute !== 'every' && zeroStage <= 1 && activationOffloadLayers === 0;
     const additive = { recompute: recompute === 'every' ? 'none' : recompute, zeroStage: zeroStage > 1 ? 1 : zeroStage } as const;
     const kept = { ...inputs, training: { ...inputs.training, ...additive, activationOffloadLayers: 0 } };
-    const cost = partCosts(request, kept)(contents, 1);
-    if (group.solved === true) return sum(solvedGridTimes(request, group, [cost]).map((grid) => leastSlices(grid).sumMs));
+    const cost = isAdditive ? costs(group, contents) : partCosts(request, kept)(contents, 1);
+    if (group.solved === true) return sum(solvedGridTimes(request, group, [cost]).map((grid) => leastSlicesOn(grid)(1).sumMs));
     const { forwardMs, backwardMs } = sliceTimes(cost, group, request);
     return forwardMs + backwardMs;
   }, sliced);
@@ -163,37 +164,62 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
   };
 }
 
+/** Grids that are kept at most, those asked for last: of 64 units they are 33 KB each. */
+const mostGrids = 2000;
+
 /** What is known of slices that may be solved for. */
 function slicesKnown(
   request: PlanRequest,
   costs: KnownBounds['cost'],
 ): Pick<KnownBounds, 'leastSlices' | 'gridTimes' | 'leastRatio' | 'leastWeighed'> {
-  const gridsByContents = new Map<StageContents, Map<string, GridTimes>>();
-  const leasts = new Map<GridTimes, Map<number, LeastSlices>>();
-  const ratios = new Map<GridTimes, Map<GridTimes, number>>();
-  const weighed = new Map<GridTimes, Map<string, number>>();
+  const grids = latest<GridTimes>(mostGrids);
+  const leasts = new Map<StageContents, Map<string, LeastSlices>>();
+  const programs = new WeakMap<GridTimes, (fewest: number) => LeastSlices>();
+  const ratios = new WeakMap<GridTimes, WeakMap<GridTimes, number>>();
+  const weighed = new WeakMap<GridTimes, Map<string, number>>();
+  const gridsFor = (group: CandidateGroup, parts: readonly SharedContents[]): ReadonlyMap<StageContents, GridTimes> => {
+    const key = ({ share }: SharedContents): string => (share === 1 ? group.keys.sliced : `${group.keys.sliced}/${share}`);
+    const found = new Map<StageContents, GridTimes>();
+    const fresh = new Map<StageContents, SharedContents>();
+    for (const part of parts) {
+      const grid = grids.get(part.contents, key(part));
+      if (grid === undefined) fresh.set(part.contents, part);
+      else found.set(part.contents, grid);
+    }
+    if (fresh.size === 0) return found;
+    const missing = [...fresh.values()];
+    const made = solvedGridTimes(
+      request,
+      group,
+      missing.map(({ contents, share }) => costs(group, contents, share)),
+    );
+    missing.forEach((part, index) => {
+      const grid = made[index];
+      if (grid === undefined) return;
+      grids.set(part.contents, key(part), grid);
+      found.set(part.contents, grid);
+    });
+    return found;
+  };
   return {
     gridTimes: (group, parts) => {
-      const key = ({ share }: SharedContents): string => (share === 1 ? group.keys.sliced : `${group.keys.sliced}/${share}`);
-      const ofShape = (contents: StageContents) => memoized(gridsByContents, contents, () => new Map<string, GridTimes>());
-      const different = new Map(parts.map((part) => [part.contents, part]));
-      const fresh = [...different.values()].filter((part) => !ofShape(part.contents).has(key(part)));
-      const freshCosts = fresh.map(({ contents, share }) => costs(group, contents, share));
-      solvedGridTimes(request, group, freshCosts).forEach((grid, index) => {
-        const part = fresh[index];
-        if (part !== undefined) ofShape(part.contents).set(key(part), grid);
-      });
-      return parts.flatMap((part) => ofShape(part.contents).get(key(part)) ?? []);
+      const found = gridsFor(group, parts);
+      return parts.flatMap(({ contents }) => found.get(contents) ?? []);
     },
-    leastSlices: (times, fewest) =>
-      memoized(
-        memoized(leasts, times, () => new Map<number, LeastSlices>()),
-        fewest,
-        () => leastSlices(times, fewest),
-      ),
+    leastSlices: (group, parts, fewest) => {
+      const of = ({ contents }: SharedContents) => memoized(leasts, contents, () => new Map<string, LeastSlices>());
+      const key = ({ share }: SharedContents): string => `${group.keys.sliced}/${share}/${fewest}`;
+      const unknown = parts.filter((part) => !of(part).has(key(part)));
+      const times = unknown.length === 0 ? new Map<StageContents, GridTimes>() : gridsFor(group, unknown);
+      for (const part of unknown) {
+        const grid = times.get(part.contents);
+        if (grid !== undefined) memoized(of(part), key(part), () => memoized(programs, grid, () => leastSlicesOn(grid))(fewest));
+      }
+      return parts.flatMap((part) => of(part).get(key(part)) ?? []);
+    },
     leastRatio: (own, base) =>
       memoized(
-        memoized(ratios, base, () => new Map<GridTimes, number>()),
+        memoized(ratios, base, () => new WeakMap<GridTimes, number>()),
         own,
         () => leastRatio(own, base),
       ),
@@ -203,6 +229,32 @@ function slicesKnown(
         `${microBatches},${weight}`,
         () => leastWeighed(times, microBatches, weight),
       ),
+  };
+}
+
+/** Keeps what was asked for or set last, up to a number, by a shape and a key. */
+function latest<T>(most: number): {
+  readonly get: (contents: StageContents, key: string) => T | undefined;
+  readonly set: (contents: StageContents, key: string, value: T) => void;
+} {
+  const shapes = new Map<StageContents, number>();
+  const values = new Map<string, T>();
+  const name = (contents: StageContents, key: string): string => `${memoized(shapes, contents, () => shapes.size + 1)}:${key}`;
+  return {
+    get: (contents, key) => {
+      const named = name(contents, key);
+      const value = values.get(named);
+      if (value !== undefined) {
+        values.delete(named);
+        values.set(named, value);
+      }
+      return value;
+    },
+    set: (contents, key, value) => {
+      values.set(name(contents, key), value);
+      const [oldest] = values.keys();
+      if (values.size > most && oldest !== undefined) values.delete(oldest);
+    },
   };
 }
 
@@ -279,14 +331,16 @@ function microBatchUnits(request: PlanRequest, group: CandidateGroup): WorkUnit[
 
 function savedUnits(request: PlanRequest, group: CandidateGroup, contents: StageContents): Float64Array {
   const inputs = toCostInputs(request, group);
-  return sums(
-    microBatchUnits(request, group).map((unit) => {
-      // Of slices that are not known, the least: no keys and values, and of scores what the shortest slices have.
-      const isSliced = group.slices > 1 && group.solved !== true;
-      const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, isSliced);
-      return activations + keysValues + logits;
-    }),
-  );
+  // Only scores, which fused attention does not keep, depend on the context.
+  const isAlike = inputs.training.attention === 'flash';
+  const known = new Map<number, number>();
+  const saved = (unit: WorkUnit): number => {
+    // Of slices that are not known, the least: no keys and values, and of scores what the shortest slices have.
+    const isSliced = group.slices > 1 && group.solved !== true;
+    const { activations, keysValues, logits } = savedBytes(inputs, contents, unit, isSliced);
+    return activations + keysValues + logits;
+  };
+  return sums(microBatchUnits(request, group).map((unit) => (isAlike ? memoized(known, unit.tokens, () => saved(unit)) : saved(unit))));
 }
 
 /** Of the first values: none, one, ..., all. */

@@ -77,6 +77,8 @@ export interface SearchOutcome {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
+/** The bound of a cut is below that of its group by no more than sums are rounded. */
+const rounding = 1e-9;
 /** Nodes between two polls of the signal: far below 50 ms of work. */
 const nodesBetweenPolls = 4;
 const nodesBetweenReports = 4096;
@@ -121,19 +123,21 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     counts.bounded++;
     return true;
   };
+  const timed = timing(evaluator, excluded, bestOnly);
   const enter = (node: CandidateGroup, bound: Bound): void => {
     poll();
     if (ruledOut(node, bound)) return;
     bounds.set(node, bound);
     open.push(bound.iterationMs, node);
   };
-  const cut = (group: CandidateGroup): void => {
+  const cut = (group: CandidateGroup, { iterationMs }: Bound): void => {
     counts.opened++;
+    const leastMs = iterationMs * (1 - rounding);
     for (const stageLayers of cutsFor(problem, group)) {
       const point = { ...group, stageLayers };
       if (point.solved === true && solvedFirst.has(pointKey(point))) continue;
       counts.considered++;
-      enter(point, evaluator.pointBound(point));
+      enter(point, evaluator.pointBound(point, timed(point, leastMs)));
     }
   };
   const leaveOut = (point: SearchPoint, bound: Bound): void => {
@@ -162,7 +166,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       const bound = bounds.get(entry);
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
-      if (!('stageLayers' in entry)) cut(entry);
+      if (!('stageLayers' in entry)) cut(entry, bound);
       else if (boundErrors.isHopeless(entry, bound)) leaveOut(entry, bound);
       else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
       else predict(entry, bound);
@@ -184,7 +188,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     }
     for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
-      enter(group, evaluator.groupBound(group));
+      enter(group, evaluator.groupBound(group, timed(group, 0)));
     }
     isWhole = index === phases.length - 1;
     empty();
@@ -245,6 +249,15 @@ function createSkipping(evaluator: Evaluator, counts: { families: number; overMe
       counts.overMemory += groups;
     },
   };
+}
+
+/** Whether it matters how fast a layout with a peak is: it fits, or may be the fastest of its sizes that does not. */
+function timing(evaluator: Evaluator, excluded: ReadonlyMap<string, Excluded>, bestOnly: boolean) {
+  return (node: CandidateGroup, leastMs: number) =>
+    (peakBytes: number): boolean => {
+      if (peakBytes <= evaluator.usableBytes(node)) return true;
+      return !bestOnly && leastMs < (excluded.get(sizesKey(node))?.bound.iterationMs ?? Infinity);
+    };
 }
 
 /** Keeps, for each sizes of parallel groups, the one that might be fastest. */

@@ -49,11 +49,6 @@ export interface LeastSlices {
   readonly firstMs: number;
 }
 
-/** Every slice of a sequence on the grid, by the boundaries of units where it starts and ends. */
-function forEachSlice(units: number, visit: (from: number, to: number) => void): void {
-  for (let from = 0; from < units; from++) for (let to = from + 1; to <= units; to++) visit(from, to);
-}
-
 /**
  * The times of every slice of `batch` sequences on the grid, on each of some stages. All are asked slice by slice, because stages share the
  * times of their layers.
@@ -62,38 +57,56 @@ export function gridTimes(costs: readonly SliceCost[], batch: number, tokens: nu
   const units = Math.ceil(tokens / unit);
   const end = (index: number): number => Math.min(tokens, index * unit);
   const size = (units + 1) ** 2;
-  const grids = costs.map(() => ({ units, forwardMs: new Float64Array(size), backwardMs: new Float64Array(size) }));
-  forEachSlice(units, (from, to) => {
-    grids.forEach((grid, stage) => {
-      const time = costs[stage]?.(batch, end(to) - end(from), end(from));
-      grid.forwardMs[from * (units + 1) + to] = time?.forwardMs ?? 0;
-      grid.backwardMs[from * (units + 1) + to] = time?.backwardMs ?? 0;
-    });
-  });
-  return grids;
+  const grids = costs.map((cost) => ({ cost, units, forwardMs: new Float64Array(size), backwardMs: new Float64Array(size) }));
+  for (let from = 0; from < units; from++) {
+    const context = end(from);
+    for (let to = from + 1; to <= units; to++) {
+      const [at, length] = [from * (units + 1) + to, end(to) - context];
+      for (const { cost, forwardMs, backwardMs } of grids) {
+        const time = cost(batch, length, context);
+        forwardMs[at] = time.forwardMs;
+        backwardMs[at] = time.backwardMs;
+      }
+    }
+  }
+  return grids.map(({ forwardMs, backwardMs }) => ({ units, forwardMs, backwardMs }));
 }
 
-/** What no cut of a sequence into `fewest` slices or more goes below on a stage, exact for any times. */
-export function leastSlices({ units, forwardMs, backwardMs }: GridTimes, fewest = 1): LeastSlices {
-  const at = (from: number, to: number): number => from * (units + 1) + to;
-  const longest = units - fewest + 1;
-  let [firstForwardMs, firstBackwardMs] = [Infinity, Infinity];
-  for (let to = 1; to <= longest; to++) {
-    firstForwardMs = Math.min(firstForwardMs, forwardMs[at(0, to)] ?? 0);
-    firstBackwardMs = Math.min(firstBackwardMs, backwardMs[at(0, to)] ?? 0);
+/**
+ * What cuts of a sequence into a number of slices or more do not go below on a stage, exact for any times. What is known of cuts into
+ * exactly that number of slices is kept, and serves the next number.
+ */
+export function leastSlicesOn(grid: GridTimes): (fewest: number) => LeastSlices {
+  const { units, forwardMs, backwardMs } = grid;
+  // Of the first units, in exactly as many slices as the index.
+  const exactly: Float64Array[] = [new Float64Array(units + 1).fill(Infinity)];
+  exactly[0]?.fill(0, 0, 1);
+  return (fewest) => {
+    let [firstForwardMs, firstBackwardMs] = [Infinity, Infinity];
+    for (let to = 1; to <= units - fewest + 1; to++) {
+      firstForwardMs = Math.min(firstForwardMs, forwardMs[to] ?? 0);
+      firstBackwardMs = Math.min(firstBackwardMs, backwardMs[to] ?? 0);
+    }
+    for (let last = exactly.at(-1); last !== undefined && exactly.length < fewest; last = exactly.at(-1))
+      exactly.push(withSlice(grid, last, false));
+    const before = exactly[fewest - 1];
+    const all = before === undefined ? undefined : withSlice(grid, before, true);
+    return { sumMs: all?.[units] ?? 0, firstMs: firstForwardMs + firstBackwardMs };
+  };
+}
+
+/** The least of the first units with one slice more than `before` has, or with one or more. */
+function withSlice({ units, forwardMs, backwardMs }: GridTimes, before: Float64Array, orMore: boolean): Float64Array {
+  const least = new Float64Array(units + 1).fill(Infinity);
+  for (let from = 0; from < units; from++) {
+    const startMs = orMore ? Math.min(before[from] ?? 0, least[from] ?? 0) : (before[from] ?? 0);
+    if (startMs === Infinity) continue;
+    for (let to = from + 1, at = from * (units + 1) + to; to <= units; to++, at++) {
+      const ms = startMs + (forwardMs[at] ?? 0) + (backwardMs[at] ?? 0);
+      if (ms < (least[to] ?? 0)) least[to] = ms;
+    }
   }
-  // Of the first units in as many slices as there were turns; after the last turn in that many or more.
-  let leastMs = new Float64Array(units + 1).fill(Infinity);
-  leastMs[0] = 0;
-  for (let slices = 1; slices <= fewest; slices++) {
-    const next = new Float64Array(units + 1).fill(Infinity);
-    forEachSlice(units, (from, to) => {
-      const before = slices < fewest ? (leastMs[from] ?? 0) : Math.min(leastMs[from] ?? 0, next[from] ?? 0);
-      next[to] = Math.min(next[to] ?? 0, before + (forwardMs[at(from, to)] ?? 0) + (backwardMs[at(from, to)] ?? 0));
-    });
-    leastMs = next;
-  }
-  return { sumMs: leastMs[units] ?? 0, firstMs: firstForwardMs + firstBackwardMs };
+  return least;
 }
 
 /** How many times as long as on `base` every slice takes on a stage at least, forward and backward. */
