@@ -7,6 +7,7 @@ import { megatronTraits, type LauncherTraits } from './traits';
 import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
+import { cerebras } from './cerebras';
 import { levanter } from './levanter';
 import { llmFoundry } from './llm-foundry';
 import { maxtext, maxtextShell } from './maxtext';
@@ -62,6 +63,7 @@ export const launchers = {
   'megatron-shell': megatronShell,
   maxtext,
   levanter,
+  cerebras,
   'maxtext-shell': maxtextShell,
   'megatron-swift': megatronSwift,
   'megatron-swift-yaml': megatronSwiftYaml,

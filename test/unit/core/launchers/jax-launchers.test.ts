@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { readCerebras } from '../../../../src/core/launchers/cerebras/cerebras';
 import { readLevanter } from '../../../../src/core/launchers/levanter/levanter';
 import { readMaxtext } from '../../../../src/core/launchers/maxtext/maxtext';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
@@ -22,7 +23,7 @@ let shell: LauncherReader;
 async function request(file: string, text: string, nodes: number): Promise<PlanRequest> {
   const { run } = await loadConfig(file, text, { read: readerOf({}), shell: () => Promise.resolve(shell) });
   assert.ok(run !== null);
-  assert.throws(() => resolveRun(run, open), /TPU/);
+  assert.throws(() => resolveRun(run, open), /TPU|Cerebras/);
   return resolveRun(applyOverrides(run, [`cluster.gpu=H100-80GB`, `cluster.nodes=${nodes}`]), open);
 }
 
@@ -78,5 +79,20 @@ describe('levanter', () => {
     assert.deepEqual(readLevanter('b.yaml', 'model:\n  type: backpack\ntrainer:\n  num_train_steps: 5\n').leftOut, [
       'model.type: backpack',
     ]);
+  });
+});
+
+describe("Cerebras' Model Zoo", () => {
+  const text = fixture('cerebras.yaml');
+
+  it('gives a decoder with its groups, gate, norm and biases, planned where a GPU is named', async () => {
+    const { model, training } = await request('llama.yaml', text, 1);
+    assert.deepEqual([model.layers, model.hidden, model.heads, model.kvHeads, model.ffn, model.vocab], [16, 2048, 32, 8, 8192, 128256]);
+    assert.deepEqual([model.gatedMlp, model.norm, model.tiedEmbeddings, model.positions, training.globalBatch, training.sequenceLength], [true, 'rmsnorm', true, 'rotary', 1024, 8192]); // prettier-ignore
+  });
+
+  it('names a model that is no decoder', () => {
+    const read = readCerebras('t5.yaml', text.replace('name: llama', 'name: t5'));
+    assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['trainer.init.model.name: t5']]);
   });
 });

@@ -47,6 +47,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   maxtext: 'maxtext.yml',
   'maxtext-shell': 'maxtext.sh',
   levanter: 'levanter.yaml',
+  cerebras: 'cerebras.yaml',
   'megatron-swift': 'megatron-swift.sh',
   'megatron-swift-yaml': 'megatron-swift.yaml',
   verl: 'verl.sh',

@@ -1,0 +1,81 @@
+import { byDefault } from '../../domain/located';
+import { count, on, positiveNumber } from '../../languages/reads';
+import { environmentOnly } from '../../languages/yaml/references';
+import { parseYaml } from '../../languages/yaml/document';
+import type { Facts, LauncherFile } from '../../run/facts';
+import { sentence } from '../../sentence';
+import { createKeyReader, type KeyReader } from '../tables/keys';
+import { launcherFile } from '../tables/launcher-file';
+import { anyOf, knownWord, sizeUnlessOpen, word } from '../tables/reads';
+import { row, under, type Table } from '../tables/table';
+
+const model = 'trainer.init.model';
+const loader = 'trainer.fit.train_dataloader';
+
+/** What a decoder of the zoo is made of (`GPT2LMHeadModelConfig`, which the others extend). */
+const modelKeys: Table = under([`${model}.`], {
+  layers: [row('num_hidden_layers', count(1))],
+  hidden: [row('hidden_size', count(1))],
+  heads: [row('num_heads', count(1))],
+  kvHeads: [row('extra_attention_params.num_kv_groups', count(1))],
+  ffn: [row('filter_size', count(1))],
+  vocab: [row('vocab_size', count(1))],
+  maxPositions: [row('max_position_embeddings', count(1))],
+  tiedEmbeddings: [row('share_embedding_weights', on(true))],
+  gatedMlp: [
+    row(
+      'nonlinearity',
+      anyOf((name) => name.endsWith('glu')),
+    ),
+  ],
+  norm: [
+    row(
+      'norm_type',
+      anyOf((name) => (name.includes('rmsnorm') ? 'rmsnorm' : 'layernorm')),
+    ),
+  ],
+  positions: [row('position_embedding_type', knownWord({ learned: 'learned', rotary: 'rotary', alibi: 'none', fixed: 'none' }))],
+  rotaryBase: [row('rope_theta', positiveNumber)],
+  slidingWindow: [row('attention_sliding_window_length', sizeUnlessOpen)],
+  qkvBias: [row('use_projection_bias_in_attention', on(true))],
+  experts: [row('moe_params.num_experts', sizeUnlessOpen)],
+  activeExperts: [row('moe_params.top_k', sizeUnlessOpen)],
+});
+
+const runKeys: Table = {
+  globalBatch: [row(`${loader}.batch_size`, count(1))],
+  sequenceLength: [row(`${loader}.max_sequence_length`, sizeUnlessOpen), row(`${model}.max_position_embeddings`, count(1))],
+  precision: [row('trainer.init.precision.fp16_type', knownWord({ bfloat16: 'bf16', cbfloat16: 'fp16', float16: 'fp16' }))],
+};
+
+/** Its models that read both ways, or that are none of text. */
+const otherModels = /bert|t5|transformer|dpr|vit|dit|jais_mm|esm|unet|llava|dinov2/i;
+
+/**
+ * A YAML of Cerebras' Model Zoo: a trainer with its model and data (`trainer.init`, `trainer.fit`). How many systems there are is up to the
+ * command line.
+ * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
+ */
+export function readCerebras(file: string, text: string): LauncherFile {
+  const document = parseYaml(file, text, 'last');
+  const reader = createKeyReader(document, environmentOnly);
+  const name = reader.one(`${model}.name`, word)?.value ?? '';
+  const isDecoder = reader.one(`${model}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(name);
+  const written = reader.facts(isDecoder ? { ...modelKeys, ...runKeys } : runKeys);
+  const facts = { ...(isDecoder ? decoder(reader) : {}), ...written };
+  const base = launcherFile(document, 'cerebras', facts, reader);
+  return isDecoder ? base : { ...base, leftOut: [`${model}.name: ${name}`] };
+}
+
+/** What `GPT2LMHeadModelConfig` has without a key. */
+function decoder(reader: KeyReader): Facts {
+  const reason = sentence`the Model Zoo has it without a key`;
+  const hasBias = reader.one(`${model}.use_ffn_bias`, on(true))?.value ?? true;
+  return {
+    bias: byDefault(hasBias, reason),
+    tiedEmbeddings: byDefault(true, reason),
+    gatedMlp: byDefault(false, reason),
+    norm: byDefault('layernorm', reason),
+    positions: byDefault('learned', reason),
+  };
+}
