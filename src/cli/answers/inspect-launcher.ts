@@ -94,5 +94,11 @@ function describeSource(facts: Facts, name: FactName, launcher: LauncherFile, mo
 }
 
 function shown(value: unknown): string {
-  return printable(typeof value === 'number' ? value.toLocaleString('en-US') : typeof value === 'string' ? value : JSON.stringify(value));
+  return printable(
+    typeof value === 'number'
+      ? value.toLocaleString('en-US', { maximumFractionDigits: 20 })
+      : typeof value === 'string'
+        ? value
+        : JSON.stringify(value),
+  );
 }
