@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../errors';
-import { formatCount } from '../../format';
+import { formatBytes, formatCount } from '../../format';
 import { resolveRankOrder } from '../../domain/runtime';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest } from '../../domain/request';
@@ -118,7 +118,7 @@ function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline):
 }
 
 /** What of the step the runtime runs in another way than it was predicted. */
-function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Candidate): readonly Remark[] {
+function scheduleGaps({ model, training, layout }: PlanRequest, { schedule, memory }: Candidate): readonly Remark[] {
   const { exchangesAttention, copies } = scheduleOn(schedule, layout);
   const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false } = model.details ?? {};
   const balances = model.experts !== null && (routerAuxLoss > 0 || routerZLoss > 0 || routerExpertBias);
@@ -126,6 +126,7 @@ function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Ca
   return [
     ...(balances ? [{ what: sentence`what balances the load of experts`, reason: without }] : []),
     ...(training.dropout ? [{ what: sentence`dropout`, reason: without }] : []),
+    ...narrowGradients(training, memory),
     ...(exchangesAttention === true
       ? [
           {
@@ -142,5 +143,19 @@ function scheduleGaps({ model, training, layout }: PlanRequest, { schedule }: Ca
             reason: sentence`the PyTorch runtime has the order of ${schedule} only: it needs more memory than predicted`,
           },
         ]),
+  ];
+}
+
+/** The runtime sums gradients in fp32: as many bytes again as those of two that were counted. */
+function narrowGradients({ precision, gradAccumulationFp32 }: PlanRequest['training'], { stages }: Candidate['memory']): readonly Remark[] {
+  if (gradAccumulationFp32 || precision === 'fp32') return [];
+  const needed = stages.map(({ peakBytes, parts, usableBytes }) => ({ bytes: peakBytes + parts.gradients, usableBytes }));
+  const [fullest = { bytes: 0, usableBytes: 0 }] = needed.sort((a, b) => b.bytes / b.usableBytes - a.bytes / a.usableBytes);
+  const over = fullest.bytes > fullest.usableBytes ? sentence`, more than the ${formatBytes(fullest.usableBytes)} that are usable` : '';
+  return [
+    {
+      what: sentence`gradients in ${precision}`,
+      reason: sentence`the PyTorch runtime sums them in fp32, and a stage needs up to ${formatBytes(fullest.bytes)}${over}; plan with training.gradAccumulationFp32=true`,
+    },
   ];
 }

@@ -25,16 +25,17 @@ class Norm(nn.Module):
         self.bias = parameter((width,), partial=partial) if has_bias else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        wide = x.float()
+        if self.weight is None or self.offset == 0:
+            return self._normed(x, self.weight, self.bias)
+        # 1 plus a small weight has few bits of it left in bf16
+        bias = None if self.bias is None else self.bias.float()
+        return self._normed(x.float(), self.weight.float() + self.offset, bias).to(x.dtype)
+
+    def _normed(self, x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None) -> torch.Tensor:
+        shape = (x.shape[-1],)
         if self.is_layer_norm:
-            wide = F.layer_norm(wide, (x.shape[-1],), eps=self.epsilon)
-        else:
-            wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.epsilon)
-        if self.weight is not None:
-            wide = wide * (self.weight.float() + self.offset)
-        if self.bias is not None:
-            wide = wide + self.bias.float()
-        return wide.to(x.dtype)
+            return F.layer_norm(x, shape, weight, bias, self.epsilon)
+        return F.rms_norm(x, shape, weight, self.epsilon)
 
 
 class HeadsNorm(nn.Module):

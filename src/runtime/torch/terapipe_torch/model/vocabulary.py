@@ -62,6 +62,12 @@ class Head(nn.Module):
     def logits(self, x: torch.Tensor) -> torch.Tensor:
         """x [batch, tokens, hidden] to fp32 logits [batch, tokens, words of this rank]."""
         (y,) = column_linear(x, [self.projection], self.parallel)
+        return self._scaled(y).float()
+
+    def _scaled(self, y: torch.Tensor) -> torch.Tensor:
+        """What a projection gives as logits: in fp32 where they are scaled, capped or padded, else as it is."""
+        if self._is_plain(y.shape[-1]):
+            return y
         y = y.float() * self.spec.details.logit_multiplier
         cap = self.spec.details.logit_soft_cap
         if cap is not None:
@@ -72,32 +78,42 @@ class Head(nn.Module):
             y = y.masked_fill(padding, torch.finfo(y.dtype).min)
         return y
 
+    def _is_plain(self, words: int) -> bool:
+        details = self.spec.details
+        is_padded = words * self.parallel.tp.size > self.spec.vocab
+        return details.logit_multiplier == 1 and details.logit_soft_cap is None and not is_padded
+
     def loss(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """The sum of the cross entropy over labels [batch, tokens] that are not IGNORED."""
-        return _CrossEntropy.apply(self.logits(x), labels, self.parallel.tp).sum()
+        (y,) = column_linear(x, [self.projection], self.parallel)
+        return _CrossEntropy.apply(self._scaled(y), labels, self.parallel.tp).sum()
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Per token, over logits whose words are split over an axis."""
+    """Per token, in fp32, over logits of any type whose words are split over an axis. Keeps the logits; makes the softmax again."""
 
     @staticmethod
     def forward(ctx: Any, logits: torch.Tensor, labels: torch.Tensor, tp: Axis) -> torch.Tensor:
-        top = logits.max(-1).values
+        top = logits.max(-1).values.float()
         if tp.group is not None:
             dist.all_reduce(top, op=dist.ReduceOp.MAX, group=tp.group)
-        shares = (logits - top.unsqueeze(-1)).exp()
-        total = all_reduce(shares.sum(-1), tp)
+        total = all_reduce(_exponentials(logits, top).sum(-1), tp)
         words = logits.shape[-1]
         local = labels - words * tp.index
         mine = (local >= 0) & (local < words)
         index = local.clamp(0, words - 1).unsqueeze(-1)
-        chosen = all_reduce((logits.gather(-1, index).squeeze(-1) - top) * mine, tp)
+        chosen = all_reduce((logits.gather(-1, index).squeeze(-1).float() - top) * mine, tp)
         valid = labels != IGNORED
-        ctx.save_for_backward(shares.div_(total.unsqueeze(-1)), index, mine, valid)
+        ctx.save_for_backward(logits, top, total, index, mine, valid)
         return (total.log() - chosen) * valid
 
     @staticmethod
     def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        shares, index, mine, valid = ctx.saved_tensors
-        gradient = shares.scatter_add(-1, index, -mine.to(shares.dtype).unsqueeze(-1))
-        return gradient * (dy * valid).unsqueeze(-1), None, None
+        logits, top, total, index, mine, valid = ctx.saved_tensors
+        gradient = _exponentials(logits, top).div_(total.unsqueeze(-1))
+        gradient.scatter_add_(-1, index, -mine.to(gradient.dtype).unsqueeze(-1))
+        return gradient.mul_((dy * valid).unsqueeze(-1)).to(logits.dtype), None, None
+
+
+def _exponentials(logits: torch.Tensor, top: torch.Tensor) -> torch.Tensor:
+    return (logits.float() - top.unsqueeze(-1)).exp_()
