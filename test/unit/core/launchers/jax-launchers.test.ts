@@ -91,7 +91,7 @@ describe("Cerebras' Model Zoo", () => {
     assert.deepEqual([model.gatedMlp, model.norm, model.tiedEmbeddings, model.positions, training.globalBatch, training.sequenceLength], [true, 'rmsnorm', true, 'rotary', 1024, 8192]); // prettier-ignore
   });
 
-  it('names a model that is no decoder', () => {
+  it('names a model that does not decode', () => {
     const read = readCerebras('t5.yaml', text.replace('name: llama', 'name: t5'));
     assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['trainer.init.model.name: t5']]);
   });
