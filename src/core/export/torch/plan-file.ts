@@ -155,7 +155,7 @@ function narrowGradients({ precision, gradAccumulationFp32 }: PlanRequest['train
   return [
     {
       what: sentence`gradients in ${precision}`,
-      reason: sentence`the PyTorch runtime sums them in fp32, and a stage needs up to ${formatBytes(fullest.bytes)}${over}; plan with training.gradAccumulationFp32=true`,
+      reason: sentence`the PyTorch runtime sums in fp32: a stage needs up to ${formatBytes(fullest.bytes)}${over} (training.gradAccumulationFp32=true)`,
     },
   ];
 }
