@@ -82,9 +82,11 @@ export const performanceCases: readonly Case[] = [
       const collapsed = await page.evaluate<Frames>(zoomFrames);
       const [openMs] = middleAndMost(open.ms);
       const [collapsedMs, worst] = middleAndMost(collapsed.ms);
-      const [mostOpen, mostCollapsed] = [Math.max(...open.calls), Math.max(...collapsed.calls)];
-      assert.ok(mostCollapsed > 0 && mostCollapsed < mostOpen / 2, `${mostCollapsed} calls for ${mostOpen}`);
-      return `webview: ${mostCollapsed} calls draw a frame of 125 collapsed nodes, ${mostOpen} one of their 1,000 stages; frame median ${collapsedMs.toFixed(1)} ms, ${(collapsedMs / openMs).toFixed(2)} times that of the stages, worst ${worst.toFixed(1)} ms (software raster, read back)`;
+      // the middle: a frame of the stages that comes late on a busy machine counts as one of the nodes
+      const [openCalls] = middleAndMost(open.calls);
+      const [calls] = middleAndMost(collapsed.calls);
+      assert.ok(calls > 0 && calls < openCalls / 2, `${calls} calls for ${openCalls}`);
+      return `webview: ${calls} calls draw a frame of 125 collapsed nodes, ${openCalls} one of their 1,000 stages; frame median ${collapsedMs.toFixed(1)} ms, ${(collapsedMs / openMs).toFixed(2)} times that of the stages, worst ${worst.toFixed(1)} ms (software raster, read back)`;
     },
   },
 ];
