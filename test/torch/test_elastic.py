@@ -472,7 +472,7 @@ class Killed(unittest.TestCase):
 
     def test_ranks_that_wait_for_a_stopped_one_end(self) -> None:
         plan = elastic(pipeline_length=2, freezing=given(0, 4, 5), mechanisms=Mechanisms(True, False, False))
-        reasons = {"0": "rank 1 is idle, and rank 0 has done no step for 10 s", "1": "a rank that it waited for has done nothing for 10 s"}
+        reasons = {"0": "rank 1 is idle, and rank 0 has done nothing for 20 s", "1": "a rank that it waited for has done nothing for 10 s"}
         # rank 1 is idle from the second epoch on, which begins at step 3
         for rank, place in (("1", "step 1"), ("0", "step 4")):
             with self.subTest(rank=rank, place=place):

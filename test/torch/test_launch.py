@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import torch
 from support import ROOT, RankFailed, on_ranks, plans_folder
 from terapipe_torch.checkpoint import newest_checkpoint
 from terapipe_torch.launch import agree
+from terapipe_torch.waiting import within
 
 RUNTIME = ROOT / "src/runtime/torch"
 TRAIN = str(RUNTIME / "train.py")
@@ -28,6 +30,21 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 def agree_as(digests: tuple[str, ...]) -> None:
     """Each rank with its own plan."""
     agree(digests[torch.distributed.get_rank()])
+
+
+class Waiting(unittest.TestCase):
+    """A call that may never return."""
+
+    def test_ends_after_its_time(self) -> None:
+        never = threading.Event()
+        self.addCleanup(never.set)
+        with self.assertRaisesRegex(TimeoutError, "no answer for 0.1 s"):
+            within(0.1, never.wait)
+
+    def test_gives_what_it_returns_or_raises(self) -> None:
+        self.assertEqual(within(60, lambda: 7), 7)
+        with self.assertRaises(ZeroDivisionError):
+            within(60, lambda: 1 // 0)
 
 
 class Launch(unittest.TestCase):

@@ -166,6 +166,11 @@ class OnNccl(PlanTest):
         plans = [(name, load_plan(plans_folder() / f"{name}.json")) for name in ("Seq1F1B-ZB-4-shrinking", "V-Half-4-whole")]
         self.run_plans(4, plans, check_as_with_nccl)
 
+    def test_a_warm_up_adds_nothing_to_sums_over_replicas(self) -> None:
+        layouts = [("zero 0", {}), ("zero 1", {"zero_stage": 1}), ("zero 2", {"zero_stage": 2})]
+        plans = [(name, with_layout("Seq1F1B-ZB-2-halves", data=2, **layout)) for name, layout in layouts]
+        self.run_plans(4, plans, check_as_with_nccl)
+
     def test_a_warm_up_leaves_no_gradients(self) -> None:
         plans = [load_plan(plans_folder() / f"{name}.json") for name in self.names]
         self.assertEqual(on_ranks(2, gradients_after_warm_up, plans), [[0.0, 0.0]] * len(plans))

@@ -88,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 1e8:
-        raise ValueError
-    return seconds
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1e8:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import sys
@@ -14,14 +13,14 @@ import torch
 import torch.distributed as dist
 
 from terapipe_torch.errors import PassFailed, RuntimeRefusal, TrainingFailed
-from terapipe_torch.waiting import limit
+from terapipe_torch.waiting import limit, within
 
 REASON_FILE = "TERAPIPE_REASON_FILE"
 # what gloo reports when the other process has ended, and when nothing came for the limit of waiting.py
 _lost = ("Connection closed by peer", "Connection reset by peer", "Broken pipe", "Connection closed by remote peer")
 _silent = "Timed out waiting"
 # the store may be of a rank that hangs
-_store_patience = datetime.timedelta(seconds=10)
+_store_patience_s = 10.0
 _store: list[dist.Store] = []
 
 
@@ -67,7 +66,7 @@ def _reason(error: BaseException, cause: BaseException) -> str:
 
 
 def _is_of_another(cause: BaseException) -> bool:
-    return any(words in str(cause) for words in (*_lost, _silent))
+    return isinstance(cause, RuntimeError) and any(words in str(cause) for words in (*_lost, _silent))
 
 
 def _is_first(reason: str) -> bool:
@@ -78,8 +77,7 @@ def _is_first(reason: str) -> bool:
                 file.write(reason)
             return True
         if _store:
-            _store[0].set_timeout(_store_patience)
-            return _store[0].add("terapipe/failed", 1) == 1
+            return within(_store_patience_s, lambda: _store[0].add("terapipe/failed", 1)) == 1
     except FileExistsError:
         return False
     except (OSError, RuntimeError):

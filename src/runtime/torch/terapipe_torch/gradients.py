@@ -74,7 +74,8 @@ class Bucket:
         return self.gradient
 
     def zero(self) -> None:
-        """Forgets the gradients of the step before."""
+        """Forgets the gradients of the step before, and of a sum that is running."""
+        self.wait()
         self.shard_gradient.zero_()
         if self.gradient is not None:
             self.gradient.zero_()

@@ -51,6 +51,11 @@ def start(device: str | None = None) -> torch.device:
     return chosen
 
 
+def ranks_here() -> int:
+    """Processes of the run on this machine; 1 where the launcher does not give it."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("SLURM_NTASKS_PER_NODE", "1")))
+
+
 def _device(wanted: str | None) -> torch.device:
     """The GPU of this process's number on this machine, else the CPU."""
     found = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -58,7 +63,7 @@ def _device(wanted: str | None) -> torch.device:
         raise RuntimeRefusal("--device cuda, but PyTorch finds no GPU")
     if wanted == "cpu" or found == 0:
         return torch.device("cpu")
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("SLURM_NTASKS_PER_NODE", "1")))
+    here = ranks_here()
     local = int(os.environ.get("LOCAL_RANK", "0"))
     if max(here, local + 1) > found:
         raise RuntimeRefusal(f"{max(here, local + 1)} processes on a machine with {found} GPUs: each needs its own")

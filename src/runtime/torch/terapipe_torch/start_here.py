@@ -18,6 +18,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.failure import REASON_FILE
+from terapipe_torch.waiting import PARENT
 
 
 def start_here(world: int, on_gpus: bool, script: str, arguments: list[str]) -> int:
@@ -30,6 +31,7 @@ def start_here(world: int, on_gpus: bool, script: str, arguments: list[str]) -> 
     with tempfile.TemporaryDirectory() as folder:
         reason = Path(folder) / "reason"
         os.environ[REASON_FILE] = str(reason)
+        os.environ[PARENT] = str(os.getpid())
         try:
             elastic_launch(_config(world), sys.executable)("-u", script, *arguments)
         except ChildFailedError as error:

@@ -74,6 +74,7 @@ class ElasticRun:
         self._open_cache()
         while self.progress.epoch < self.plan.epochs:
             self._epoch()
+        self.idle_ranks.part()
         return self.records
 
     def change(self, shape: Shape, resumed: bool = False) -> None:
@@ -115,7 +116,6 @@ class ElasticRun:
         trainer.begin_epoch(order, self.cache if self._is_cached() else None)
         while self.progress.step < order.steps:
             trainer.step()
-            self.idle_ranks.count()
             is_last = self.progress.step == order.steps
             if self.options.save_every is not None and trainer.next_step % self.options.save_every == 0 and not is_last:
                 save_checkpoint(trainer, self.options.save)
@@ -243,6 +243,7 @@ class ElasticRun:
         named = self.options.weights if is_first else None
         weights = None if named is None else Weights(named, self.plan.model)
         pipeline = Pipeline(placement.plan, mesh, weights, fills=is_first)
+        pipeline.after_pass = self.idle_ranks.count
         first_steps = math.ceil(self.samples.count / (self.plan.batch * self.plan.replicas))
         return ElasticTrainer(pipeline, self.samples, self.progress, first_steps, first_steps * self.plan.epochs, self.options.log)
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import nn
 
+from terapipe_torch.launch import ranks_here
 from terapipe_torch.model.block import Block, run_block
 from terapipe_torch.model.linear import Parallel
 from terapipe_torch.model.norm import Norm
@@ -21,7 +22,8 @@ from terapipe_torch.plan import StageLayers
 
 # names of the two parameters that are one weight where embeddings are tied
 EMBEDDING, HEAD = "embed_tokens.weight", "lm_head.projection.weight"
-_most_draws = 8
+# threads that draw weights, and elements of what they draw together with others: 0.25 GiB each in fp32
+_most_draws, _small = 8, 2**26
 
 
 class Stage(nn.Module):
@@ -86,8 +88,13 @@ class Stage(nn.Module):
             name, parameter = named
             parameter.data.copy_(shard_of(self._drawn(name, parameter, seed), parameter))
 
+        # those that are drawn at once are whole in host memory: the large ones one after the other
+        named = list(self.named_parameters())
         with ThreadPoolExecutor(_draws_at_once()) as pool:
-            list(pool.map(draw, self.named_parameters()))
+            list(pool.map(draw, [each for each in named if math.prod(each[1].whole_shape) <= _small]))
+        for each in named:
+            if math.prod(each[1].whole_shape) > _small:
+                draw(each)
 
     def _drawn(self, name: str, parameter: nn.Parameter, seed: int) -> torch.Tensor:
         shape = parameter.whole_shape
@@ -102,13 +109,12 @@ class Stage(nn.Module):
         if name.endswith(("o_proj.weight", "down_proj.weight")):
             std /= math.sqrt(2 * self.spec.layers)
         number = int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
-        return torch.randn(shape, generator=torch.Generator().manual_seed(number)) * std
+        return torch.randn(shape, generator=torch.Generator().manual_seed(number)).mul_(std)
 
 
 def _draws_at_once() -> int:
-    """Threads that draw weights: each has one parameter in host memory, and random numbers are drawn by one core."""
-    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return max(1, min(_most_draws, (os.cpu_count() or 1) // ranks))
+    """Random numbers of one parameter are drawn by one core."""
+    return max(1, min(_most_draws, (os.cpu_count() or 1) // ranks_here()))
 
 
 def _embedding(spec: ModelSpec, parallel: Parallel) -> nn.Module:
