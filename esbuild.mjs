@@ -238,7 +238,7 @@ const withoutNode = {
  * The extension for browsers, where it is one script without Node.js, and the script of its planners.
  * @type {import('esbuild').BuildOptions}
  */
-const browser = {
+export const browser = {
   ...common,
   outdir: 'dist/web',
   platform: 'browser',

@@ -1,13 +1,20 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import { own } from '../../core/records';
-import { sentence } from '../../core/sentence';
+import { sentence, type Sentence } from '../../core/sentence';
 import { isDesktop } from '../platform/desktop';
 import type { Commands } from './commands';
 import { runCommand } from './run-command';
 
-/** What measures or runs: in processes, with the libraries of a machine. */
-const desktopCommands = new Set(['terapipe.profile', 'terapipe.importProfile', 'terapipe.rehearse', 'terapipe.runHere']);
+const startsProcesses = sentence`This starts processes, which VS Code in a browser does not`;
+
+/** What measures or runs, and what it needs that browsers have not. */
+const desktopCommands = new Map([
+  ['terapipe.profile', startsProcesses],
+  ['terapipe.importProfile', sentence`Profiles are kept on a disk, which VS Code in a browser has not`],
+  ['terapipe.rehearse', startsProcesses],
+  ['terapipe.runHere', startsProcesses],
+]);
 
 /** Registers the commands of the manifest, each with the one way of failing. What they do is loaded when the first of them is run. */
 export function registerCommands(
@@ -20,7 +27,8 @@ export function registerCommands(
   const registered = contributes.commands.map(({ command }) =>
     vscode.commands.registerCommand(command, (...given: unknown[]) =>
       runCommand(log, command, async () => {
-        if (!isDesktop() && desktopCommands.has(command)) throw notHere();
+        const missing = isDesktop() ? undefined : desktopCommands.get(command);
+        if (missing !== undefined) throw notHere(missing);
         const actions = (await (loaded ??= load())) as unknown as Readonly<Record<string, (...given: unknown[]) => unknown>>;
         return own(actions, command)?.(...given);
       }),
@@ -29,10 +37,6 @@ export function registerCommands(
   return vscode.Disposable.from(...registered);
 }
 
-function notHere(): ExpectedError {
-  return new ExpectedError(
-    'desktop-needed',
-    sentence`This starts processes, which VS Code in a browser does not`,
-    sentence`open the folder in VS Code on a desktop`,
-  );
+function notHere(missing: Sentence): ExpectedError {
+  return new ExpectedError('desktop-needed', missing, sentence`open the folder in VS Code on a desktop`);
 }
