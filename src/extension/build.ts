@@ -136,12 +136,12 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
   };
   keep(registerCommands(context.extension, commands, log));
   keep(registerLanguage({ sessions, layouts, prefills, scenarios, shown, documentation: findingsDocumentation(context), onError }));
-  const tools = registerLanguageModelTools(context.extension, {
-    ask: startPlanner('dist/tools.js').ask,
-    defaults: scenarios.resolveDefaults,
-  });
-  keep(vscode.Disposable.from(tools, registerConfigTests(sessions, log, onError)));
-  if (isDesktop()) keep(vscode.Disposable.from(registerMcpServers(context), registerTasks(context)));
+  keep(registerConfigTests(sessions, log, onError));
+  if (isDesktop()) {
+    const tools = { ask: startPlanner('dist/tools.js').ask, defaults: scenarios.resolveDefaults };
+    keep(registerLanguageModelTools(context.extension, tools));
+    keep(vscode.Disposable.from(registerMcpServers(context), registerTasks(context)));
+  }
   keep(registerStatusBar(sessions, shown));
   keep(followSettings(sessions, onError));
   void welcomeToSample(context).catch(onError);

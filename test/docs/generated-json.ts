@@ -33,7 +33,7 @@ const listsSchedules = ({ enum: names }: Json): boolean => Array.isArray(names) 
 
 const listsRuntimes = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(runtimes[0]);
 
-/** The tools of agents as VS Code lists them. */
+/** The tools of agents as VS Code lists them: not in a browser, but for one that shows an extension host of Node.js elsewhere. */
 function languageModelTools(): unknown {
   return agentTools().map(({ name, description, inputSchema }) => ({
     name,
@@ -43,6 +43,7 @@ function languageModelTools(): unknown {
     userDescription: `%${toolKey(name)}%`,
     modelDescription: description,
     icon: 'media/terapipe.svg',
+    when: '!isWeb || remoteName',
     tags: ['terapipe', 'training'],
     inputSchema,
   }));

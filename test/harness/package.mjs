@@ -39,6 +39,28 @@ const isForDesktop = (/** @type {string} */ name) =>
 const isForBrowser = (/** @type {string} */ name) => name.startsWith('dist/web/');
 
 /**
+ * Whether a file goes into a package.
+ * @param {string} name path in the repository
+ * @param {{ web: boolean }} options
+ */
+export const isPacked = (name, { web }) => !(web ? isForDesktop(name) : isForBrowser(name));
+
+/** What the manifest contributes for agents, whose tools run in Node.js. */
+const forAgents = ['languageModelTools', 'mcpServerDefinitionProviders', 'chatSkills'];
+
+/**
+ * The manifest of a package. Each platform's has its own entry, and names no file that is not in it.
+ * @param {Record<string, any>} manifest
+ * @param {{ web: boolean }} options
+ * @returns {Record<string, any>}
+ */
+export function manifestFor({ main, browser, bin, contributes, ...manifest }, { web }) {
+  if (!web) return { ...manifest, main, bin, contributes };
+  const rest = Object.entries(contributes).filter(([name]) => !forAgents.includes(name));
+  return { ...manifest, browser, contributes: Object.fromEntries(rest) };
+}
+
+/**
  * Builds for production and packs what .vscodeignore lets through. All that the code needs is bundled but ONNX Runtime, which goes in for
  * this platform. For browsers their script and its planner instead.
  * @param {{ web?: boolean }} [options]
@@ -48,16 +70,15 @@ export async function makePackage({ web = false } = {}) {
   await ensureBuild({ production: true });
   if (!web) addRuntime();
   const { createVSIX, listFiles, PackageManager } = await import('@vscode/vsce');
-  const { main, browser, ...manifest } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const manifest = manifestFor(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')), { web });
   const target = web ? 'web' : `${process.platform}-${process.arch}`;
-  const file = path.join(root, 'out', `${manifest.name}-${target}-${manifest.version}.vsix`);
+  const file = path.join(root, 'out', `${manifest['name']}-${target}-${manifest['version']}.vsix`);
   const listed = await listFiles({ cwd: root, packageManager: PackageManager.None });
-  const names = listed.filter(web ? (name) => !isForDesktop(name) : (name) => !isForBrowser(name));
+  const names = listed.filter((name) => isPacked(name, { web }));
   const stage = path.join(root, 'out', 'vsix', target);
   rmSync(stage, { recursive: true, force: true });
   for (const name of names) cpSync(path.join(root, name), path.join(stage, name), { dereference: true });
-  // Each platform's package has its own entry: vsce asks for every file that the manifest names.
-  writeFileSync(path.join(stage, 'package.json'), JSON.stringify({ ...manifest, ...(web ? { browser } : { main }) }, null, 2));
+  writeFileSync(path.join(stage, 'package.json'), JSON.stringify(manifest, null, 2));
   await createVSIX({
     cwd: stage,
     packagePath: file,
