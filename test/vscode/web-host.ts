@@ -4,6 +4,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { manifestFor } from '../harness/package.mjs';
 import { ensureChromium } from '../harness/setup.mjs';
 import { ensureTools } from '../harness/tools.mjs';
 import type { Page } from 'playwright-core';
@@ -40,11 +41,12 @@ async function main(): Promise<void> {
     console.log(`shell script read, lens: ${await script.innerText()}`);
     await openFile(page, 'terapipe.json');
     await runFromPalette(page, 'TeraPipe: Open timeline');
-    await panelText(page, 'per step');
+    await panelShows(page, '#root', 'per step');
     console.log('panel: shows the plan');
     await runFromPalette(page, 'TeraPipe: Search layouts');
-    await panelText(page, 'layouts');
-    console.log('search: runs');
+    // Rows are of a search that has ended.
+    await panelShows(page, '#root .layout-row .tag', 'best');
+    console.log('search: shows the layouts that it found');
     await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
     await page.locator('.notifications-toasts', { hasText: 'desktop' }).waitFor({ timeout: 30_000 });
     console.log('profiling: states that it needs a desktop');
@@ -59,12 +61,12 @@ async function main(): Promise<void> {
   }
 }
 
-/** Waits for a text in a webview. */
-async function panelText(page: Page, text: string): Promise<void> {
-  await until(`webview with ${text}`, async () => {
+/** Waits for an element with a text in a webview. */
+async function panelShows(page: Page, selector: string, text: string): Promise<void> {
+  await until(`webview with ${text} in ${selector}`, async () => {
     for (const frame of page.frames()) {
       const found = await frame
-        .locator('#root', { hasText: text })
+        .locator(selector, { hasText: text })
         .count()
         .catch(() => 0);
       if (found > 0) return true;
@@ -73,11 +75,12 @@ async function panelText(page: Page, text: string): Promise<void> {
   });
 }
 
-/** The extension without its `main`. */
+/** The extension with the manifest of its package for browsers. */
 async function webOnly(): Promise<string> {
   const folder = temporaryFolder('terapipe-web-extension');
-  const { main: ignored, ...manifest } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
-  assert.equal(ignored, './dist/extension.js');
+  const manifest = manifestFor(JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>, {
+    web: true,
+  });
   await writeFile(path.join(folder, 'package.json'), JSON.stringify({ ...manifest, extensionKind: ['web'] }));
   await mkdir(folder, { recursive: true });
   for (const name of ['dist', 'media', 'docs', 'package.nls.json', 'README.md'])
