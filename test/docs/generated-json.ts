@@ -33,7 +33,7 @@ const listsSchedules = ({ enum: names }: Json): boolean => Array.isArray(names) 
 
 const listsRuntimes = ({ enum: names }: Json): boolean => Array.isArray(names) && names.includes(runtimes[0]);
 
-/** The tools of agents as VS Code lists them: not in a browser, but for one that shows an extension host of Node.js elsewhere. */
+/** The tools of agents as VS Code lists them: not in a browser, except one that shows an extension host of Node.js elsewhere. */
 function languageModelTools(): unknown {
   return agentTools().map(({ name, description, inputSchema }) => ({
     name,
