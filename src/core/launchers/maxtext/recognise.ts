@@ -1,7 +1,8 @@
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { findMentions } from '../shell/recognise';
 
-const program = /\bmaxtext[./][\w./${}]*train\w*|\bmaxtext[./][\w./]*\$\{?\w+/gi;
+// bounded: the text may be `maxtext/` a hundred thousand times
+const program = /\bmaxtext[./][\w./${}]{0,100}train\w*|\bmaxtext[./][\w./]{0,100}\$\{?\w+/gi;
 const overrides =
   /(?<![\w.])(?:per_device_batch_size|max_target_length|model_name|remat_policy|(?:ici|dcn)_\w+_parallelism|global_parameter_scale)=/g;
 

@@ -12,7 +12,7 @@ const megatronFlag = new RegExp(`--(?:${[...marks, 'transformer-impl'].join('|')
 const sniffedLength = 262_144;
 
 /** Scripts of Megatron-LM that a launcher starts. */
-const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w+)\w*\.py\b/;
+const megatronProgram = /\bpretrain_(?:gpt|bert|t5|llama|mamba|hybrid|retro|vlm|ict|vision_\w)\w*\.py\b/;
 
 /** Distinct matches outside comments near the start of a text, up to `enough`. */
 export function findMentions(text: string, pattern: RegExp, enough: number): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../../src/core/errors';
 import type { LauncherReader } from '../../../../../src/core/run/facts';
+import { isMaxtextScript } from '../../../../../src/core/launchers/maxtext/recognise';
 import { isMegatronShell } from '../../../../../src/core/launchers/shell/recognise';
 import { fixtures, shellReader, values } from './shell-reader';
 
@@ -99,5 +100,13 @@ describe('the shell reader on long text', () => {
   it('sniffs hostile text', () => {
     for (const text of ['--num-layers'.repeat(200_000), '# --num-layers '.repeat(200_000), `-size${' '.repeat(2_600_000)}`])
       assert.ok(!isMegatronShell(text));
+    for (const letter of 'abcdef') assert.ok(!isMegatronShell(`pretrain_vision_${letter.repeat(260_000)}`));
+  });
+
+  it('sniffs paths without end for MaxText', () => {
+    for (const path of ['maxtext/', 'maxtext.', 'MaxText/$', 'MAXTEXT/{', 'maxtext/a/', 'maxtext./', 'maxtext/.', 'maxtext.$/'])
+      for (const length of [28_000, 30_000, 32_000]) assert.ok(!isMaxtextScript(path.repeat(length)));
+    assert.ok(!isMaxtextScript('maxtext/train/'.repeat(20_000)));
+    assert.ok(isMaxtextScript('python3 -m maxtext.trainers.pre_train.train base.yml model_name=llama2-7b remat_policy=full'));
   });
 });
