@@ -9,6 +9,7 @@ import type { LocatedFlag } from '../tables/located-flag';
 import { word } from '../tables/reads';
 import { settingsOfFlags } from '../tables/written-settings';
 import { swiftAdapters, swiftFacts, swiftWords } from './arguments';
+import { swiftYamlProcesses } from './environment';
 
 /**
  * A YAML of `megatron sft`, or of its trainers under Ray, whose section `train` has arguments and the GPUs of the trainer.
@@ -19,7 +20,7 @@ export function readMegatronSwiftYaml(file: string, text: string): LauncherFile 
   const flags = argumentsIn(document);
   const reader = createKeyReader(document, environmentOnly);
   const gpus = reader.one('train.gpus', count(1));
-  const facts = { ...swiftFacts(flags), ...(gpus && { world: gpus }) };
+  const facts = { ...swiftYamlProcesses(reader), ...swiftFacts(flags), ...(gpus && { world: gpus }) };
   const base = launcherFile(document, 'megatron-swift-yaml', facts, { placeholders: () => [] });
   return {
     ...base,

@@ -73,6 +73,19 @@ describe("ms-swift's Megatron", () => {
     assert.deepEqual(sizes('nproc_per_node=4\nNPROC_PER_NODE=$nproc_per_node swift sft'), [4, 1]);
     assert.deepEqual(sizes('CUDA_VISIBLE_DEVICES=0 swift sft\n# NPROC_PER_NODE=4 swift infer'), [1, 1]);
     assert.deepEqual(sizes('swift sft'), [undefined, undefined]);
+    const chain = Array.from({ length: 18_000 }, (_, index) => `V${index + 1}=$V${index}`).join('\n');
+    assert.deepEqual(sizes(`V0=8\n${chain}\nNPROC_PER_NODE=$V18000 swift sft`), [undefined, undefined]);
+    assert.deepEqual(sizes(`V0=8\n${chain.split('\n').slice(0, 5).join('\n')}\nNPROC_PER_NODE=$V5 swift sft`), [8, 1]);
+  });
+
+  it('counts them by ENV of a YAML', () => {
+    const sizes = (env: string): unknown[] => {
+      const { facts, remarks } = readMegatronSwiftYaml('a.yaml', `${env}model: Qwen/Qwen3-8B\n`);
+      return [facts.gpusPerNode?.value, facts.nodes?.value, remarks.length];
+    };
+    assert.deepEqual(sizes("ENV:\n  NPROC_PER_NODE: 4\n  NNODES: '2'\n"), [4, 2, 0]);
+    assert.deepEqual(sizes("ENV:\n  NPROC_PER_NODE: '8'\n"), [8, 1, 0]);
+    assert.deepEqual(sizes(''), [undefined, undefined, 0]);
   });
 
   it('is known without a batch, and its name is not the model', async () => {
