@@ -106,11 +106,18 @@ function findHubSizes(name: string): string | null {
   return hubSizes(own(otherNames, name) ?? own(languageModels, name) ?? name);
 }
 
-/** The longest beginning of the name of a model that is trained further which is the name of a known one, plain; else the whole name. */
+/** A size in what follows the name of a known model, which then is not that model: `gpt2-custom-1.5b-sft`. */
+const ownSize = /(?:^|[-_])\d+(?:\.\d+)?[bm](?![a-z0-9])/;
+
+/**
+ * The longest beginning of the name of a model that is trained further which is the name of a known one, plain; else the whole name. What
+ * follows it gives no size.
+ */
 function nameBefore(name: string): string {
   const plain = plainName(name);
   if (findHubSizes(plain) !== null || !trainedFurther.test(name.toLowerCase())) return plain;
   const parts = name.slice(0, 200).split('-');
-  const beginnings = parts.map((_, index) => plainName(parts.slice(0, parts.length - index).join('-')));
-  return beginnings.find((each) => findHubSizes(each) !== null) ?? plain;
+  const cut = (from: number, to?: number): string => parts.slice(from, to).join('-');
+  const end = parts.map((_, index) => parts.length - index).find((at) => findHubSizes(plainName(cut(0, at))) !== null);
+  return end === undefined || ownSize.test(cut(end).toLowerCase()) ? plain : plainName(cut(0, end));
 }

@@ -115,4 +115,11 @@ describe('models by their names on the hub', () => {
     assert.equal(layers('nvidia/Llama-3.1-Minitron-4B-Width-Base'), undefined);
     assert.equal(layers('somebody/Qwen3-0.6B-SFT'), undefined);
   });
+
+  it('does not know one whose name has another size after that', () => {
+    assert.notEqual(modelOfHub('gpt2-custom-sft').config, null);
+    assert.notEqual(modelOfHub('~/models/Qwen3-8B-math-sft').config, null);
+    for (const name of ['gpt2-custom-1.5b-sft', 'gpt2-355M-dpo', '~/models/Qwen3-8B-pruned-4B-sft'])
+      assert.equal(modelOfHub(name).config, null, name);
+  });
 });
