@@ -53,6 +53,11 @@ export function formatNumber(value: number): string {
   return group(decimal(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))));
 }
 
+/** All digits that a number needs, grouped before the point: 128,256, 0.000001, 1e-22. */
+export function formatExactly(value: number): string {
+  return Math.abs(value) < 1 ? String(value) : value.toLocaleString('en-US', { maximumFractionDigits: 20 });
+}
+
 /** As `formatNumber`, trailing zeros kept, so that the numbers of a column align: 1.50, 12.0, 245. */
 function columnNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0 || Math.abs(value) < 1e-6 || Math.abs(Number(value.toPrecision(3))) >= 100)

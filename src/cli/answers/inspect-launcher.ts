@@ -3,7 +3,7 @@ import { readNames } from '../../core/domain/settings/setting';
 import { settings } from '../../core/domain/settings/table';
 import type { Run } from '../../core/run/run';
 import { countModelParameters } from '../../core/huggingface/count';
-import { formatCount } from '../../core/format';
+import { formatCount, formatExactly } from '../../core/format';
 import { worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { LoadedConfig } from '../../core/config-files/load-config';
@@ -94,11 +94,5 @@ function describeSource(facts: Facts, name: FactName, launcher: LauncherFile, mo
 }
 
 function shown(value: unknown): string {
-  return printable(
-    typeof value === 'number'
-      ? value.toLocaleString('en-US', { maximumFractionDigits: 20 })
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value),
-  );
+  return printable(typeof value === 'number' ? formatExactly(value) : typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -5,7 +5,7 @@ import { settings } from '../../core/domain/settings/table';
 import { countParameterRange, countModelParameters } from '../../core/huggingface/count';
 import type { Run } from '../../core/run/run';
 import { modelFields, type WrittenModel } from '../../core/run/written-model';
-import { formatCount } from '../../core/format';
+import { formatCount, formatExactly } from '../../core/format';
 import { plainValues, type Source } from '../../core/domain/located';
 import { hasAttention } from '../../core/model/mixers';
 import { printable } from '../../core/text';
@@ -127,13 +127,7 @@ function nulls(fields: object): Record<string, null> {
 /** Exact: this is where one looks a size up. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return printable(runs(value.map((item) => (typeof item === 'object' ? JSON.stringify(item) : String(item)))));
-  return printable(
-    typeof value === 'number'
-      ? value.toLocaleString('en-US', { maximumFractionDigits: 20 })
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value),
-  );
+  return printable(typeof value === 'number' ? formatExactly(value) : typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** A list with its repetitions counted: `5 x sliding_attention, full_attention`. */

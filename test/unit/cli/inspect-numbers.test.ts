@@ -16,4 +16,10 @@ describe('terapipe inspect, of a launcher', () => {
     assert.match(out, /normEpsilon +0\.000001 /);
     assert.match(out, /initStd +0\.0078125 /);
   });
+
+  it('prints a number that is nearly nothing as it is', async () => {
+    writeFileSync(path.join(cli.folder, 'run.yaml'), nemo.replace('num_layers: 32', 'layernorm_epsilon: 1e-22\n  num_layers: 32'));
+    const { out } = await cli.run(['inspect', 'run.yaml']);
+    assert.match(out, /normEpsilon +1e-22 /);
+  });
 });
