@@ -14,11 +14,11 @@ export const levanter: Launcher = {
   traits: { ...fsdpTraits, capsMicroBatch: true, accelerator: 'TPU (levanter)' },
   capabilities: {
     name: 'levanter',
-    source: 'stanford-crfm/levanter at 9263f81e, src/levanter/trainer.py 647 to 695 and models/gpt2.py 37, llama.py 54, mistral.py 49',
+    source: 'stanford-crfm/levanter at 9263f81e, src/levanter/trainer.py 609 to 695 and models/gpt2.py 37, llama.py 54, mistral.py 49',
     setBy: setBy(['tensor', 'microBatch', 'recompute']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    silent: { ...silentCheckpointing(true), zeroStage: 3, globalBatch: 512, gradAccumulationFp32: true, compile: true },
+    silent: { ...silentCheckpointing(true), precision: 'fp32', zeroStage: 3, globalBatch: 512, gradAccumulationFp32: true, compile: true },
   },
   modelNamed: modelOfHub,
 };

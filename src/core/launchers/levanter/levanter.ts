@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import { count, on } from '../../languages/reads';
+import { count, on, type FlagRead } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
 import { own } from '../../records';
@@ -7,24 +7,46 @@ import type { Facts, LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { anyOf, pathWord, whether, word } from '../tables/reads';
+import { anyOf, knownWord, pathWord, sizeUnlessOpen, whether, word } from '../tables/reads';
 import { lenient, row, rows, type Table } from '../tables/table';
 import { vocabOfName } from '../tables/tokenizers';
 
-/** jmp's policy: `p=f32,c=bfloat16`, `f32`, `bfloat16`. */
-const policy = anyOf((written) => {
-  const compute = /(?:^|,)\s*c(?:ompute)?=(\w+)/.exec(written)?.[1] ?? (written.includes('=') ? '' : written);
-  return /^(bfloat16|bf16)$/.test(compute) ? 'bf16' : /^(f16|float16|half)$/.test(compute) ? 'fp16' : /^(f32|float32|full)$/.test(compute) ? 'fp32' : undefined; // prettier-ignore
+/** jmp's names of number types. */
+const types = { bfloat16: 'bf16', bf16: 'bf16', f16: 'fp16', float16: 'fp16', half: 'fp16', f32: 'fp32', float32: 'fp32', full: 'fp32' } as const; // prettier-ignore
+
+/** The type of parameters by jmp's policy: `p=f32,c=bfloat16`, or `bfloat16` for all; fp32 where it names others only. */
+function parameterType(policy: string): string {
+  return policy.includes('=') ? (/(?:^|,)\s*p(?:arams)?=(\w+)/.exec(policy)?.[1] ?? 'f32') : policy.trim();
+}
+
+/** The type that the same policy computes in: that of the parameters unless it names one. */
+const computeType = anyOf((policy) => own(types, /(?:^|,)\s*c(?:ompute)?=(\w+)/.exec(policy)?.[1] ?? parameterType(policy)));
+
+/** Parameters in 16 bits are updated as they are. */
+const noMasterWeights = anyOf((policy) => {
+  const type = own(types, parameterType(policy));
+  return type === undefined || type === 'fp32' ? undefined : 0;
 });
+
+/** The model of the hub that a run starts from; `true` takes that of the model's class, `false` none. */
+const hubName: FlagRead<string> = { ...anyOf((name) => (/^(?:|true|false|yes|no|on|off)$/i.test(name) ? undefined : name)), isPath: true };
+
+/** Haliax' `ScanCheckpointPolicy` by a word of it. */
+const checkpoints = { recompute: 'full', full: 'full', offload: 'full', nested: 'full', save_all: 'none' } as const;
 
 /** Fields of the trainer, and of a model that is in the file. */
 const keys: Table = {
-  flavor: rows(pathWord, 'initialize_from_hf', 'model_name_or_path'),
+  flavor: rows(hubName, 'initialize_from_hf', 'model_name_or_path'),
   sequenceLength: rows(count(1), 'train_seq_len', 'max_train_length', 'model.max_seq_len', 'model.seq_len'),
   globalBatch: [row('trainer.train_batch_size', lenient(count(1)))],
-  precision: [row('trainer.mp', policy)],
+  precision: [row('trainer.mp', computeType)],
+  masterWeightBytes: [row('trainer.mp', noMasterWeights)],
   tensor: [row('trainer.model_axis_size', count(1))],
-  recomputeGranularity: [row('model.gradient_checkpointing', whether('full', 'none'))],
+  recomputeGranularity: [
+    row('model.gradient_checkpointing', whether('full', 'none')),
+    row('model.gradient_checkpointing', knownWord(checkpoints)),
+  ],
+  cpuCheckpointing: [row('model.gradient_checkpointing', knownWord({ offload: true }))],
   vocab: rows(vocabOfName, 'data.tokenizer', 'tokenizer'),
 };
 
@@ -80,17 +102,46 @@ export function readLevanter(file: string, text: string): LauncherFile {
   const reader = createKeyReader(document, environmentOnly);
   const type = reader.one('model.type', word)?.value ?? 'gpt2';
   const usesHub = reader.one('use_hf_model_config', on(true))?.value === true || reader.one('model', word) !== undefined;
-  const { flavor, ...run } = reader.facts(keys);
+  const { flavor = reference(reader), ...run } = reader.facts(keys);
   const made = own(classes, type);
   const isHub = flavor !== undefined && (usesHub || document.root.entries.get('model') === undefined);
   const sizes = isHub || made === undefined ? {} : { ...classFacts(type, made, reader), ...reader.facts(modelKeys) };
-  const facts = { ...passes(reader, run), ...sizes, ...run, ...(isHub && { flavor }) };
-  const leftOut = isHub || made !== undefined ? [] : [`model.type: ${type}`];
+  const facts = { ...passes(reader, run), ...gradients(run), ...replicas(reader), ...sizes, ...run, ...(isHub && { flavor }) };
+  const leftOut = [...(isHub || made !== undefined ? [] : [`model.type: ${type}`]), ...notPlanned(reader)];
   return {
     ...launcherFile(document, 'levanter', facts, reader),
     ...(leftOut.length > 0 && { leftOut }),
     modelFiles: isHub ? [flavor] : [],
   };
+}
+
+/** What `initialize_from_hf: true` loads: the checkpoint that the model names, else that of its class, with the sizes of the class. */
+function reference(reader: KeyReader): Facts['flavor'] {
+  const isHub = reader.one('initialize_from_hf', whether(true, false))?.value === true;
+  return isHub ? reader.one('model.reference_checkpoint', pathWord) : undefined;
+}
+
+/** Gradients have the type of the parameters. */
+function gradients({ masterWeightBytes }: Facts): Facts {
+  return masterWeightBytes === undefined
+    ? {}
+    : { gradAccumulationFp32: byDefault(false, sentence`trainer.mp keeps parameters in 16 bits`) };
+}
+
+const replicaKeys = ['trainer.replica_ici_axis_size', 'trainer.replica_dcn_axis_size'];
+
+/** Replicas that do not shard: those in a slice times those over slices. */
+function replicas(reader: KeyReader): Pick<Facts, 'dataReplicate'> {
+  const given = replicaKeys.flatMap((key) => reader.one(key, sizeUnlessOpen) ?? []);
+  const product = given.reduce((all, { value }) => all * value, 1);
+  return product === 1 ? {} : { dataReplicate: byDefault(product, sentence`replicas in a slice times replicas over slices`) };
+}
+
+/** One replica a slice, of which the file gives no number; and recomputing in groups of layers. */
+function notPlanned(reader: KeyReader): readonly string[] {
+  const isEverySlice = reader.one('trainer.replica_dcn_axis_size', word)?.value === '-1';
+  const isNested = reader.one('model.gradient_checkpointing', word)?.value === 'nested';
+  return [...(isEverySlice ? ['trainer.replica_dcn_axis_size: -1'] : []), ...(isNested ? ['model.gradient_checkpointing: nested'] : [])];
 }
 
 function classFacts(type: string, made: ModelClass, reader: KeyReader): Facts {

@@ -92,6 +92,9 @@ export const otherNames: readonly string[] = [
   'global_parameter_scale',
   'per_device_batch_size',
   'num_pipeline_microbatches',
+  'num_layers_per_pipeline_stage',
+  'num_pipeline_repeats',
+  'pipeline_parallel_layers',
   'hardware',
   ...axes().flatMap(({ names }) => names),
 ];
@@ -117,17 +120,24 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
   const block = find('decoder_block', word)?.value.toLowerCase() ?? 'llama2';
   const isNamed = run.flavor !== undefined;
   const isPlain = plainBlocks.has(block);
-  const sizes = !isPlain ? {} : isNamed ? model : { ...blockFacts(find, block, model), ...scaled(find, model) };
+  const sizes = !isPlain ? {} : isNamed ? model : { ...blockFacts(find, block), ...scaled(find, model) };
   const mesh = meshFacts(find);
-  const facts = { ...layerByLayer(run), ...mesh, ...batchFacts(find, mesh, run), ...withoutIdle(sizes), ...run };
-  const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find)];
+  const facts = {
+    ...layerByLayer(run),
+    ...mesh,
+    ...repeatFacts(find, mesh),
+    ...batchFacts(find, mesh, run),
+    ...withoutIdle(sizes),
+    ...run,
+  };
+  const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find), ...layersOutside(find, block, facts)];
   return { facts, ...(leftOut.length > 0 && { leftOut }) };
 }
 
 const reason = sentence`MaxText's base.yml has it`;
 
 /** What a block of its kind has, and base.yml where the file is silent. */
-function blockFacts(find: FindSetting, block: string, { headDim, hidden, heads }: Facts): Facts {
+function blockFacts(find: FindSetting, block: string): Facts {
   const isGpt = block === 'gpt3';
   const activations = find('mlp_activations', { words: 'many', of: (words) => ({ value: words.flatMap((each) => each.split(/[\s,[\]"']+/)).filter((each) => each !== '').length }) })?.value; // prettier-ignore
   return {
@@ -144,7 +154,6 @@ function blockFacts(find: FindSetting, block: string, { headDim, hidden, heads }
     positions: byDefault(isGpt ? 'learned' : 'rotary', sentence`MaxText's ${block} has it`),
     bias: byDefault(isGpt, sentence`MaxText's ${block} has it`),
     ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, sentence`MaxText's ${block} has it`) }),
-    ...(headDim === undefined && hidden === undefined && heads === undefined && { headDim: byDefault(128, reason) }),
   };
 }
 
@@ -165,6 +174,7 @@ function scaled(find: FindSetting, model: Facts): Facts {
     heads: size(model.heads?.value, 16, heads),
     kvHeads: size(model.kvHeads?.value, 16, heads),
     ffn: size(model.ffn?.value, 7168, heads),
+    ...(model.expertFfn && { expertFfn: size(model.expertFfn.value, model.expertFfn.value, heads) }),
   };
 }
 
@@ -179,6 +189,26 @@ function meshFacts(find: FindSetting): Facts {
       : [[fact, given.length === 1 ? first : byDefault(product, sentence`ici and dcn axes multiply`)] as const];
   });
   return Object.fromEntries(found);
+}
+
+/**
+ * Its pipeline is circular: a stage has `num_layers_per_pipeline_stage` layers (1 unless set), and the stages repeat until all layers are done.
+ * Source: src/maxtext/configs/types.py, `num_pipeline_repeats`.
+ */
+function repeatFacts(find: FindSetting, { pipeline }: Facts): Facts {
+  if (pipeline === undefined || pipeline.value === 1) return {};
+  const repeats = find('num_pipeline_repeats', sizeUnlessOpen);
+  if (repeats !== undefined) return { virtualStages: repeats };
+  const layers = find('num_layers_per_pipeline_stage', count(1));
+  return { layersPerVirtualStage: layers ?? byDefault(1, sentence`MaxText's base.yml has one layer in a stage, and repeats the stages`) };
+}
+
+/** Layers that every device of the pipeline computes, before or after it. */
+function layersOutside(find: FindSetting, block: string, { pipeline, layers, firstDenseLayers }: Facts): readonly string[] {
+  if (pipeline === undefined || pipeline.value === 1) return [];
+  const inside = find('pipeline_parallel_layers', sizeUnlessOpen)?.value;
+  if (inside !== undefined) return inside === layers?.value ? [] : [`pipeline_parallel_layers: ${inside}`];
+  return block === 'deepseek' && firstDenseLayers !== undefined ? [`first_num_dense_layers: ${firstDenseLayers.value}`] : [];
 }
 
 /** Sequences of a replica: `per_device_batch_size` of each of its devices, in as many passes as the pipeline has micro-batches. */

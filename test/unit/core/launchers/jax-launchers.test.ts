@@ -54,6 +54,29 @@ describe('MaxText', () => {
     assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['decoder_block: qwen3_next']]);
   });
 
+  it('scales the width of experts as that of feed-forward blocks', () => {
+    const experts = 'base_emb_dim: 1024\nbase_num_decoder_layers: 8\ndecoder_block: mixtral\nnum_experts: 8\nbase_moe_mlp_dim: 512\n';
+    assert.deepEqual(values(readMaxtext('m.yml', `${experts}global_parameter_scale: 4\n`), 'expertFfn', 'ffn', 'hidden'), [1024, 14336, 2048]); // prettier-ignore
+    assert.deepEqual(values(readMaxtext('m.yml', experts), 'expertFfn', 'headDim'), [512, 128]);
+  });
+
+  it('repeats its stages until all layers are done', async () => {
+    const virtualStages = async (written: string): Promise<number> => {
+      const text = `${fixture('maxtext.yml')}\nici_pipeline_parallelism: 4\nnum_pipeline_microbatches: 8\n${written}`;
+      return (await request('llama3.1-70b.yml', text, 8)).layout.virtualStages;
+    };
+    assert.equal(await virtualStages(''), 20);
+    assert.equal(await virtualStages('num_layers_per_pipeline_stage: 5\n'), 4);
+    assert.equal(await virtualStages('num_layers_per_pipeline_stage: 10\nnum_pipeline_repeats: 2\n'), 2);
+    assert.equal(await virtualStages('num_layers_per_pipeline_stage: 20\n'), 1);
+  });
+
+  it('names layers outside of the pipeline', () => {
+    const text = `${fixture('maxtext.yml')}\nici_pipeline_parallelism: 4\n`;
+    assert.deepEqual(readMaxtext('a.yml', `${text}pipeline_parallel_layers: 76\n`).leftOut, ['pipeline_parallel_layers: 76']);
+    assert.equal(readMaxtext('a.yml', `${text}pipeline_parallel_layers: 80\n`).leftOut, undefined);
+  });
+
   it('names a published model', async () => {
     const run = 'base_config: "base.yml"\nmodel_name: "llama3.1-70b"\nhardware: "gpu"\nper_device_batch_size: 4\nmax_target_length: 8192\n';
     const { run: loaded } = await loadConfig('llama3_70b.yml', run, { read: readerOf({}), shell: () => Promise.resolve(shell) });
@@ -73,6 +96,40 @@ describe('levanter', () => {
   it('has GPT-2 with four times the width, biases and a tied head', () => {
     const text = 'model:\n  type: gpt2\n  hidden_dim: 1600\n  num_heads: 25\n  num_layers: 48\ntrainer:\n  mp: f32\n  num_train_steps: 5\n';
     assert.deepEqual(values(readLevanter('xl.yaml', text), 'ffn', 'bias', 'tiedEmbeddings', 'positions', 'precision'), [6400, true, true, 'learned', 'fp32']); // prettier-ignore
+  });
+
+  it('takes the model of the hub that it starts from, which true and false are not', () => {
+    const read = (text: string): unknown[] => values(readLevanter('a.yaml', `${text}trainer:\n  num_train_steps: 5\n`), 'flavor', 'layers');
+    assert.deepEqual(read('initialize_from_hf: true\nmodel:\n  type: llama\n'), [undefined, 32]);
+    assert.deepEqual(read('initialize_from_hf: true\n'), [undefined, 12]);
+    assert.deepEqual(read('initialize_from_hf: false\nmodel_name_or_path: Qwen/Qwen3-8B\n'), ['Qwen/Qwen3-8B', undefined]);
+    const reference = 'model:\n  type: llama\n  reference_checkpoint: meta-llama/Llama-3.1-8B\n';
+    assert.deepEqual(read(`initialize_from_hf: true\nuse_hf_model_config: true\n${reference}`), ['meta-llama/Llama-3.1-8B', undefined]);
+    assert.deepEqual(read(`use_hf_model_config: true\n${reference}`), [undefined, 32]);
+  });
+
+  it('computes in fp32, and keeps no master weights where parameters have 16 bits', async () => {
+    const text = fixture('levanter.yaml');
+    const { training } = await request('a.yaml', text.replace(/^ *mp:.*\n/m, ''), 4);
+    assert.equal(training.precision, 'fp32');
+    const read = (mp: string): unknown[] => values(readLevanter('a.yaml', text.replace(/mp:.*/, `mp: ${mp}`)), 'precision', 'masterWeightBytes', 'gradAccumulationFp32'); // prettier-ignore
+    assert.deepEqual(read('p=bf16,c=bfloat16'), ['bf16', 0, false]);
+    assert.deepEqual(read('bfloat16'), ['bf16', 0, false]);
+    assert.deepEqual(read('params=bfloat16'), ['bf16', 0, false]);
+    assert.deepEqual(read('p=f32,c=bfloat16'), ['bf16', undefined, undefined]);
+  });
+
+  it('recomputes by words of a policy', () => {
+    const read = (written: string): LauncherFile => readLevanter('a.yaml', `model:\n  type: llama\n  gradient_checkpointing: ${written}\ntrainer:\n  num_train_steps: 5\n`); // prettier-ignore
+    assert.deepEqual(values(read('offload'), 'recomputeGranularity', 'cpuCheckpointing'), ['full', true]);
+    assert.deepEqual(values(read('save_all'), 'recomputeGranularity', 'cpuCheckpointing'), ['none', undefined]);
+    assert.deepEqual([values(read('nested'), 'recomputeGranularity'), read('nested').leftOut], [['full'], ['model.gradient_checkpointing: nested']]); // prettier-ignore
+  });
+
+  it('has replicas in a slice and over slices', () => {
+    const read = (written: string): LauncherFile => readLevanter('a.yaml', `model:\n  type: llama\ntrainer:\n  num_train_steps: 5\n${written}`); // prettier-ignore
+    assert.deepEqual(values(read('  replica_ici_axis_size: 2\n  replica_dcn_axis_size: 4\n'), 'dataReplicate'), [8]);
+    assert.deepEqual(read('  replica_dcn_axis_size: -1\n').leftOut, ['trainer.replica_dcn_axis_size: -1']);
   });
 
   it('names a model that is not planned', () => {
