@@ -1,5 +1,5 @@
 import { byDefault } from '../../domain/located';
-import { count, on, positiveNumber } from '../../languages/reads';
+import { count, fixed, on, positiveNumber } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
 import type { Facts, LauncherFile } from '../../run/facts';
@@ -7,7 +7,7 @@ import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, knownWord, sizeUnlessOpen, word } from '../tables/reads';
-import { row, under, type Table } from '../tables/table';
+import { row, rows, under, type Table } from '../tables/table';
 
 const model = 'trainer.init.model';
 const loader = 'trainer.fit.train_dataloader';
@@ -37,9 +37,17 @@ const modelKeys: Table = under([`${model}.`], {
   positions: [row('position_embedding_type', knownWord({ learned: 'learned', rotary: 'rotary', alibi: 'none', fixed: 'none' }))],
   rotaryBase: [row('rope_theta', positiveNumber)],
   slidingWindow: [row('attention_sliding_window_length', sizeUnlessOpen)],
+  windowFrequency: [row('sliding_window_every_other_decoder_layer', fixed('2'))],
   qkvBias: [row('use_projection_bias_in_attention', on(true))],
-  experts: [row('moe_params.num_experts', sizeUnlessOpen)],
-  activeExperts: [row('moe_params.top_k', sizeUnlessOpen)],
+  qkNorm: [
+    row(
+      'attention_qk_norm_layer',
+      anyOf((name) => (name === '' ? undefined : true)),
+    ),
+  ],
+  experts: rows(sizeUnlessOpen, 'moe_params.num_experts', 'moe.num_experts'),
+  activeExperts: rows(sizeUnlessOpen, 'moe_params.top_k', 'moe.top_k'),
+  sharedExperts: rows(sizeUnlessOpen, 'moe_params.num_shared_experts', 'moe.num_shared_experts'),
 });
 
 const runKeys: Table = {
@@ -62,20 +70,41 @@ export function readCerebras(file: string, text: string): LauncherFile {
   const name = reader.one(`${model}.name`, word)?.value ?? '';
   const isDecoder = reader.one(`${model}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(name);
   const written = reader.facts(isDecoder ? { ...modelKeys, ...runKeys } : runKeys);
-  const facts = { ...(isDecoder ? decoder(reader) : {}), ...written };
+  const facts = { ...(isDecoder ? decoder(reader, written) : {}), ...written };
   const base = launcherFile(document, 'cerebras', facts, reader);
-  return isDecoder ? base : { ...base, leftOut: [`${model}.name: ${name}`] };
+  const leftOut = isDecoder ? biasesLeftOut(reader) : [`${model}.name: ${name}`];
+  return { ...base, ...(leftOut.length > 0 && { leftOut }) };
 }
 
 /** What `GPT2LMHeadModelConfig` has without a key. */
-function decoder(reader: KeyReader): Facts {
+function decoder(reader: KeyReader, { heads }: Facts): Facts {
   const reason = sentence`the Model Zoo has it without a key`;
-  const hasBias = reader.one(`${model}.use_ffn_bias`, on(true))?.value ?? true;
+  const isMultiQuery = reader.one(`${model}.attention_module`, word)?.value === 'multiquery_attention';
+  const inner = reader.one(`${model}.attention_inner_dim`, sizeUnlessOpen);
+  const width = inner === undefined ? Number.NaN : inner.value / (heads?.value ?? 12);
   return {
-    bias: byDefault(hasBias, reason),
+    bias: byDefault(hasFfnBias(reader), reason),
+    qkvBias: byDefault(true, reason),
+    hidden: byDefault(768, reason),
+    heads: byDefault(12, reason),
+    ...(isMultiQuery && { kvHeads: byDefault(1, sentence`multiquery_attention without num_kv_groups`) }),
+    ...(Number.isInteger(width) && { headDim: byDefault(width, sentence`attention_inner_dim over num_heads`) }),
+    ffn: byDefault(3072, reason),
+    vocab: byDefault(50257, reason),
+    maxPositions: byDefault(1024, reason),
     tiedEmbeddings: byDefault(true, reason),
     gatedMlp: byDefault(false, reason),
     norm: byDefault('layernorm', reason),
     positions: byDefault('learned', reason),
   };
+}
+
+const hasFfnBias = (reader: KeyReader): boolean => reader.one(`${model}.use_ffn_bias`, on(true))?.value ?? true;
+
+/** Biases of attention that are not those of feed-forward blocks; those of queries, keys and values may be the only ones. */
+function biasesLeftOut(reader: KeyReader): readonly string[] {
+  const hasBias = hasFfnBias(reader);
+  const of = (name: string): boolean => reader.one(`${model}.${name}`, on(true))?.value ?? true;
+  const unlike = (name: string): readonly string[] => (of(name) === hasBias ? [] : [`${model}.${name}: ${of(name)}`]);
+  return [...unlike('use_ffn_bias_in_attention'), ...(hasBias ? unlike('use_projection_bias_in_attention') : [])];
 }

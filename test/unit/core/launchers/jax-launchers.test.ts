@@ -148,6 +148,29 @@ describe("Cerebras' Model Zoo", () => {
     assert.deepEqual([model.gatedMlp, model.norm, model.tiedEmbeddings, model.positions, training.globalBatch, training.sequenceLength], [true, 'rmsnorm', true, 'rotary', 1024, 8192]); // prettier-ignore
   });
 
+  it('has one group without num_kv_groups, heads by their inner width, norms of queries and shared experts', async () => {
+    const other = text
+      .replace(/ {6}extra_attention_params:\n.*\n/, '      attention_inner_dim: 4096\n      attention_qk_norm_layer: rmsnorm\n')
+      .replace('name: llama', 'name: llama\n      moe_params:\n        num_experts: 8\n        top_k: 2\n        num_shared_experts: 1');
+    const { model } = await request('llama.yaml', other, 1);
+    assert.deepEqual([model.kvHeads, model.headDim, model.qkNorm, model.experts], [1, 128, true, { count: 8, active: 2, sharedFfn: 8192 }]);
+  });
+
+  it('slides a window in every other layer', async () => {
+    const window = 'name: llama\n      attention_sliding_window_length: 1024\n      sliding_window_every_other_decoder_layer: true';
+    const { model } = await request('llama.yaml', text.replace('name: llama', window), 1);
+    assert.deepEqual(
+      model.layerKinds?.slice(0, 3).map((kind) => kind.window),
+      [1024, null, 1024],
+    );
+  });
+
+  it('has biases of queries, keys and values without a key, and names those that only attention has', () => {
+    const bare = text.replace(/ {6}use_projection.*\n/, '');
+    assert.deepEqual([values(readCerebras('a.yaml', bare), 'bias', 'qkvBias'), readCerebras('a.yaml', bare).leftOut], [[false, true], undefined]); // prettier-ignore
+    assert.deepEqual(readCerebras('a.yaml', text.replace(/ {6}use_ffn_bias_in.*\n/, '')).leftOut, ['trainer.init.model.use_ffn_bias_in_attention: true']); // prettier-ignore
+  });
+
   it('names a model that does not decode', () => {
     const read = readCerebras('t5.yaml', text.replace('name: llama', 'name: t5'));
     assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['trainer.init.model.name: t5']]);
